@@ -1,4 +1,4 @@
-//! A second run-time operand of a fused node: codes that are added inside the accumulator.
+//! A tensor of codes that a fused node adds inside its accumulator, as a second run-time operand.
 
 use crate::graph::Node;
 use crate::ids::ValueId;
@@ -8,22 +8,23 @@ use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
 use strait_requantize::{IntType, Requantization};
 
-/// Codes of another tensor on the grid of an accumulator: `form(code − zero)`, in 32 bits, is added to it before it is
-/// requantized. So a residual sum is rounded once.
+/// Codes of another tensor, brought to the grid of an accumulator: `form(code − zero)`, in 32 bits, is added to the
+/// accumulator before that is requantized. A residual sum is thus rounded only once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addend {
-    /// The code of real zero, which is taken away first.
+    /// The code of real zero, which is subtracted first.
     pub zero: i32,
-    /// From the codes to the grid of the accumulator; its channels are those of the node.
+    /// Requantizes the codes to the grid of the accumulator. Its channels are those of the node.
     pub form: Requantization,
 }
 
 impl Addend {
-    /// The position of its operand: behind all that a convolution or a Gemm has of its own. Nothing else takes one.
+    /// The position of the addend's operand, after all operands that a convolution or Gemm has of its own. No other op
+    /// takes an addend.
     pub const OPERAND: usize = 3;
 
-    /// Checks that `operands`, those of `op` with the addend behind them, add codes to the `result` of `op`, an accumulator
-    /// of 32 bits.
+    /// Checks an addend. `operands` are those of `op`, with the addend last. They must add codes to the `result` of
+    /// `op`, which must be an accumulator of 32 bits.
     pub(crate) fn fits(
         &self,
         op: &Op,
@@ -50,7 +51,7 @@ impl Addend {
 }
 
 impl Node {
-    /// The requantization that it computes: that which was fused into it, or its own.
+    /// The requantization that the node computes: the one fused into it, or the node itself if it is a `requantize`.
     pub fn requantization(&self) -> Option<&Requantization> {
         match (&self.op, &self.fused) {
             (_, Some(fused)) => Some(&fused.requant),
@@ -59,13 +60,13 @@ impl Node {
         }
     }
 
-    /// The step that adds inside the accumulator, and its operand.
+    /// The addend of a fused node, and its operand.
     pub fn addend(&self) -> Option<(&Addend, ValueId)> {
         let addend = self.fused.as_deref()?.addend.as_ref()?;
         Some((addend, self.inputs.get(Addend::OPERAND).copied().flatten()?))
     }
 
-    /// The operands of its op: all but the one that is added inside the accumulator.
+    /// The operands of the node's own op: all except the addend.
     pub fn own_inputs(&self) -> &[Option<ValueId>] {
         let adds = self.fused.as_deref().is_some_and(|fused| fused.addend.is_some());
         let own = if adds { Addend::OPERAND } else { self.inputs.len() };

@@ -1,4 +1,4 @@
-//! Graphs of one module in another.
+//! Copies graphs of one module into another.
 
 use crate::graph::{Def, Graph};
 use crate::ids::{DataId, GraphId, Symbol};
@@ -7,8 +7,9 @@ use crate::shape::Dim;
 use std::collections::BTreeMap;
 
 impl Module {
-    /// Adds the graphs of another module from a position on, with the tensors that they read and their names. Answers with
-    /// what is added to the position of a graph there to have its position here. A graph whose name is taken gets another.
+    /// Adds the graphs of another module from position `from` on, with the tensors that they read and their names.
+    /// Returns the offset to add to a graph's position in `other` to get its position here. A graph whose name is taken
+    /// gets another name.
     pub fn adopt(&mut self, other: &Module, from: usize) -> usize {
         let offset = self.graphs.len().saturating_sub(from);
         let mut symbols: BTreeMap<Symbol, Symbol> = BTreeMap::new();
@@ -35,7 +36,7 @@ impl Module {
         offset
     }
 
-    /// Spells the names in a graph of another module in this one's table.
+    /// Replaces the names in a graph of another module by names in this module's table.
     fn rename_all(&mut self, other: &Module, graph: &mut Graph, symbols: &mut BTreeMap<Symbol, Symbol>) {
         let names = &mut self.names;
         let mut own = |symbol: Symbol| {

@@ -1,14 +1,14 @@
-//! The attributes of an op, written once.
+//! Attributes of ops.
 //!
-//! Every op is a struct declared by the `op!` macro; the macro derives one list of (key, tag, value) from the fields.
-//! Text form, IR bytes, JSON, DOT and the limits of a target's table are all made from that list.
+//! Every op is a struct declared by the `op!` macro, which derives one list of (key, tag, value) from the fields. The
+//! text form, IR bytes, JSON, DOT and the limits in a target's table are all made from that list.
 
 use crate::ids::DataId;
 use smallvec::{Array, SmallVec};
 use strait_requantize::function::Definition;
 use strait_requantize::{Requantization, Rounding};
 
-/// The value of one attribute. The tags are part of the IR bytes.
+/// The value of one attribute. The tags of the variants are part of the IR bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
     /// An integer; booleans are 0 and 1.
@@ -19,19 +19,19 @@ pub enum Attribute {
     Float(f32),
     /// A list of floats.
     Floats(Vec<f32>),
-    /// A word out of a closed set, or free text in a `Foreign` node.
+    /// A word out of a closed set, or any text in a `Foreign` node.
     Text(String),
-    /// A tensor of the pool.
+    /// A constant of the tensor pool.
     Data(DataId),
     /// A requantization with its parameters.
     Form(Box<Requantization>),
 }
 
 impl Attribute {
-    /// Names of the kinds in the documentation of IR bytes, by tag.
+    /// Names of the kinds in the documentation of IR bytes, indexed by tag.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
-    /// The tag in IR bytes.
+    /// The tag of the kind in IR bytes.
     pub fn tag(&self) -> u8 {
         match self {
             Attribute::Int(_) => 0,
@@ -45,68 +45,68 @@ impl Attribute {
     }
 }
 
-/// An attribute that an op does not understand. The fault is whoever wrote the text or the bytes.
+/// An attribute that an op does not accept. The fault is in the text or the bytes that were read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AttributeError {
-    /// The op needs it.
+    /// A required attribute is missing.
     #[error("{op}: attribute `{key}` is missing")]
     Missing {
-        /// Op name.
+        /// The name of the op.
         op: &'static str,
-        /// Attribute key.
+        /// The key of the attribute.
         key: &'static str,
     },
-    /// It has another type, or a value that the field cannot hold.
+    /// The attribute has the wrong type, or a value that the field cannot hold.
     #[error("{op}: attribute `{key}` cannot be {found}; {allowed}")]
     Value {
-        /// Op name.
+        /// The name of the op.
         op: &'static str,
-        /// Attribute key.
+        /// The key of the attribute.
         key: &'static str,
-        /// Type that was found.
+        /// The attribute that was found.
         found: Box<Attribute>,
-        /// Type that would be right.
+        /// What would be allowed.
         allowed: String,
     },
 }
 
-/// A field type that can stand in an op.
+/// A type that a field of an op can have.
 pub trait Field: Sized {
-    /// The attribute that holds this value.
+    /// This value as an attribute.
     fn to_attribute(&self) -> Attribute;
-    /// The value of an attribute, or `None` where it does not fit.
+    /// The value of an attribute; `None` if it does not fit.
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
-    /// The types that fit, for the error.
+    /// What is allowed, for error messages.
     fn allowed() -> String;
-    /// The words that the attribute may be; none where it is no word of a closed set.
+    /// The words that the attribute may have; empty unless it is a word out of a closed set.
     fn words() -> Vec<&'static str> {
         Vec::new()
     }
-    /// True if it is a list.
+    /// True if the attribute is a list.
     fn is_list() -> bool {
         false
     }
-    /// The value of a field that is not there, and that is not written; `None` where every field has to be.
+    /// The value of a field that is absent. This value is not written. `None` if the field has to be present.
     fn implied() -> Option<Self> {
         None
     }
 }
 
-/// Functions that the `op!` macro derives for each op.
+/// What the `op!` macro derives for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables: the field's standard term in snake case.
+    /// The op's name in the text form, IR bytes and tables: the standard term of the field, in snake case.
     const NAME: &'static str;
-    /// Raised when a field is added or its meaning changes.
+    /// The version of the attributes. It is raised when a field is added or its meaning changes.
     const VERSION: u16;
-    /// The attribute keys in their order.
+    /// The attribute keys, in order.
     const KEYS: &'static [&'static str];
-    /// The words that the attribute `key` may be; none where it is no word of a closed set.
+    /// The words that the attribute `key` may have; empty unless it is a word out of a closed set.
     fn words(key: &str) -> Vec<&'static str>;
     /// True if the attribute `key` is a list.
     fn is_list(key: &str) -> bool;
-    /// Hands out every attribute, in the order of the fields.
+    /// Passes every attribute to `put`, in the order of the fields.
     fn write(&self, put: &mut dyn FnMut(&'static str, Attribute));
-    /// Reads every attribute; `get` answers `None` where the key is absent.
+    /// Reads all attributes. `get` returns `None` if the key is absent.
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
 }
 
@@ -207,7 +207,7 @@ impl Field for Requantization {
     }
 }
 
-/// A closed set of words that can stand in an op.
+/// Declares a closed set of words that an op can have as an attribute.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? } $(implied $implied:ident)?) => {
         $(#[$doc])*
@@ -215,15 +215,15 @@ macro_rules! words {
         pub enum $name { $($(#[$vdoc])* $variant),* }
 
         impl $name {
-            /// Every member, in declaration order.
+            /// All members, in declaration order.
             pub const ALL: &'static [$name] = &[$($name::$variant),*];
 
-            /// The spelling in the text form, IR bytes and tables.
+            /// The word in the text form, IR bytes and tables.
             pub fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),* }
             }
 
-            /// The inverse of `name`.
+            /// The member with this word; the inverse of `name`.
             pub fn parse(word: &str) -> Option<$name> {
                 match word { $($word => Some($name::$variant),)* _ => None }
             }
@@ -250,7 +250,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Closed sets of `requantize` that can stand in an op by their names.
+/// Allows enums of `requantize` as attributes, by their names.
 macro_rules! named_fields {
     ($($t:ident),*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -272,7 +272,7 @@ macro_rules! named_fields {
 }
 named_fields!(Rounding, Definition);
 
-/// Declares an op: its struct, its name and version, and its attributes from its fields.
+/// Declares an op: its struct, name and version, and its attributes, which are the fields.
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
         $(#[$doc])*
@@ -318,12 +318,12 @@ macro_rules! op {
 }
 pub(crate) use op;
 
-/// The attribute of a field; `None` where the value is the default that an absent attribute stands for.
+/// The attribute of a field; `None` if the value is the default for an absent attribute.
 pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
     (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
 }
 
-/// Reads one field; what `op!` expands to.
+/// Reads one field. The expansion of `op!` calls it.
 pub(crate) fn field<T: Field>(
     op: &'static str,
     key: &'static str,

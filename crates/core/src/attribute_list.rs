@@ -1,30 +1,30 @@
-//! An op as a name and a list of (key, attribute): what text form, IR bytes, JSON and DOT are made from.
+//! An op as a name and a list of (key, attribute), from which the text form, IR bytes, JSON and DOT are made.
 
 use crate::attribute::{Attribute, AttributeError};
 use crate::op::Op;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Stands in front of the keys that a `foreign` op brings along, so that they never meet our own.
+/// Prefix of the attribute keys of a `foreign` op, so that they never collide with our own.
 pub const FOREIGN_PREFIX: &str = "x.";
 
-/// A list of attributes that is not an op. The fault is whoever wrote the text or the bytes.
+/// A list of attributes that does not make an op. The fault is in the text or the bytes that were read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpError {
-    /// There is no such op in this version.
+    /// This version does not have the op.
     #[error("there is no op `{0}`")]
     UnknownOp(String),
-    /// The op has no such attribute in this version.
+    /// This version of the op does not have the attribute.
     #[error("{op} has no attribute `{key}`; it has {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
     UnknownAttribute {
-        /// Op name.
+        /// The name of the op.
         op: &'static str,
-        /// The key that was there.
+        /// The unknown key.
         key: String,
-        /// The keys that it may have.
+        /// The keys that the op has.
         known: &'static [&'static str],
     },
-    /// A key stands twice.
+    /// A key appears twice.
     #[error("attribute `{0}` is given twice")]
     Twice(String),
     /// An attribute is missing or has a wrong value.
@@ -33,7 +33,7 @@ pub enum OpError {
 }
 
 impl Op {
-    /// Name, version and attribute keys of the op called `name`.
+    /// Name, version and attribute keys of the op with this name.
     pub fn find(name: &str) -> Option<(&'static str, u16, &'static [&'static str])> {
         Op::ALL.iter().copied().find(|(known, ..)| *known == name)
     }
@@ -49,7 +49,7 @@ impl Op {
         found
     }
 
-    /// The key of an attribute of the op's own that is NaN, or holds one.
+    /// The key of an attribute that is NaN or contains one.
     pub fn nan_attribute(&self) -> Option<&'static str> {
         let mut found = None;
         self.attributes(&mut |key, value| {
@@ -63,7 +63,8 @@ impl Op {
         found
     }
 
-    /// Every attribute in order; those of a `foreign` op behind its own two, with [`FOREIGN_PREFIX`].
+    /// Every attribute, in order. A `foreign` op has its two fixed attributes first, and then its own with
+    /// [`FOREIGN_PREFIX`].
     pub fn attribute_list(&self) -> Vec<(Cow<'static, str>, Attribute)> {
         let mut list = Vec::new();
         self.attributes(&mut |key, value| list.push((Cow::Borrowed(key), value)));
@@ -74,7 +75,7 @@ impl Op {
         list
     }
 
-    /// The op with this name and these attributes; the inverse of [`Op::attribute_list`].
+    /// Makes the op with this name and these attributes; the inverse of [`Op::attribute_list`].
     pub fn from_attribute_list(name: &str, list: Vec<(String, Attribute)>) -> Result<Op, OpError> {
         let (op, _, known) = Op::find(name).ok_or_else(|| OpError::UnknownOp(name.into()))?;
         let is_foreign = op == <crate::op::Foreign as crate::Attributes>::NAME;

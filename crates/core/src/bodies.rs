@@ -1,9 +1,9 @@
-//! The graphs that control flow names, laid beside the nodes of the graph that it is in, and taken out again.
+//! Inlines the graphs of control-flow nodes next to the main graph's own nodes, and extracts them again.
 //!
-//! Passes work on one graph. A body whose extents are all fixed becomes a part of that graph: its inputs are inputs behind
-//! the graph's own, its outputs outputs behind the graph's own. Nothing but constants leads from one part to another, so
-//! that a pass treats a part like a model of its own, and what an output rests on says which nodes are its part's. The node
-//! of the control flow stays, and so does the graph that it names, until [`Bodies::take_out`] makes new ones of the parts.
+//! Passes work on a single graph. A body (a graph that an `if` or `loop` node runs) becomes a part of that graph if all
+//! its extents are fixed. Its inputs and outputs are added after the graph's own. Parts share nothing but constants, so
+//! a pass treats each part like a separate model. A node belongs to the part whose outputs depend on it. The
+//! control-flow node and the original body stay unchanged until [`Bodies::take_out`] makes new bodies from the parts.
 
 use crate::failure::Failure;
 use crate::graph::{Def, Graph, Node, Value};
@@ -18,36 +18,37 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most nodes that are laid beside a graph: graphs that name others twice grow with the power of their depth.
+/// Limit on the nodes that are inlined into a graph. Bodies that run other graphs twice grow exponentially with their
+/// depth.
 const MOST_NODES: usize = 1 << 20;
 
-/// The parts of a graph.
+/// The parts of a graph into which bodies were inlined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bodies {
-    /// The inputs and outputs of the graph itself.
+    /// The number of inputs, and of outputs, that the graph itself has.
     own: [usize; 2],
     bodies: Vec<Body>,
 }
 
-/// A body that was laid open.
+/// A body that was inlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Body {
-    /// The name of the node that names it.
+    /// The name of the control-flow node that runs it.
     node: String,
-    /// Which of the graphs that the node names.
+    /// Which of the node's graphs it is.
     position: usize,
-    /// The graph's name.
+    /// The name of the body.
     name: String,
-    /// The graph that it was made of.
+    /// The graph that was copied.
     graph: GraphId,
-    /// Its inputs and outputs among those of the graph.
+    /// Where its inputs are among those of the graph, and (next field) its outputs.
     inputs: Range<usize>,
     outputs: Range<usize>,
 }
 
 impl Module {
-    /// Lays the bodies of the control flow in a graph beside its nodes: those of the graph's stage whose extents are all
-    /// fixed, and the bodies inside of these. Names that are taken get a number.
+    /// Inlines the bodies of control-flow nodes in a graph, if all their extents are fixed and they are in the graph's
+    /// stage, and also the bodies inside of these. Names that are taken get a number.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();
@@ -93,8 +94,8 @@ impl Module {
         laid
     }
 
-    /// The same, of a graph that computes what another one does by the same control flow, and whose bodies lie open as
-    /// `like`: the nodes of its control flow name the graphs that those of the other one name.
+    /// Like [`Module::lay_open`], for a graph that computes the same as another one with the same control flow, whose
+    /// bodies are inlined as `like`. The graph's control-flow nodes run the same bodies as those of the other graph.
     pub fn lay_open_like(&mut self, graph: GraphId, like: &Bodies) -> Bodies {
         let laid = self.lay_open(graph);
         let pairs = laid.bodies.iter().zip(&like.bodies);
@@ -107,7 +108,7 @@ impl Module {
         laid
     }
 
-    /// Copies a body into a graph, and answers with its inputs and outputs there.
+    /// Copies a body into a graph. Returns its inputs and outputs there.
     fn lay(
         &mut self,
         into: GraphId,
@@ -133,7 +134,7 @@ impl Module {
                 made.insert(input, root.add_input(name, value.ty.clone(), value.quant.clone()));
             }
         }
-        // A graph of a sound module has no cycle.
+        // A graph of a valid module has no cycle.
         for node in body.topological_order().unwrap_or_default() {
             let Some(node) = body.node(node) else { continue };
             let named = |value: &Value| unique(&mut taken.values, names, value.name);
@@ -153,17 +154,17 @@ impl Module {
 }
 
 impl Bodies {
-    /// True if no body was laid open.
+    /// True if no body was inlined.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()
     }
 
-    /// The inputs of the graph that are no body's.
+    /// The inputs that belong to the graph itself and not to a body.
     pub fn own_inputs<'g>(&self, graph: &'g Graph) -> &'g [ValueId] {
         self.own(graph.inputs(), self.own[0])
     }
 
-    /// The outputs of the graph that are no body's.
+    /// The outputs that belong to the graph itself and not to a body.
     pub fn own_outputs<'g>(&self, graph: &'g Graph) -> &'g [ValueId] {
         self.own(graph.outputs(), self.own[1])
     }
@@ -172,7 +173,7 @@ impl Bodies {
         all.get(..own).filter(|_| !self.is_empty()).unwrap_or(all)
     }
 
-    /// A module in which the bodies lie open in the main graph, with them taken out.
+    /// A module in which the inlined bodies of the main graph are extracted again.
     ///
     /// # Errors
     /// As for [`Bodies::take_out`].
@@ -185,7 +186,7 @@ impl Bodies {
         Ok(Cow::Owned(closed))
     }
 
-    /// The same as it runs: each value is rounded to the grid that the model gives for it.
+    /// Like [`Bodies::closed`], but as the module runs: each value is rounded to the grid that the model gives for it.
     ///
     /// # Errors
     /// As for [`Bodies::take_out`].
@@ -197,11 +198,11 @@ impl Bodies {
         Ok(whole)
     }
 
-    /// Makes graphs of the parts again: of each of `roots`, graphs that have the inputs and outputs of the one that was laid
-    /// open. What is named by nothing any more leaves the module, graphs and tensors.
+    /// Extracts the bodies again from each graph in `roots`. These have the same inputs and outputs as the graph into
+    /// which the bodies were inlined. Graphs and tensors that are no longer used are removed from the module.
     ///
     /// # Errors
-    /// A defect: a pass has led something from one part to another.
+    /// A bug of ours: a pass has connected two parts.
     pub fn take_out(&self, module: &mut Module, roots: &[GraphId]) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -213,7 +214,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// The graphs of a module that the bodies were taken out of its main graph of: that graph, and those of the bodies.
+    /// The main graph of a module, and the bodies that were extracted from it.
     pub fn graphs(&self, module: &Module) -> Vec<GraphId> {
         let mut found = vec![module.main];
         let mut next = 0;
@@ -239,7 +240,7 @@ impl Bodies {
         for (position, id) in order.iter().enumerate() {
             rank[id.index()] = position;
         }
-        // A pass may have found that a choice is none.
+        // A pass may have found that an `if` always takes the same branch.
         let there: BTreeSet<&str> = control(&graph)
             .filter_map(|id| Some(module.name(graph.node(id)?.name)))
             .collect();
@@ -255,7 +256,7 @@ impl Bodies {
             if !made.contains_key(&(body.node.as_str(), body.position)) {
                 continue;
             }
-            // The one of the main graph keeps its name.
+            // The body from the main graph keeps its name.
             let name = match main {
                 true => module.names.intern(&body.name),
                 false => module.names.fresh(&format!("{prefix}.{}", body.name)),
@@ -268,7 +269,8 @@ impl Bodies {
         Ok(())
     }
 
-    /// The part of a graph between some of its inputs and outputs. `rank` has the place of each node in the order.
+    /// Extracts the part of a graph between some of its inputs and outputs. `rank` has the position of each node in the
+    /// order.
     fn part(
         &self,
         module: &Module,
@@ -331,7 +333,7 @@ impl Bodies {
     }
 }
 
-/// Names that values and nodes of a graph have.
+/// Names of the values and nodes of a graph.
 struct Taken {
     values: BTreeSet<Symbol>,
     nodes: BTreeSet<Symbol>,
@@ -362,7 +364,7 @@ fn outputs(graph: &Graph, node: NodeId) -> impl Iterator<Item = ValueId> + use<>
     outputs.into_iter().flatten()
 }
 
-/// Appends a copy of a node.
+/// Appends a copy of a node to a graph.
 fn copy_node(
     graph: &mut Graph,
     node: &Node,

@@ -1,17 +1,17 @@
-//! The claim of one fusion beside the node that it is about.
+//! The certificate of a fusion, together with the node that it is about.
 
 use serde::{Deserialize, Serialize};
 use strait_requantize::Certificate;
 
-/// Claim of one fusion, and its node.
+/// The certificate of a fusion, with its node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CertificateRecord {
-    /// The name of the value that the fused node computes: the first result's, which is that of the requantization
-    /// before the fusion too.
+    /// The name of the value that the fused node computes. It is the first result, and before the fusion the result of
+    /// the requantization.
     pub node: String,
-    /// The row of the target's fusion table that fired.
+    /// The row of the target's fusion table that was applied.
     pub row: String,
-    /// The claim.
+    /// What is claimed about the fusion.
     pub certificate: Certificate,
 }

@@ -1,23 +1,23 @@
-//! Which channel of a requantization's parameters an element goes through.
+//! Which channel's parameters requantize an element.
 
 use crate::graph::Node;
 use crate::ids::ValueId;
 use crate::op::Op;
 
-/// Channels of the elements of a result among the parameters of a form.
+/// How the channel of an element is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// By their index along this axis.
+    /// It is the index along this axis.
     Axis(usize),
-    /// By an operand that says it of each of them: a constant of i32 whose shape broadcasts to the result's. So
-    /// channels can be something else than a slice of the tensor: the mean of a window that leaves out padding has one
-    /// divisor in the middle of an image, and others at its edges and corners.
+    /// A constant operand says it for each element. The constant is i32, and its shape broadcasts to the result's
+    /// shape. So channels do not have to be slices of a tensor: if a mean over windows leaves out the padding, one
+    /// divisor is needed in the middle of an image, and others at its edges and corners.
     Picked(ValueId),
 }
 
 impl Op {
-    /// The axis of the result that the channels of a requantization run along: the one that is fused into this op, or
-    /// that the op is. `None` where one set of parameters serves all elements.
+    /// The axis of the result along which the channels of a requantization run. The requantization is either fused into
+    /// this op, or is this op. `None` if one set of parameters serves all elements.
     pub fn channel_axis(&self, rank: usize) -> Option<usize> {
         self.channels_among(rank).0
     }
@@ -27,8 +27,8 @@ impl Op {
         self.channels_among(0).1
     }
 
-    /// The axis of the channels in a result of `rank` axes, and the position of the operand that picks channels. An op
-    /// that is new has to say both.
+    /// The channel axis in a result of `rank` axes, and the position of the operand that picks channels. A new op has
+    /// to state both.
     fn channels_among(&self, rank: usize) -> (Option<usize>, Option<usize>) {
         match self {
             Op::Conv(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => (Some(1), None),
@@ -107,13 +107,13 @@ impl Op {
 }
 
 impl Node {
-    /// The operand that picks channels, where there is one.
+    /// The operand that picks channels, if there is one.
     pub fn picked_channels(&self) -> Option<ValueId> {
         self.inputs.get(self.op.channel_operand()?).copied().flatten()
     }
 
-    /// Channels of the elements of the first result, which has `rank` axes; `None` where one set of parameters
-    /// serves all of them.
+    /// How the channels of the first result's elements are found; the result has `rank` axes. `None` if one set of
+    /// parameters serves all elements.
     pub fn channels(&self, rank: usize) -> Option<Channels> {
         match self.picked_channels() {
             Some(operand) => Some(Channels::Picked(operand)),

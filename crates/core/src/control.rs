@@ -1,4 +1,4 @@
-//! Graphs that ops name, and the types of what these ops make.
+//! Ops that run other graphs (`call`, `if`, `loop`), and the types of their results.
 
 use crate::elem::Elem;
 use crate::graph::{Graph, MAX_RESULTS};
@@ -10,11 +10,11 @@ use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, TensorType};
 use smallvec::{SmallVec, smallvec};
 
-/// A type, where there is an operand or a result.
+/// The type of an operand or result, if there is one.
 type OptionalType<'a> = Option<&'a TensorType>;
 
 impl Op {
-    /// The graphs of the module that the op names, in the order of its attributes.
+    /// The graphs of the module that the op runs, in the order of its attributes.
     pub fn graphs(&self) -> SmallVec<[GraphId; 2]> {
         let id = |graph: u32| GraphId::new(graph as usize);
         match self {
@@ -25,7 +25,7 @@ impl Op {
         }
     }
 
-    /// The number of graphs that the op called `name` names.
+    /// The number of graphs that the op called `name` runs.
     pub(crate) fn graph_count(name: &str) -> usize {
         match name {
             "call" | "loop" => 1,
@@ -34,7 +34,7 @@ impl Op {
         }
     }
 
-    /// The same op on other graphs: each by what `of` answers with.
+    /// The same op with other graphs: `of` maps each graph to its replacement.
     pub fn with_graphs(&self, of: impl Fn(GraphId) -> GraphId) -> Op {
         // Graph ids are 32 bits wide.
         let id = |graph: u32| of(GraphId::new(graph as usize)).index() as u32;
@@ -56,10 +56,10 @@ impl Op {
 }
 
 impl Module {
-    /// The types of the results of an op that names graphs; `None` for every other op.
+    /// The types of the results of an op that runs graphs; `None` for every other op.
     ///
     /// # Errors
-    /// A graph that is not there, and operands that are not what its inputs ask for.
+    /// A graph does not exist, or the operands do not fit its inputs.
     pub(crate) fn results_of_graphs(&self, op: &Op, operands: &[OptionalType<'_>]) -> Option<Result<Results, Reason>> {
         match op {
             Op::Call(op) => Some(
@@ -148,7 +148,7 @@ impl Module {
         found.ok_or_else(|| Reason::new(ReasonCode::Call, format!("there is no graph {graph}")))
     }
 
-    /// Gives each extent that depends on data ([`Dim::OPEN`]) a name of its own, made after `base`.
+    /// Gives each extent that depends on data ([`Dim::OPEN`]) a name of its own, derived from `base`.
     pub fn name_extents(&mut self, base: &str, types: &mut [TensorType]) {
         for ty in types {
             for (axis, dim) in ty.shape.iter_mut().enumerate() {
@@ -165,7 +165,7 @@ fn types(graph: &Graph, values: &[ValueId]) -> Results {
     types.map(|value| value.ty.clone()).collect()
 }
 
-/// Results outside of the graph that makes them: a name of an extent means nothing there.
+/// The type of a result outside of the graph that computes it, where the names of the graph's extents have no meaning.
 fn opened(ty: &TensorType) -> TensorType {
     let open = |dim: &Dim| dim.fixed().map_or(Dim::OPEN, Dim::Fixed);
     TensorType {
@@ -174,7 +174,7 @@ fn opened(ty: &TensorType) -> TensorType {
     }
 }
 
-/// An extent of a value that comes from one of two graphs.
+/// The extent of a value that comes from one of two graphs.
 fn joined(a: Dim, b: Dim) -> Dim {
     match (a, b) {
         (Dim::Fixed(a), Dim::Fixed(b)) if a == b => Dim::Fixed(a),
@@ -186,7 +186,7 @@ fn alike(a: &TensorType, b: &TensorType) -> bool {
     a.elem == b.elem && a.shape.len() == b.shape.len()
 }
 
-/// The operands are what the inputs of a graph ask for; an input with a named extent takes any.
+/// Checks that the operands fit the inputs of a graph. An input with a named extent accepts any extent.
 fn accepts(graph: &Graph, operands: &[OptionalType<'_>]) -> Result<(), Reason> {
     let inputs = types(graph, graph.inputs());
     let fits = |(input, operand): (&TensorType, &OptionalType<'_>)| {
@@ -201,7 +201,7 @@ fn accepts(graph: &Graph, operands: &[OptionalType<'_>]) -> Result<(), Reason> {
     }
 }
 
-/// A type is of one element.
+/// Checks that a type has a single element of this element type.
 fn single(ty: &TensorType, elem: Elem, what: &str) -> Result<(), Reason> {
     match ty.elem == elem && ty.shape.iter().all(|dim| dim.may_equal(Dim::Fixed(1))) {
         true => Ok(()),

@@ -9,11 +9,11 @@ use strait_requantize::half_float::{BF16, F16, HalfFloat};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Elem {
-    /// IEEE binary32.
+    /// 32-bit IEEE float.
     F32,
-    /// IEEE binary16; storage only, kernels widen it.
+    /// 16-bit IEEE float. Only stored; kernels convert it.
     F16,
-    /// IEEE binary64; storage only.
+    /// 64-bit IEEE float. Only stored.
     F64,
     /// Signed 8-bit integer.
     I8,
@@ -23,27 +23,27 @@ pub enum Elem {
     I16,
     /// Signed 32-bit integer: accumulators and biases.
     I32,
-    /// Signed 64-bit integer: accumulators and biases, which have a grid, and shapes and indices, which have none.
+    /// Signed 64-bit integer. With a grid it is an accumulator or bias; without one it is a shape or index.
     I64,
     /// One byte, 0 or 1.
     Bool,
     /// Unsigned 16-bit integer.
     U16,
-    /// Signed 4-bit integer; two to a byte in a tensor of the pool, one to a byte at run time.
+    /// Signed 4-bit integer. Two share a byte in a constant; at run time each has a byte of its own.
     I4,
-    /// Unsigned 4-bit integer; two to a byte in a tensor of the pool, one to a byte at run time.
+    /// Unsigned 4-bit integer. Two share a byte in a constant; at run time each has a byte of its own.
     U4,
-    /// The upper half of a binary32; storage only.
+    /// bfloat16, the upper half of a 32-bit float. Only stored.
     #[serde(rename = "bf16")]
     BF16,
-    /// Unsigned 32-bit integer; of a model's own arithmetic, never a code.
+    /// Unsigned 32-bit integer. Only for a model's own arithmetic, never a code.
     U32,
-    /// Unsigned 64-bit integer; of a model's own arithmetic, never a code.
+    /// Unsigned 64-bit integer. Only for a model's own arithmetic, never a code.
     U64,
 }
 
 impl Elem {
-    /// Every element type, in the order of their tags.
+    /// All element types, in the order of their tags.
     pub const ALL: [Elem; 15] = [
         Elem::F32,
         Elem::F16,
@@ -83,8 +83,8 @@ impl Elem {
         }
     }
 
-    /// Type whose elements hold those of this one at run time: a 4-bit code has a byte of its own there. Every other
-    /// type is its own.
+    /// The type in which elements are stored at run time. A 4-bit code has a byte of its own there; every other type is
+    /// stored as itself.
     pub fn storage(self) -> Elem {
         match self {
             Elem::I4 => Elem::I8,
@@ -105,8 +105,7 @@ impl Elem {
         }
     }
 
-    /// The type of codes of the same width with a sign where this one has none, or without where it has one; 8 and 16 bits have
-    /// both.
+    /// The integer type of the same width with the opposite signedness. Types of 8 and 16 bits have one.
     pub fn other_sign(self) -> Option<Elem> {
         Some(match self {
             Elem::I8 => Elem::U8,
@@ -117,18 +116,19 @@ impl Elem {
         })
     }
 
-    /// Distance by which codes and zero points move from this type to the other of the same width: q − z = (q − 128) − (z − 128).
+    /// How far codes and zero points move from this type to the type of the same width and opposite signedness: q − z =
+    /// (q − 128) − (z − 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)
     }
 
-    /// True if a tensor of the pool has two elements in a byte.
+    /// True if a constant of this type has two elements in a byte.
     pub fn is_packed(self) -> bool {
         self.storage() != self
     }
 
-    /// Bytes of a tensor of the pool with so many elements; `None` past 2^64.
+    /// Number of bytes of a constant with `count` elements; `None` if it exceeds 64 bits.
     pub fn packed_bytes(self, count: u64) -> Option<u64> {
         if self.is_packed() {
             return Some(count.div_ceil(2));
@@ -136,13 +136,13 @@ impl Elem {
         count.checked_mul(self.size() as u64)
     }
 
-    /// Width in bits; a truth value has the eight of its byte.
+    /// Width in bits. A boolean counts as the eight bits of its byte.
     pub fn bits(self) -> u8 {
-        // At most 64.
+        // This is at most 64.
         if self.is_packed() { 4 } else { 8 * self.size() as u8 }
     }
 
-    /// Bytes of one element at run time.
+    /// Number of bytes of one element at run time.
     pub fn size(self) -> usize {
         match self {
             Elem::I8 | Elem::U8 | Elem::Bool | Elem::I4 | Elem::U4 => 1,
@@ -152,7 +152,7 @@ impl Elem {
         }
     }
 
-    /// The spelling in the text form, configurations and reports.
+    /// The name in the text form, configurations and reports.
     pub fn name(self) -> &'static str {
         match self {
             Elem::F32 => "f32",
@@ -173,12 +173,12 @@ impl Elem {
         }
     }
 
-    /// The inverse of [`Elem::name`].
+    /// The type with this name; the inverse of [`Elem::name`].
     pub fn parse(name: &str) -> Option<Elem> {
         Elem::ALL.into_iter().find(|e| e.name() == name)
     }
 
-    /// The format of a float of 16 bits; none of any other type.
+    /// The format of a 16-bit float; `None` for any other type.
     pub fn half_float(self) -> Option<HalfFloat> {
         match self {
             Elem::F16 => Some(F16),
@@ -192,26 +192,26 @@ impl Elem {
         matches!(self, Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64)
     }
 
-    /// True for codes, and for i64: accumulators, or shapes and indices.
+    /// True for codes, and for i64, which can be an accumulator, a shape or an index.
     pub fn is_integer(self) -> bool {
         self.int_type().is_some() || self == Elem::I64
     }
 
-    /// The smallest and the largest integer of the type, if it is one of integers.
+    /// The smallest and the largest integer of an integer type.
     pub fn integers(self) -> Option<(i64, i64)> {
         match self.int_type() {
             Some(codes) => Some((codes.min().into(), codes.max().into())),
             None => match self {
                 Elem::I64 => Some((i64::MIN, i64::MAX)),
                 Elem::U32 => Some((0, u32::MAX.into())),
-                // The largest numbers of the type are past what is carried.
+                // Integers are held as i64, so the largest ones of this type are not covered.
                 Elem::U64 => Some((0, i64::MAX)),
                 _ => None,
             },
         }
     }
 
-    /// The integer type that requantization knows it as, if it is one.
+    /// The type as a requantization type, if it is one.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),

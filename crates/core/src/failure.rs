@@ -1,45 +1,46 @@
-//! Two kinds of failure at one node, which must not be mistaken for each other.
+//! Failures at a node, of two kinds that must not be confused: refusals, which send the node to the host, and bugs of
+//! ours.
 
 use crate::ids::NodeId;
 use crate::reason::Reason;
 use crate::tensor::TensorError;
 
-/// Reason why a step could not be done at one node.
+/// Why a step could not be done at a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The target, the model or the data stand against it: the node goes to the host.
+    /// The target, the model or the data do not allow it, so the node goes to the host.
     #[error(transparent)]
     Reason(#[from] Reason),
-    /// The same, but for the grid of the node's first result: it is 2^`doublings` times too fine.
+    /// As above, but only because the grid of the node's first result is 2^`doublings` times too fine.
     #[error("{reason}")]
     TooFine {
-        /// Reason why the node goes to the host where its grid must stay.
+        /// Why the node goes to the host if its grid must stay.
         reason: Reason,
-        /// At least 1.
+        /// How many times the scale has to double; at least 1.
         doublings: u32,
     },
-    /// A promise of an earlier step does not hold: a defect in Strait, which stops everything.
+    /// Something that an earlier step guarantees does not hold. This is a bug of ours, which stops everything.
     #[error("{0}")]
     Defect(String),
 }
 
-/// A node that a step could not be done at.
+/// A node at which a step could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The node.
     pub node: NodeId,
-    /// Reason of the refusal.
+    /// Why it could not be done.
     pub reason: Reason,
-    /// It could be done if the grid of the node's first result were 2^`doublings` times as coarse; 0 where no grid
-    /// would do.
+    /// How many times the scale of the node's first result would have to double for the step to succeed; 0 if no grid
+    /// would help.
     pub doublings: u32,
 }
 
 impl Failure {
-    /// The failure as the refusal of a node.
+    /// The failure as a refusal of a node.
     ///
     /// # Errors
-    /// The text of a defect.
+    /// The text of the failure, if it is a bug of ours.
     pub fn refusal(self, node: NodeId) -> Result<Refusal, String> {
         match self {
             Failure::Reason(reason) => Ok((node, reason).into()),
@@ -52,7 +53,7 @@ impl Failure {
         }
     }
 
-    /// A defect, in one sentence.
+    /// A failure that is a bug of ours, in one sentence.
     pub fn defect(text: impl Into<String>) -> Failure {
         Failure::Defect(text.into())
     }
@@ -69,7 +70,8 @@ impl From<(NodeId, Reason)> for Refusal {
     }
 }
 
-/// Tensors of a verified graph are whole, and those that a step makes fit their shapes.
+/// Tensors of a verified graph are valid, and those that a step makes fit their shapes, so such an error is a bug of
+/// ours.
 impl From<TensorError> for Failure {
     fn from(error: TensorError) -> Failure {
         Failure::Defect(format!("a tensor: {error}"))

@@ -1,5 +1,5 @@
-//! A requantization form as its kind and a list of (key, attribute), written once: text form, IR bytes and JSON are all
-//! made from this list. One value stands for the tensor, a list has one value per channel.
+//! A requantization form as its kind and a list of (key, attribute), from which the text form, IR bytes and JSON are
+//! made. A parameter is either one value for the tensor, or a list with one value per channel.
 
 use crate::attribute::{Attribute, AttributeError, Field, field, written};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Field for Per<f32> {
     }
 }
 
-/// Types whose values are written as words; `implied`, the one that is not written down.
+/// Types whose values are written as words. `implied` is the value that is left out.
 macro_rules! word_fields {
     ($($t:ty: $all:expr $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -77,7 +77,7 @@ word_fields! {
     ZeroPoint: ZeroPoint::ALL, implied ZeroPoint::After;
 }
 
-/// The threshold lists of all channels one after the other; `lengths` tells them apart.
+/// The thresholds of all channels, one list after the other. `lengths` has the length of each list.
 struct Thresholds(Vec<i32>);
 
 impl Field for Thresholds {
@@ -99,7 +99,7 @@ impl Field for Thresholds {
     }
 }
 
-/// Text of a form: its keys, and its fields in their order.
+/// How a form is written: its kind, its keys, and its fields in order.
 trait Spelled: Sized {
     const KIND: FormKind;
     const KEYS: &'static [&'static str];
@@ -109,7 +109,7 @@ trait Spelled: Sized {
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
 }
 
-/// Forms whose keys are their fields; behind a `+` the three of the narrowing.
+/// Declares forms whose keys are their fields, followed, after a `+`, by the three fields of the narrowing.
 macro_rules! spelled {
     ($($form:ident: $($field:ident)* $(+ $narrowing:ident { $($narrow:ident)* })?;)*) => { $(
         impl Spelled for form::$form {
@@ -189,17 +189,17 @@ impl Spelled for form::Steps {
     }
 }
 
-/// Which [`Spelled`] answers for which form.
+/// Dispatches to the [`Spelled`] implementation for each form.
 macro_rules! of_each {
     ($($form:ident)*) => {
-        /// The keys of a form's list, in order. One whose value is implied may be missing.
+        /// The keys of a form's list, in order. Keys with a default value may be absent.
         pub fn form_keys(kind: FormKind) -> &'static [&'static str] {
             match kind {
                 $(FormKind::$form => <form::$form as Spelled>::KEYS,)*
             }
         }
 
-        /// The fields of a form in the order of [`form_keys`]. None of them is itself a form.
+        /// The fields of a form, in the order of [`form_keys`]. None of them is itself a form.
         pub fn form_list(form: &Requantization) -> Vec<(&'static str, Attribute)> {
             let values = match form {
                 $(Requantization::$form(form) => form.values(),)*
@@ -208,7 +208,8 @@ macro_rules! of_each {
             keys.zip(values).filter_map(|(key, value)| Some((*key, value?))).collect()
         }
 
-        /// The form with this kind and these fields. Whether its parameters are legal is for [`Requantization::check`].
+        /// Makes the form with this kind and these fields. [`Requantization::check`] says whether its parameters are
+        /// legal.
         pub fn form_from_list(
             kind: FormKind,
             get: &mut dyn FnMut(&'static str) -> Option<Attribute>,

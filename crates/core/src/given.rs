@@ -1,10 +1,10 @@
-//! Grids that a model gives for its real numbers, and the rounding that they ask for.
+//! Grids that a quantized model gives for its real numbers, and the rounding to them.
 //!
-//! A quantized model has codes between its layers. Read, it is a graph of real numbers in which values have grids
-//! ([`QuantParams::codes`]): there the model rounds, and saturates at the ends of the codes. No node says so, so that rules find
-//! their patterns, and where a target has codes on the grid nothing is left to be done. Wherever such a value is computed in
-//! real numbers, it has to be rounded: [`Module::round_to_grids`] does so for a float graph that is run, and lowering for what
-//! the host computes.
+//! A quantized model has codes between its layers. Once read, it is a graph of real numbers in which values have grids
+//! ([`QuantParams::codes`]). At such a value the model rounds, and saturates at the ends of the codes. No node
+//! represents this, so rules find their usual patterns, and nothing has to be done where a target has codes on that
+//! grid. But wherever such a value is computed in real numbers, it has to be rounded. [`Module::round_to_grids`] does
+//! that for a float graph that is run, and lowering does it for what the host computes.
 
 use crate::elem::Elem;
 use crate::failure::Failure;
@@ -23,23 +23,24 @@ use std::sync::Arc;
 use strait_requantize::Rounding;
 use strait_requantize::quantize::{dequantize, quantize};
 
-/// The longest codes that are grids of activations. Wider ones are sums, which need not reach the ends of their type.
+/// The widest codes that count as an activation's grid, in bits. Wider ones are sums, which need not reach the ends of
+/// their type.
 const WIDEST: u32 = 16;
 
-/// The way in which a use reads a value that has a grid of the model for other readers.
+/// How an operand reads a value that has a grid for other readers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// As it is computed.
+    /// Unrounded, as it is computed.
     Computed,
-    /// On this grid instead.
+    /// Rounded to this grid instead.
     On(Arc<QuantParams>),
-    /// That which is left of it on its own grid, on this one.
+    /// Rounded to its own grid, and then to this one.
     Behind(Arc<QuantParams>),
 }
 
 impl QuantParams {
-    /// The scheme by which a model makes codes on a grid that it gives, as ONNX and TFLite define it: halves to even, and every
-    /// code of the type. None of a grid without a type, and of sums.
+    /// The scheme by which a model makes codes on this grid, as ONNX and TFLite define it: halves to even, and all
+    /// codes of the type. `None` for a grid without a code type, and for sums.
     pub fn given_scheme(&self) -> Option<Scheme> {
         let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
         let (least, most) = codes.integers()?;
@@ -51,7 +52,8 @@ impl QuantParams {
         Scheme::integers(Policy::linear(false, per), codes, [least, most], Rounding::HalfEven).ok()
     }
 
-    /// True if codes of a type on a grid stand for the numbers of this one: codes of the other sign have another zero point.
+    /// True if codes of `elem` on `grid` stand for the same numbers as the codes of this grid. Codes of the opposite
+    /// signedness have another zero point.
     pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
         let own = self.codes.and_then(Elem::integers).zip(elem.integers());
         own.is_some_and(|((own, most), (other, end))| {
@@ -65,10 +67,10 @@ impl QuantParams {
         })
     }
 
-    /// The real numbers of codes on the grid; `None` where its blocks do not fill their axis.
+    /// The real numbers that codes on this grid stand for. `None` if the blocks do not fill their axis.
     ///
     /// # Errors
-    /// A tensor of other numbers than integers.
+    /// The tensor is not of integers.
     pub fn reals(&self, codes: &TensorData) -> Result<Option<Vec<f32>>, TensorError> {
         let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
         let Some(parts) = Parts::of_grid(self, &shape) else {
@@ -81,7 +83,7 @@ impl QuantParams {
         Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
     }
 
-    /// The least and the greatest number of each part of a grid that a model gives.
+    /// The smallest and the largest number of each part of a given grid.
     pub fn ends(&self) -> Option<Vec<[f32; 2]>> {
         let codes = self.given_scheme()?.range()?;
         let parts = self.scale.channels().or(self.zero_point.channels()).unwrap_or(1);
@@ -92,7 +94,8 @@ impl QuantParams {
         (0..parts).map(ends).collect()
     }
 
-    /// The numbers of a constant, rounded to the grid as the model does. None where a number of it has no part of the grid.
+    /// The numbers of a constant, rounded to the grid as the model does it. `None` if some number belongs to no part of
+    /// the grid.
     pub fn rounded(&self, tensor: &TensorData) -> Option<TensorData> {
         let (scheme, shape) = (self.given_scheme()?, tensor.shape());
         let [least, most] = scheme.range()?.map(|code| code as i32);
@@ -110,8 +113,9 @@ impl QuantParams {
 }
 
 impl Graph {
-    /// The grid that the model gives for a value and to which this has to be rounded where it is computed in real numbers. None
-    /// of constants, which are on theirs, and of elements that are moved on the grid on which they are already.
+    /// The grid that the model gives for a value, if the value has to be rounded to it when it is computed in real
+    /// numbers. `None` for constants, which are already on their grid, and for values that only move elements on the
+    /// same grid.
     pub fn rounds_to(&self, id: ValueId) -> Option<&Arc<QuantParams>> {
         let value = self.value(id).filter(|value| value.ty.elem == Elem::F32)?;
         let grid = value.quant.as_ref().filter(|grid| grid.given_scheme().is_some())?;
@@ -123,18 +127,18 @@ impl Graph {
         (!is_moved).then_some(grid)
     }
 
-    /// Notes that a use reads a value otherwise than on the grid that the model gives for it. An output of the graph is a use by
-    /// [`NodeId::OUTSIDE`], by its position.
+    /// Records that an operand reads a value in another way than on the grid that the model gives for it. An output of
+    /// the graph counts as an operand of [`NodeId::OUTSIDE`], at its position.
     pub fn read_otherwise(&mut self, at: Use, reading: Reading) {
         self.readings.insert(at, reading);
     }
 
-    /// The way in which a use reads a value, where it is another than on the grid that the model gives for that.
+    /// How an operand reads a value, if not on the grid that the model gives for the value.
     pub fn reading(&self, at: Use) -> Option<&Reading> {
         self.readings.get(&at)
     }
 
-    /// True of a node that takes its results from its operands, which are all on this grid, or are the codes.
+    /// True if a node only moves elements of its operands, and these are all on this grid or are its codes.
     fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
         let Some(node) = self.node(node) else { return false };
         let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);
@@ -148,10 +152,10 @@ impl Graph {
 }
 
 impl Module {
-    /// Rounds each value of the float graphs to the grid that the model gives for it, by a node behind it.
+    /// Adds a node after each value of the float graphs that has to be rounded to its given grid.
     ///
     /// # Errors
-    /// A defect of ours.
+    /// A bug of ours.
     pub fn round_to_grids(&mut self) -> Result<(), Failure> {
         for index in 0..self.graphs.len() {
             let id = GraphId::new(index);
@@ -163,7 +167,7 @@ impl Module {
         Ok(())
     }
 
-    /// True if a value of a float graph has to be rounded.
+    /// True if some value of a float graph has to be rounded.
     pub fn has_roundings(&self) -> bool {
         let mut float = self.graphs.iter().filter(|graph| graph.stage() == Stage::Float);
         float.any(|graph| graph.values().any(|(id, _)| graph.rounds_to(id).is_some()))
@@ -175,7 +179,7 @@ fn roundings(graph: &Graph) -> Vec<Patch> {
     let rounding = |id: ValueId| {
         let grid = graph.rounds_to(id)?;
         let scheme = grid.given_scheme()?;
-        // An input has no node; an input that nothing reads needs none.
+        // An input has no producer. An input that nothing reads needs no rounding.
         let node = match graph.producer(id) {
             Some((node, _)) => node,
             None => graph.uses(id).next()?.node,

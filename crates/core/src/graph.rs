@@ -1,4 +1,4 @@
-//! Graphs: arenas of nodes and values with intrusive use lists.
+//! Graphs: arenas of nodes and values, with intrusive use lists.
 
 use crate::addend::Addend;
 use crate::elem::Elem;
@@ -20,26 +20,26 @@ use strait_requantize::Requantization;
 pub enum Def {
     /// The graph's input at this position.
     Input(u32),
-    /// A tensor of the pool.
+    /// A constant of the tensor pool.
     Data(DataId),
-    /// The result of a node, by position.
+    /// A result of a node, and its position.
     Node(NodeId, u8),
 }
 
-/// The largest number of results of one node; their positions are 8 bits wide.
+/// The largest number of results of one node. Their positions are 8 bits wide.
 pub const MAX_RESULTS: usize = 1 << 8;
 
-/// The largest number of operands of one node; their positions are 16 bits wide.
+/// The largest number of operands of one node. Their positions are 16 bits wide.
 pub const MAX_OPERANDS: usize = 1 << 16;
 
-/// An edge of the graph.
+/// A value, which is an edge of the graph.
 #[derive(Clone, Debug)]
 pub struct Value {
-    /// The source name of the tensor; stable through every rewrite.
+    /// The name of the tensor in the source model. It survives every rewrite.
     pub name: Symbol,
     /// Element type and shape.
     pub ty: TensorType,
-    /// The grid, where the value is quantized: real = scale × (q − zero point).
+    /// The grid, if the value is quantized: real = scale × (q − zero point).
     pub quant: Option<Arc<QuantParams>>,
     /// Where the value comes from.
     pub def: Def,
@@ -54,20 +54,20 @@ impl Value {
     }
 }
 
-/// Steps of an accumulator before it leaves its node: clamp(requantize(acc)), or clamp(requantize(acc + addend)).
-/// Absent before fusion, so that "identity, i32" has exactly one spelling.
+/// The steps that are fused into a node: clamp(requantize(acc)), or clamp(requantize(acc + addend)). A node that is not
+/// fused has none; an identity requantization to i32 is not used for that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
-    /// Another tensor that is added to the accumulator first, the node's last operand.
+    /// A tensor that is added to the accumulator first. It is the node's last operand.
     pub addend: Option<Addend>,
-    /// The requantization; its channels are found as [`Node::channels`] says.
+    /// The requantization. [`Node::channels`] says how its channels are found.
     pub requant: Requantization,
-    /// Codes that the requantized value is clipped to.
+    /// The codes that the requantized value is clamped to.
     pub clamp: Option<[i32; 2]>,
 }
 
 impl Fused {
-    /// Steps of an accumulator that nothing is added to.
+    /// Fused steps without an addend.
     pub fn new(requant: Requantization, clamp: Option<[i32; 2]>) -> Fused {
         Fused {
             addend: None,
@@ -77,36 +77,37 @@ impl Fused {
     }
 }
 
-/// Where a node runs. Passes may only move a node towards the host.
+/// Where a node runs. Passes may move a node to the host, but never back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Placement {
     /// On the target, in integers.
     Accelerator,
-    /// On the host, in float, and why.
+    /// On the host, in float, and the reason.
     Host(Arc<Reason>),
 }
 
-/// One operation.
+/// One operation of a graph.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The name that reports use: the source name of the node it was made from.
+    /// The name that reports use: the name of the source node that it was made from.
     pub name: Symbol,
-    /// Every source name that this node answers for, itself included; grows when nodes are folded into it.
+    /// The names of all source nodes that this node stands for, including its own. The list grows when nodes are folded
+    /// into it.
     pub sources: SmallVec<[Symbol; 1]>,
     /// The operation.
     pub op: Op,
-    /// The operands; `None` where an optional one is absent.
+    /// The operands; `None` for an optional one that is absent.
     pub inputs: SmallVec<[Option<ValueId>; 3]>,
     /// The results.
     pub outputs: SmallVec<[ValueId; 1]>,
-    /// Steps that were fused into it.
+    /// The steps that are fused into it.
     pub fused: Option<Box<Fused>>,
     /// Where it runs.
     pub place: Placement,
     pub(crate) links: SmallVec<[Link; 3]>,
 }
 
-/// Nodes and values of one function. Entries keep their ids for ever; removed ones leave a gap.
+/// The nodes and values of one function. Entries keep their ids forever; removed ones leave a gap.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The graph's name.
@@ -116,9 +117,9 @@ pub struct Graph {
     pub(crate) inputs: Vec<ValueId>,
     pub(crate) outputs: Vec<ValueId>,
     pub(crate) stage: Stage,
-    /// Quantization configs by operand, in the annotated stage.
+    /// In the annotated stage: the quantization configs of operands and results.
     pub quant: QuantTable,
-    /// In the annotated stage: uses that read a value otherwise than on the grid that the model gives for it.
+    /// In the annotated stage: operands that read a value in another way than on the grid that the model gives for it.
     pub(crate) readings: BTreeMap<Use, Reading>,
 }
 
@@ -137,12 +138,12 @@ impl Graph {
         }
     }
 
-    /// The stage whose invariants hold.
+    /// The stage of the graph, which says what invariants hold.
     pub fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Declares that the invariants of `stage` hold from here on; the verifier checks them.
+    /// Declares that the invariants of `stage` hold from now on. The verifier checks them.
     pub fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;
     }
@@ -157,7 +158,7 @@ impl Graph {
         self.values.get(id.index())?.as_ref()
     }
 
-    /// Ids and nodes in the order of ids.
+    /// All nodes with their ids, in the order of ids.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes
             .iter()
@@ -165,7 +166,7 @@ impl Graph {
             .filter_map(|(index, n)| n.as_ref().map(|n| (NodeId::new(index), n)))
     }
 
-    /// Ids and values in the order of ids.
+    /// All values with their ids, in the order of ids.
     pub fn values(&self) -> impl Iterator<Item = (ValueId, &Value)> {
         self.values
             .iter()
@@ -173,12 +174,12 @@ impl Graph {
             .filter_map(|(index, v)| v.as_ref().map(|v| (ValueId::new(index), v)))
     }
 
-    /// One past the largest node index ever handed out: the length of a side table by node.
+    /// One more than the largest node index ever used: the length of a table indexed by node.
     pub fn node_bound(&self) -> usize {
         self.nodes.len()
     }
 
-    /// One past the largest value index ever handed out: the length of a side table by value.
+    /// One more than the largest value index ever used: the length of a table indexed by value.
     pub fn value_bound(&self) -> usize {
         self.values.len()
     }
@@ -193,8 +194,8 @@ impl Graph {
         &self.outputs
     }
 
-    /// The value that goes in or comes out by a place: of a node, or on the border of the graph. None where there is no such
-    /// place, or an optional operand is absent.
+    /// The value at a port of a node or of the graph. `None` if there is no such port, or an optional operand is
+    /// absent.
     pub fn value_at(&self, node: NodeId, port: Port) -> Option<ValueId> {
         match port {
             Port::Operand(index) => self.node(node)?.inputs.get(index).copied().flatten(),
@@ -204,12 +205,12 @@ impl Graph {
         }
     }
 
-    /// The config of a value as it leaves the node that makes it, or the host that hands it over.
+    /// The config of a value where it leaves its producer, or where the host passes it to the graph.
     pub fn left(&self, value: ValueId) -> Option<ConfigId> {
         self.left_by(&self.quant, value)
     }
 
-    /// The same in another table.
+    /// Like [`Graph::left`], in another table.
     pub fn left_by(&self, table: &QuantTable, value: ValueId) -> Option<ConfigId> {
         match self.value(value)?.def {
             Def::Node(id, position) => table.id(id, Port::Result(position.into())),
@@ -223,7 +224,7 @@ impl Graph {
         self.value(id).is_some_and(|v| !v.output_positions.is_empty())
     }
 
-    /// The node that produces a value, and as which result.
+    /// The node that produces a value, and the position of the result.
     pub fn producer(&self, id: ValueId) -> Option<(NodeId, &Node)> {
         match self.value(id)?.def {
             Def::Node(node, _) => Some((node, self.node(node)?)),
@@ -231,7 +232,7 @@ impl Graph {
         }
     }
 
-    /// The pool tensor that a value is, if it is one.
+    /// The constant for a value, if it is one.
     pub fn data_of(&self, id: ValueId) -> Option<DataId> {
         match self.value(id)?.def {
             Def::Data(data) => Some(data),
@@ -239,7 +240,7 @@ impl Graph {
         }
     }
 
-    // ---- building: appends only; everything else goes through a patch ----
+    // ---- building: these only append; every other change goes through a patch ----
 
     /// Appends an input of the graph.
     pub fn add_input(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>) -> ValueId {
@@ -248,12 +249,12 @@ impl Graph {
         id
     }
 
-    /// Appends a value for a tensor of the pool.
+    /// Appends a value for a constant of the pool.
     pub fn add_data(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>, data: DataId) -> ValueId {
         self.add_value(name, ty, quant, Def::Data(data))
     }
 
-    /// Appends a node whose operands exist; `results` gives name, type and grid of each result.
+    /// Appends a node whose operands exist. `results` has name, type and grid of each result.
     pub fn add_node(
         &mut self,
         name: Symbol,
@@ -300,9 +301,9 @@ impl Graph {
         }
     }
 
-    // ---- small edits that touch no edge ----
+    // ---- small changes that touch no edge ----
 
-    /// Moves a node to the host. There is no way back, and the first reason stays.
+    /// Moves a node to the host. It cannot move back, and keeps the first reason.
     pub fn place_on_host(&mut self, id: NodeId, reason: Reason) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut)
             && node.place == Placement::Accelerator
@@ -318,14 +319,14 @@ impl Graph {
         }
     }
 
-    /// Gives a value another name; names are unique in a graph, which the verifier checks.
+    /// Renames a value. Names have to be unique in a graph, which the verifier checks.
     pub fn rename(&mut self, id: ValueId, name: Symbol) {
         if let Some(value) = self.values.get_mut(id.index()).and_then(Option::as_mut) {
             value.name = name;
         }
     }
 
-    /// Adds source names that a node answers for.
+    /// Adds source names that a node stands for.
     pub fn add_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
             for &source in sources {
@@ -336,14 +337,14 @@ impl Graph {
         }
     }
 
-    /// Gives a node that a builder has just added the source names that it answers for.
+    /// Sets the source names of a node that a builder has just added.
     pub fn set_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
             node.sources = sources.into();
         }
     }
 
-    /// Gives a node that a builder has just added its fused requantization and its placement.
+    /// Sets the fused steps and the placement of a node that a builder has just added.
     pub fn set_fused(&mut self, id: NodeId, fused: Option<Fused>, place: Placement) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
             node.fused = fused.map(Box::new);

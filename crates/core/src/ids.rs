@@ -1,8 +1,8 @@
-//! One type per kind of index, so that a node can never be looked up where a value is meant.
+//! A separate type for each kind of index, so that a node can never be mistaken for a value.
 
 use std::fmt;
 
-/// The limit on the number of entries in any arena; ids are 32 bits wide.
+/// The largest number of entries in an arena, because ids are 32 bits wide.
 pub const MAX_ENTRIES: usize = u32::MAX as usize;
 
 macro_rules! ids {
@@ -12,13 +12,14 @@ macro_rules! ids {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the entry at `index`. Arenas refuse to grow past [`MAX_ENTRIES`], hence the cast loses nothing.
+            /// The id of the entry at `index`. Arenas never grow beyond [`MAX_ENTRIES`], so the conversion loses
+            /// nothing.
             pub fn new(index: usize) -> Self {
                 debug_assert!(index < MAX_ENTRIES);
                 Self(index as u32)
             }
 
-            /// The position in the arena that handed this id out.
+            /// The position in the arena that the id belongs to.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -39,23 +40,23 @@ macro_rules! ids {
 }
 
 impl NodeId {
-    /// The outside of a graph, which hands over its inputs and reads its outputs. No node has this id.
+    /// Stands for the outside of a graph, which provides its inputs and reads its outputs. No node has this id.
     pub const OUTSIDE: NodeId = NodeId(u32::MAX);
 }
 
 impl Symbol {
-    /// The name of what has none yet. No table hands it out.
+    /// Stands for a name that has not been given yet. No table uses it.
     pub(crate) const UNNAMED: Symbol = Symbol(u32::MAX);
 
-    /// The first of as many symbols that stand for names to come.
+    /// The first of the symbols that are placeholders for names.
     const PLACEHOLDERS: u32 = u32::MAX - (1 << 20);
 
-    /// The stand-in of a name to come, by its number, in what is not applied yet.
+    /// A numbered placeholder for a name in a patch that has not been applied yet.
     pub(crate) fn placeholder(number: u32) -> Symbol {
         Symbol(Symbol::PLACEHOLDERS + number % (1 << 20))
     }
 
-    /// True of [`Symbol::placeholder`].
+    /// True for a [`Symbol::placeholder`].
     pub(crate) fn is_placeholder(self) -> bool {
         self.0 >= Symbol::PLACEHOLDERS && self != Symbol::UNNAMED
     }
@@ -68,9 +69,9 @@ ids! {
     ValueId = "value";
     /// A graph of one module.
     GraphId = "graph";
-    /// A tensor in the pool of one module.
+    /// A constant in the pool of one module.
     DataId = "data";
-    /// A quantization config in the side table of one graph.
+    /// A quantization config in the table of one graph.
     ConfigId = "config";
     /// An interned name of one module.
     Symbol = "symbol";

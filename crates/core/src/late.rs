@@ -1,8 +1,8 @@
-//! Operands that stand in the place of attributes.
+//! Operands that replace attributes and are known only at run time.
 
 use crate::op::{Expand, Op, Pad, Reshape, Resize, Slice, TopK};
 
-/// The elements of an operand in the place of an attribute.
+/// The elements of an operand that replaces an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LateList {
     /// Extents, positions or amounts.
@@ -12,7 +12,7 @@ pub enum LateList {
 }
 
 impl Op {
-    /// The first operand that stands in the place of an attribute, of those ops that have one beside the attribute.
+    /// The first operand that replaces an attribute, for ops that can have such an operand.
     pub fn first_late(&self) -> Option<usize> {
         matches!(
             self,
@@ -21,8 +21,8 @@ impl Op {
         .then_some(1)
     }
 
-    /// The op with attributes in the place of its operands from [`Op::first_late`] on, which have these elements. `None` where
-    /// they do not fit.
+    /// The op with its operands from [`Op::first_late`] on turned into attributes with these elements. `None` if they
+    /// do not fit.
     pub fn with_late(&self, late: &[LateList]) -> Option<Op> {
         Some(match (self, late) {
             (Op::Reshape(_), [LateList::Integers(shape)]) => Reshape {

@@ -1,10 +1,10 @@
-//! The intermediate representation of Strait and what passes over it are made of.
+//! The intermediate representation of Strait, and the basis of all passes.
 //!
-//! A [`Module`] holds graphs and one pool of tensors. A [`Graph`] is an arena of nodes and values that only
-//! [`Module::apply`] changes, by a [`Patch`] whose cost is its own size. There is one graph type for every
-//! [`Stage`]; a stage is a property that the verifier checks, not a second data structure.
+//! A [`Module`] holds graphs and one pool of constants. A [`Graph`] is an arena of nodes and values. Only
+//! [`Module::apply`] changes it, with a [`Patch`], at a cost proportional to the patch. There is one graph type for
+//! every [`Stage`]: a stage is a property that the verifier checks, not a separate data structure.
 //!
-//! This crate names no target, no model format and no dynamic library.
+//! This crate knows no target, no model format and no dynamic library.
 
 mod addend;
 mod adopt;

@@ -1,4 +1,4 @@
-//! A module: graphs, one tensor pool, one table of names.
+//! A module: graphs, one pool of constants, and one table of names.
 
 use crate::elem::Elem;
 use crate::graph::{Def, Graph, Node};
@@ -8,12 +8,12 @@ use crate::tensor::TensorData;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Everything that belongs together: graphs that call each other, and the tensors and names that they share.
+/// Graphs that call each other, and the constants and names that they share.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The graphs; `main` is one of them.
+    /// The graphs; one of them is `main`.
     pub graphs: Vec<Graph>,
-    /// The graph that a run starts with.
+    /// The graph where a run starts.
     pub main: GraphId,
     /// The names of all graphs, nodes and values.
     pub names: Names,
@@ -22,7 +22,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module whose only graph is `main`. Names are interned into `names` before the graph is built.
+    /// A module whose only graph is `main`. Its names have to be interned in `names` first.
     pub fn new(main: Graph, names: Names) -> Module {
         Module {
             graphs: vec![main],
@@ -35,7 +35,7 @@ impl Module {
 
     /// The main graph.
     ///
-    /// `main` is set when the module is made and graphs are never taken away.
+    /// It always exists: `main` is set when the module is made, and graphs are never removed.
     pub fn main(&self) -> &Graph {
         &self.graphs[self.main.index()]
     }
@@ -55,7 +55,7 @@ impl Module {
         self.names.text(symbol)
     }
 
-    /// The layers of the float model that a node was made from.
+    /// The layers of the source model that a node was made from.
     pub fn sources(&self, node: &Node) -> Vec<String> {
         node.sources
             .iter()
@@ -63,18 +63,18 @@ impl Module {
             .collect()
     }
 
-    /// Puts a tensor into the pool. Its bytes are shared, not copied.
+    /// Adds a constant to the pool. Its bytes are shared, not copied.
     pub fn add_data(&mut self, tensor: TensorData) -> DataId {
         self.data.push(tensor);
         DataId::new(self.data.len() - 1)
     }
 
-    /// A tensor of the pool.
+    /// A constant of the pool.
     pub fn data(&self, id: DataId) -> Option<&TensorData> {
         self.data.get(id.index())
     }
 
-    /// Leaves nothing of a tensor of the pool that nothing reads any more. The ids of others stay.
+    /// Frees a constant that nothing reads any more. The ids of the others do not change.
     pub fn drop_data(&mut self, id: DataId) {
         if let (Some(tensor), Ok(nothing)) = (
             self.data.get_mut(id.index()),
@@ -84,23 +84,23 @@ impl Module {
         }
     }
 
-    /// The whole pool in the order of ids.
+    /// The whole pool, in the order of ids.
     pub fn pool(&self) -> &[TensorData] {
         &self.data
     }
 
-    /// The numbers that a rule has rounded to a tensor, while rules run and something reads it: what computes on the tensor
-    /// again computes on these, so that any number of steps is rounded once.
+    /// The numbers from which a rule has rounded a constant, as long as rules run and something reads it. Another rule
+    /// that computes on the constant uses these numbers, so that several steps together round only once.
     pub fn unrounded(&self, id: DataId) -> Option<&[f64]> {
         self.unrounded.get(&id).map(AsRef::as_ref)
     }
 
-    /// Remembers the numbers that were rounded to a tensor.
+    /// Remembers the numbers that were rounded to a constant.
     pub(crate) fn remember(&mut self, id: DataId, numbers: Vec<f64>) {
         self.unrounded.insert(id, numbers.into());
     }
 
-    /// Forgets the numbers of a tensor that nothing is to compute on again, or of all.
+    /// Forgets the unrounded numbers of one constant, or of all.
     pub(crate) fn forget(&mut self, id: Option<DataId>) {
         match id {
             Some(id) => _ = self.unrounded.remove(&id),
@@ -108,8 +108,8 @@ impl Module {
         }
     }
 
-    /// Keeps these graphs, one of which is the main graph, with those that they name and the tensors that they read, and
-    /// nothing else. Ids change; the order of graphs and tensors stays.
+    /// Keeps these graphs, the graphs that they run, and the constants that they read, and removes everything else. One
+    /// of the graphs has to be the main graph. Ids change, but the order of graphs and constants does not.
     pub(crate) fn keep(&mut self, roots: &[GraphId]) {
         self.forget(None);
         let kept = self.reached(roots.iter().copied());
@@ -151,7 +151,7 @@ impl Module {
         }
     }
 
-    /// The tensor that a value of `graph` is, if it is a constant.
+    /// The constant for a value of `graph`, if it is one.
     pub fn constant(&self, graph: &Graph, value: crate::ids::ValueId) -> Option<&TensorData> {
         self.data(graph.data_of(value)?)
     }

@@ -4,38 +4,39 @@ use crate::ids::Symbol;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
-/// A table of names: each string is stored once and spoken of by its [`Symbol`].
+/// A table of names. Each string is stored once, and is referred to by its [`Symbol`].
 ///
-/// All texts stand in one string, so that a table is cloned and dropped in a few steps, however many names it has.
+/// All names are stored in a single string, so that a table can be cloned and dropped quickly, however many names it
+/// has.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// The texts, one behind the other.
+    /// The names, concatenated.
     texts: String,
-    /// The end of each text; a text begins where the one before it ends.
+    /// The end of each name; a name begins where the previous one ends.
     ends: Vec<usize>,
-    /// By the hash of each text, or the next number that was free.
+    /// Maps the hash of each name to its symbol. If the hash is taken, the next free number is used.
     // tidy: allow(hash): only looked up by a text; the order of symbols is that of their first use.
     symbols: HashMap<u64, Symbol>,
-    /// With keys of its own in each process, so that no file can be made to collide.
+    /// The hash function. Its keys differ in each process, so that no file can be made to cause collisions.
     hasher: RandomState,
-    /// By base: the number of its last fresh name.
+    /// For each base: the number of its last generated name.
     last_number: BTreeMap<Symbol, usize>,
-    /// By symbol: true for a name that was made here, and that nobody outside knows.
+    /// For each symbol: true if the name was generated here, so that nobody outside knows it.
     are_made: Vec<bool>,
 }
 
 impl Names {
-    /// The symbol of `text`, which is added if it is new.
+    /// The symbol for `text`. A new name is added.
     pub fn intern(&mut self, text: &str) -> Symbol {
         self.place(text).unwrap_or_else(|free| self.add(free, text, false))
     }
 
-    /// The symbol of `text`, if it was interned before.
+    /// The symbol for `text`, if it is in the table.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         self.place(text).ok()
     }
 
-    /// The symbol of a text, or the number that is free for it.
+    /// The symbol for a text, or a free number in the hash table for it.
     fn place(&self, text: &str) -> Result<Symbol, u64> {
         let mut number = self.hasher.hash_one(text);
         while let Some(&symbol) = self.symbols.get(&number) {
@@ -47,7 +48,7 @@ impl Names {
         Err(number)
     }
 
-    /// Adds a text that is not there, at a number that is free.
+    /// Adds a new text, at a free number.
     fn add(&mut self, free: u64, text: &str, is_made: bool) -> Symbol {
         let symbol = Symbol::new(self.ends.len());
         self.texts.push_str(text);
@@ -62,24 +63,24 @@ impl Names {
         slice(&self.texts, &self.ends, symbol)
     }
 
-    /// The texts, in the order of their symbols.
+    /// All names, in the order of their symbols.
     pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.ends.len()).map(|index| self.text(Symbol::new(index)))
     }
 
-    /// True for a name that was made here ([`Names::make`], [`Names::fresh`]), and did not come from a model.
+    /// True for a name that was generated here ([`Names::make`], [`Names::fresh`]) and does not come from a model.
     pub fn is_made(&self, symbol: Symbol) -> bool {
         self.are_made.get(symbol.index()).copied().unwrap_or(false)
     }
 
-    /// The symbol of a name that is made here; none where the text is in the table already.
+    /// Adds a generated name; `None` if it is already in the table.
     pub fn make(&mut self, text: &str) -> Option<Symbol> {
         let free = self.place(text).err()?;
         Some(self.add(free, text, true))
     }
 
-    /// A name that is not yet in the table, and is made here: `base` itself, or `base_1`, `base_2`, …. Each base remembers where
-    /// it is, so that the hundred-thousandth name costs as much as the first.
+    /// A new generated name: `base` itself, or `base_1`, `base_2`, … Each base remembers its last number, so the
+    /// hundred-thousandth name costs no more than the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let base_symbol = match self.place(base) {
             Ok(symbol) => symbol,

@@ -1,21 +1,21 @@
-//! Errors of a pass, a step over a whole graph.
+//! Errors of a pass over a whole graph.
 
 use crate::reason::Reason;
 use std::borrow::Cow;
 
-/// Reason why a pass stopped, and whose fault it is.
+/// Why a pass stopped, and whose fault it is.
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
-    /// The model asks for what cannot be.
+    /// The model asks for something impossible.
     #[error("model: {0}")]
     Model(Reason),
-    /// The configuration does.
+    /// The configuration asks for something impossible.
     #[error("configuration: {0}")]
     Config(Reason),
-    /// The target's table or code does.
+    /// The target's table or code asks for something impossible.
     #[error("target: {0}")]
     Target(Reason),
-    /// A defect in Strait.
+    /// A bug of ours.
     #[error("defect in Strait: {0}")]
     Ours(Cow<'static, str>),
 }

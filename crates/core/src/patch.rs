@@ -1,4 +1,4 @@
-//! Patches: the only way to change a graph that has been built.
+//! Patches: the only way to change a graph once it is built.
 
 use crate::addend::Addend;
 use crate::graph::{Def, Fused, Graph, Node, Placement};
@@ -20,9 +20,9 @@ use std::sync::Arc;
 pub enum Source {
     /// A value of the graph.
     Old(ValueId),
-    /// The result of the patch's node at the first position; the second says which result.
+    /// A result of a new node: the node's position in the patch, and which of its results.
     New(u16, u8),
-    /// The patch's tensor at this position.
+    /// The constant at this position in the patch.
     Data(u16),
 }
 
@@ -33,18 +33,18 @@ pub struct NewNode {
     pub op: Op,
     /// Its operands.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that it stands for: it takes the name of the first, where that goes and no other new node has taken it: what
-    /// computes comes before what only moves elements. It has the source names of all, and runs on the host if one of them does.
-    /// At least one.
+    /// The nodes that it replaces; at least one. It takes the name of the first one if that is removed and no other new
+    /// node has taken it; nodes that compute come before nodes that only move elements. It gets the source names of all
+    /// of them, and runs on the host if one of them does.
     pub origins: SmallVec<[NodeId; 2]>,
-    /// Steps that are fused into it.
+    /// The steps that are fused into it.
     pub fused: Option<Fused>,
-    /// The grids of its results; shorter lists leave the rest without.
+    /// The grids of its results. Results beyond the end of the list have none.
     pub quant: SmallVec<[Option<Arc<QuantParams>>; 1]>,
 }
 
 impl NewNode {
-    /// A node without fusion and grids.
+    /// A node without fused steps and grids.
     pub fn new(op: impl Into<Op>, inputs: &[Option<Source>], origins: &[NodeId]) -> NewNode {
         NewNode {
             op: op.into(),
@@ -56,71 +56,74 @@ impl NewNode {
     }
 }
 
-/// A change of one graph, which costs its own size to apply, whatever the size of the graph.
+/// A change of a graph. Applying it costs time proportional to the patch, however large the graph is.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
-    /// Tensors to put into the pool, with a base for their names.
+    /// Constants to add to the pool, each with a base for its name.
     pub data: Vec<(String, TensorData)>,
-    /// The numbers that tensors of `data`, by their positions in order, are rounded from: see [`Module::unrounded`].
+    /// For constants in `data`, by position in ascending order: the numbers that they were rounded from; see
+    /// [`Module::unrounded`].
     pub unrounded: Vec<(u16, Vec<f64>)>,
-    /// Nodes to add; later ones may use earlier ones.
+    /// Nodes to add. Later nodes may use results of earlier ones.
     pub add: Vec<NewNode>,
-    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, unless
-    /// one of the two is an input or a constant or it is an output, or it has a name of the model and the other one does not; and
-    /// the grid if it has none. Types must be equal.
+    /// Values to replace. All uses, except those by the added nodes, move to the replacement, which must have the same
+    /// type. The replacement takes over the name, unless one of the two is an input or a constant, or the replacement
+    /// is an output, or the replacement has a name from the model and the replaced value does not. It also takes over
+    /// the grid if it has none.
     pub replace: Vec<(ValueId, Source)>,
-    /// Values that go, and those that have their elements in another order from then on: a name of the model passes on to one
-    /// that has none.
+    /// Values that are removed, with values that have the same elements in another order. A name from the model passes
+    /// on to a value without one.
     pub rename: Vec<(ValueId, Source)>,
-    /// Nodes to take away; nothing may use them any more.
+    /// Nodes to remove. Nothing may use them any more.
     pub remove: Vec<NodeId>,
 }
 
-/// Result of a patch.
+/// The result of applying a patch.
 #[derive(Clone, Debug, Default)]
 pub struct Applied {
     /// The added nodes, in the order of the patch.
     pub added: Vec<NodeId>,
-    /// Nodes to look at again: the added ones, their producers, and the users of what was replaced.
+    /// Nodes to look at again: the added nodes, their producers, and the users of replaced values.
     pub touched: Vec<NodeId>,
 }
 
-/// A patch that does not fit the graph. The fault is the rule that made it: ours, or a plugin's.
+/// A patch that does not fit the graph. The fault is in the rule that made it, which is ours or a plugin's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
-    /// It speaks of something that is not there.
+    /// It refers to something that does not exist.
     #[error("the patch refers to {0}, which does not exist")]
     Missing(String),
     /// The operands of a new node do not fit its op.
     #[error("new node {position} ({op}): {reason}")]
     Type {
-        /// Its position in the patch.
+        /// The node's position in the patch.
         position: usize,
-        /// Its op.
+        /// The node's op.
         op: &'static str,
-        /// Error of the inference.
+        /// The error of shape inference.
         reason: Reason,
     },
     /// A value would change its type.
     #[error("{value} of type {from} would become {to}")]
     Replaced {
-        /// The value.
+        /// The value to replace.
         value: ValueId,
-        /// Its type.
+        /// The value's type.
         from: Box<TensorType>,
         /// The replacement's type.
         to: Box<TensorType>,
     },
-    /// A removed node is still used.
+    /// A node to remove is still used.
     #[error("{0} would be removed but is still used")]
     StillUsed(NodeId),
-    /// A new node stands for nothing.
+    /// A new node replaces no node.
     #[error("new node {0} names no origin")]
     NoOrigin(usize),
 }
 
 impl Module {
-    /// Applies a patch, or changes nothing. O(patch), where the uses of the replaced values count as its size.
+    /// Applies a patch, or fails without changing anything. The time is proportional to the patch, including all uses
+    /// of the replaced values.
     pub fn apply(&mut self, graph: GraphId, patch: Patch) -> Result<Applied, PatchError> {
         let mut types = self.check(graph, &patch)?;
         let mut names: BTreeMap<Symbol, Symbol> = BTreeMap::new();
@@ -158,7 +161,8 @@ impl Module {
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
-                // No two nodes have one name, and a node that is made beside an operator of the model has none that looks like one.
+                // Two nodes never have the same name, and a node that is added beside an operator of the model gets a
+                // name that does not look like an operator's.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
                 (taken_over.unwrap_or_else(own), values)
@@ -180,7 +184,7 @@ impl Module {
             }
         }
         for id in &patch.remove {
-            // Producers that lost a user may be dead or foldable now.
+            // Producers that lost a user may now be dead or foldable.
             let producers: Vec<NodeId> = g.producers(*id).collect();
             applied.touched.extend(producers);
         }
@@ -216,7 +220,7 @@ impl Module {
         Ok(applied)
     }
 
-    /// The result types of the new nodes, if the patch fits.
+    /// Checks that the patch fits, and returns the result types of the new nodes.
     fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
         let g = self
             .graph(graph)
@@ -286,7 +290,7 @@ impl Module {
             replaced.insert(old);
         }
         let removed: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
-        // What the new nodes read, and what replaces something, must stay.
+        // The operands of new nodes and the replacements must not be removed.
         let read = patch.add.iter().flat_map(|n| n.inputs.iter().flatten());
         let needed: BTreeSet<ValueId> = read
             .chain(patch.replace.iter().map(|(_, source)| source))
@@ -308,8 +312,8 @@ impl Module {
         Ok(types)
     }
 
-    /// The types of a node's results: what its op infers, with the element type of a fused requantization; for an op that
-    /// names graphs, those of the graphs.
+    /// The types of a node's results. Inference on the op gives them; a fused requantization changes the element type.
+    /// For an op that runs graphs, they come from the graphs.
     pub fn result_types(
         &self,
         op: &Op,
@@ -334,8 +338,8 @@ impl Module {
     }
 }
 
-/// By node that goes: the position of the new one that takes its name over. It is the first that computes, or the first of those
-/// that move elements.
+/// For each removed node: the position of the new node that takes over its name. It is the first new node that
+/// computes, or else the first one that moves elements.
 fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     let gone: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
     let mut heirs = BTreeMap::new();
@@ -351,7 +355,7 @@ fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     heirs
 }
 
-/// The names to come in a type, with their axes.
+/// The placeholders for names in a type, with their axes.
 fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
     let dims = ty.shape.iter_mut().enumerate();
     dims.filter_map(|(axis, dim)| match dim {
@@ -360,7 +364,8 @@ fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize
     })
 }
 
-/// True if a value of the type `from` may become one of `to`; the names to come in `to` are then those of `from`.
+/// True if a value of type `from` may be replaced by one of type `to`. Placeholders in `to` then get the names in
+/// `from`.
 fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
     to.elem == from.elem
         && to.shape.len() == from.shape.len()
@@ -423,10 +428,10 @@ impl Graph {
         id
     }
 
-    /// Moves the uses of `old`, but for those by nodes from `first_new` on, to `new`; answers with the moved users.
+    /// Moves the uses of `old` to `new`, except uses by nodes from `first_new` on. Returns the users that were moved.
     fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize, names: &Names) -> Vec<NodeId> {
         let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
-        // The list runs from the latest use to the first; moving in reverse keeps its order.
+        // The list runs from the latest use to the first. Moving in reverse keeps this order.
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }
@@ -441,7 +446,7 @@ impl Graph {
             self.outputs[position as usize] = new;
         }
         if let Some(value) = self.values[new.index()].as_mut() {
-            // An input, a constant or an output keeps its own name: somebody outside knows it by that.
+            // An input, constant or output keeps its name, because it is known outside of the graph.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
             let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
             if both_are_results && value.output_positions.is_empty() && !is_known {
@@ -452,7 +457,7 @@ impl Graph {
                 value.quant = quant;
             }
         }
-        // No two values have one name, should the replaced one stay.
+        // Two values must never have the same name, in case the replaced one stays.
         if let Some(value) = self.values[old.index()].as_mut() {
             value.name = given_up;
         }

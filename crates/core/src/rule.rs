@@ -1,4 +1,4 @@
-//! Rules: local rewrites that look first and answer with a patch or a reason, and the worklist that drives them.
+//! Rules: local rewrites that look at a node and return a patch or a reason, and the worklist that runs them.
 
 use crate::graph::Graph;
 use crate::ids::{GraphId, NodeId};
@@ -10,65 +10,66 @@ use crate::reason_code::ReasonCode;
 use crate::term::{Kind, Term};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A rule's answer about one node.
+/// What a rule says about one node.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The pattern is not here.
+    /// The node does not match the rule's pattern.
     NoMatch,
-    /// The pattern is here, but a precondition does not hold.
+    /// The node matches, but a precondition is not met.
     Refused(Reason),
-    /// The pattern is here; this is the rewrite.
+    /// The node matches, and this is the rewrite.
     Apply(Patch),
 }
 
 /// The anchors of a rule that looks at every node.
 pub const ANY: &[Term] = Term::ALL;
 
-/// The depth of a rule whose answer any change of the graph may turn.
+/// The depth of a rule whose answer may depend on any part of the graph.
 pub const EVERYWHERE: usize = usize::MAX;
 
 /// A local rewrite.
 pub trait Rule: Send + Sync {
-    /// Kebab-case, as configurations and reports speak of it.
+    /// The name in kebab-case, as used by configurations and reports.
     fn name(&self) -> &'static str;
 
-    /// The terms of the nodes that it looks at, or [`ANY`]; it is asked about no others.
+    /// The terms of the nodes that the rule looks at, or [`ANY`]. It is not asked about other nodes.
     fn anchors(&self) -> Vec<Term>;
 
-    /// The number of nodes on the longest way up that it looks at, the anchor included: it is asked again so far below a
-    /// change. Of the readers of what it looks at, no more than their op and their number may matter. [`EVERYWHERE`] is for a
-    /// rule that looks farther.
+    /// How far up the rule looks: the number of nodes on the longest path, including the anchor. After a change, the
+    /// rule is asked again for nodes up to this far below. About the readers of these nodes, the rule may only use
+    /// their ops and their number. A rule that looks farther has to return [`EVERYWHERE`].
     fn depth(&self) -> usize;
 
-    /// True for a rule that takes a layer into another one: what a user calls a fusion, and may do without.
+    /// True for a rule that merges a layer into another one. Users call this a fusion and can switch it off.
     fn is_fusion(&self) -> bool {
         false
     }
 
-    /// Looks at one node. Changes nothing.
+    /// Looks at one node, without changing anything.
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
 }
 
-/// Log of a run of rules, in the order of its steps.
+/// What a run of rules did, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Rewritten {
-    /// Rule and the name of the node that it was anchored at.
+    /// For each rewrite: the rule, and the name of the node that it was anchored at.
     pub applied: Vec<(&'static str, String)>,
-    /// Rule, node name and reason, once per rule and node: the last answer counts.
+    /// For each refusal: the rule, the node's name and the reason. There is one entry per rule and node, with the last
+    /// answer.
     pub refused: Vec<(&'static str, String, Reason)>,
 }
 
-/// Numbers of the places where a rule found its pattern, and where it changed the graph.
+/// How often a rule matched, and how often it changed the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Patterns that were there: applied, or refused to the end.
+    /// Number of matches: applied, or refused at the end.
     pub matched: usize,
-    /// Patches that were applied.
+    /// Number of applied patches.
     pub applied: usize,
 }
 
 impl Rewritten {
-    /// The steps of another run behind this one.
+    /// Appends what another run did.
     pub fn extend(&mut self, other: Rewritten) {
         self.applied.extend(other.applied);
         self.refused.extend(other.refused);
@@ -89,18 +90,18 @@ impl Rewritten {
     }
 }
 
-/// Rules and layers that a user has taken out.
+/// Rules and layers that a user has switched off.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
     /// The names of rules that are off.
     pub off: BTreeSet<String>,
-    /// True if no rule takes a layer into another one ([`Rule::is_fusion`]).
+    /// True if all rules are off that merge a layer into another one ([`Rule::is_fusion`]).
     pub no_fusion: bool,
-    /// Layers, by their names in the model, that no rule takes into another one, and none into them.
+    /// Layers, by their names in the model, that no rule may merge into another layer or another layer into them.
     pub kept: BTreeSet<String>,
 }
 
-/// Rules indexed by anchor.
+/// Rules, indexed by anchor.
 #[derive(Default)]
 pub struct RuleSet {
     rules: Vec<Box<dyn Rule>>,
@@ -108,21 +109,21 @@ pub struct RuleSet {
     kept: BTreeSet<String>,
 }
 
-/// The rules that look at the nodes of one term.
+/// The rules that look at nodes of one term.
 #[derive(Default)]
 struct Anchored {
     rules: Vec<usize>,
-    /// The greatest depth of them.
+    /// The largest depth of these rules.
     depth: usize,
 }
 
-/// A rule set that rewrites its own results for ever is our defect; each node may be rewritten this often on average
-/// before the run stops with an error.
+/// A rule set that keeps rewriting its own results is a bug of ours. A run stops with an error after this many rewrites
+/// per node on average.
 const REWRITES_PER_NODE: usize = 32;
 
-/// The grid that the model gives for a value which a patch takes away, while others are computed from it: there the model
-/// rounds. What only moves numbers rounds nothing, and a value that another takes the place of leaves it its grid; so does one whose
-/// node has a new one on the same grid.
+/// Detects that a patch removes a value on a grid from the model, where the model rounds, while other values are
+/// computed from it. Returns the reason to refuse. Nodes that only move elements do not round. The grid is not lost if
+/// the value is replaced by another one, or if a new node for it has the same grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);
@@ -146,7 +147,7 @@ fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     Some(Reason::new(ReasonCode::GivenGrid, text))
 }
 
-/// The layer that no rule takes into another one, where a patch would.
+/// Detects that a patch would merge a layer that the user wants to keep. Returns the reason to refuse.
 fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<String>) -> Option<Reason> {
     let graph = module.graph(graph).filter(|_| !kept.is_empty())?;
     let nodes = patch.remove.iter().filter_map(|&id| graph.node(id));
@@ -157,7 +158,7 @@ fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<St
 }
 
 impl RuleSet {
-    /// A set that tries the rules of an anchor in this order, those for every node first.
+    /// A set that tries the rules of an anchor in this order, with the rules for every node first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
         let mut by_anchor: BTreeMap<Term, Anchored> = BTreeMap::new();
         let (any, some): (Vec<usize>, Vec<usize>) = (0..rules.len()).partition(|&index| rules[index].anchors() == ANY);
@@ -172,7 +173,7 @@ impl RuleSet {
         RuleSet { rules, by_anchor, kept }
     }
 
-    /// The set without what is switched off.
+    /// The set without the rules that are switched off.
     #[must_use]
     pub fn switched(self, switches: &Switches) -> RuleSet {
         let is_off = |rule: &dyn Rule| switches.off.contains(rule.name()) || switches.no_fusion && rule.is_fusion();
@@ -189,7 +190,7 @@ impl RuleSet {
         self.rules.iter().map(AsRef::as_ref)
     }
 
-    /// Applies the rules to one graph until none matches, in topological order; see [`RuleSet::run_in`].
+    /// Applies the rules to a graph until none matches, in topological order; see [`RuleSet::run_in`].
     pub fn run(&self, module: &mut Module, graph: GraphId) -> Result<Rewritten, PassError> {
         let order = match module.graph(graph).map(Graph::topological_order) {
             Some(Ok(order)) => order,
@@ -199,10 +200,10 @@ impl RuleSet {
         self.run_in(module, graph, order)
     }
 
-    /// Applies the rules to one graph until none matches, beginning with the nodes in this order. A patch puts back what it
-    /// touched at once. Once nothing is left to do, the anchors below all that was touched since are asked again, as far below
-    /// as their rules look: together, so that each node is asked once for any number of changes. The cost is that of the
-    /// graph a few times plus that of the rewrites.
+    /// Applies the rules to a graph until none matches, beginning with the nodes in this order. What a patch touches is
+    /// queued again at once. When the queue is empty, the nodes below all changes since then are asked again, as far
+    /// down as the rules look. They are asked together, so that each node is asked once for any number of changes. The
+    /// cost is a small multiple of the graph's size, plus the rewrites.
     pub fn run_in(&self, module: &mut Module, graph: GraphId, order: Vec<NodeId>) -> Result<Rewritten, PassError> {
         let mut run = Run {
             set: self,
@@ -231,7 +232,7 @@ impl RuleSet {
         }
     }
 
-    /// The anchors of rules that look at one of these nodes, in the order of their distance below them.
+    /// The nodes whose rules look at one of the changed nodes, ordered by their distance below them.
     fn below(&self, graph: &Graph, changed: Vec<NodeId>) -> Vec<NodeId> {
         let depth = |id: NodeId| {
             let anchored = graph.node(id).and_then(|node| self.by_anchor.get(&node.op.term()));
@@ -260,7 +261,7 @@ impl RuleSet {
 struct Marks(Vec<bool>);
 
 impl Marks {
-    /// Puts a node in; false if it was there.
+    /// Adds a node; false if it was already in the set.
     fn set(&mut self, node: NodeId) -> bool {
         if self.0.len() <= node.index() {
             self.0.resize(node.index() + 1, false);
@@ -277,15 +278,15 @@ impl Marks {
     }
 }
 
-/// One run of a set over a graph.
+/// A run of a rule set over a graph.
 struct Run<'a> {
     set: &'a RuleSet,
     graph: GraphId,
     budget: usize,
-    /// The nodes of the queue.
+    /// The nodes that are in the queue.
     pending: Marks,
     queue: VecDeque<NodeId>,
-    /// Touched by patches since the queue was last empty.
+    /// The nodes that patches have touched since the queue was last empty.
     changed: Vec<NodeId>,
     refused: BTreeMap<(NodeId, usize), Reason>,
     done: Rewritten,
@@ -298,7 +299,7 @@ impl Run<'_> {
         }
     }
 
-    /// Asks the rules about a node; the first patch counts.
+    /// Asks the rules about a node. The first patch is applied.
     fn ask(&mut self, module: &mut Module, at: NodeId) -> Result<(), PassError> {
         let Some(node) = module.graph(self.graph).and_then(|g| g.node(at)) else {
             return Ok(());
@@ -336,7 +337,7 @@ impl Run<'_> {
                 .map_err(|error| PassError::Ours(format!("rule {}: {error}", rule.name()).into()))?;
             self.changed.extend(&applied.touched);
             applied.touched.into_iter().for_each(|node| self.put(node));
-            // The node may be gone or another; it is in the queue if it was touched.
+            // The node may have been removed or changed; if it was touched, it is in the queue again.
             self.put(at);
             return Ok(());
         }

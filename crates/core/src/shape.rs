@@ -1,16 +1,17 @@
-//! Shapes with fixed and named dimensions.
+//! Shapes, with fixed and named dimensions.
 
 use crate::elem::Elem;
 use crate::ids::Symbol;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The highest rank that a shape may have. Every format that we read stays below it; a limit keeps a hostile file from
-/// making shape code quadratic.
+/// The largest rank of a shape. Every format that we read stays below it. The limit keeps a malicious file from making
+/// shape code take quadratic time.
 pub const MAX_RANK: usize = 16;
 
-/// The highest product of the extents of one tensor that are not 0: 2^40. Larger ones are refused before anything is
-/// allocated. Beside a 0 the others are held to it as well: what has no element has axes, and code that runs along them.
+/// The largest product of the extents of a tensor that are not 0: 2^40. Larger tensors are refused before anything is
+/// allocated. If one extent is 0, the others still have to stay within the limit, because code may loop over these
+/// axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// One dimension.
@@ -18,7 +19,7 @@ pub const MAX_ELEMENTS: u64 = 1 << 40;
 pub enum Dim {
     /// A known extent.
     Fixed(u64),
-    /// A symbolic extent, equal wherever the same name stands.
+    /// A symbolic extent. Extents with the same name are equal.
     Named(Symbol),
 }
 
@@ -31,7 +32,7 @@ impl fmt::Display for Dim {
     }
 }
 
-/// As in messages, where shapes stand as lists: `[1, 3, ?]`.
+/// Formats a dimension as in messages, where a shape is a list: `[1, 3, ?]`.
 impl fmt::Debug for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -39,16 +40,16 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
-    /// An extent that depends on data, as inference answers with it. Whoever adds the node gives it a name of its own
+    /// An extent that depends on data, as inference returns it. Whoever adds the node gives it a name of its own
     /// ([`crate::Module::name_extents`]).
     pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
 
-    /// True unless both are numbers, and different ones.
+    /// False only if both are numbers and differ.
     pub fn may_equal(self, other: Dim) -> bool {
         self == other || self.fixed().is_none() || other.fixed().is_none()
     }
 
-    /// The extent, if known.
+    /// The extent, if it is known.
     pub fn fixed(self) -> Option<u64> {
         match self {
             Dim::Fixed(n) => Some(n),
@@ -60,7 +61,7 @@ impl Dim {
 /// The dimensions of a value, outermost first (row-major; images are N, C, H, W).
 pub type Shape = SmallVec<[Dim; 4]>;
 
-/// Element type and shape: all that an inference function sees of an operand.
+/// Element type and shape: all that inference knows about an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorType {
     /// Element type.
@@ -69,7 +70,7 @@ pub struct TensorType {
     pub shape: Shape,
 }
 
-/// `f32[1, 3, ?]`.
+/// Formats a type as `f32[1, 3, ?]`.
 impl fmt::Display for TensorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // tidy: allow(debug): a list of extents
@@ -91,8 +92,8 @@ impl TensorType {
         fixed_dims(&self.shape)
     }
 
-    /// True if a result that inference gives this type may be stated as `stated`: the same, but that a name stands for
-    /// each [`Dim::OPEN`].
+    /// True if a result of this inferred type may be stated as `stated`: the same type, with a name for each
+    /// [`Dim::OPEN`].
     pub fn is_stated_by(&self, stated: &TensorType) -> bool {
         let named = |(own, other): (&Dim, &Dim)| own == other || (*own == Dim::OPEN && other.fixed().is_none());
         self.elem == stated.elem
@@ -106,12 +107,12 @@ pub fn fixed_dims(shape: &[Dim]) -> Option<SmallVec<[u64; 4]>> {
     shape.iter().map(|d| d.fixed()).collect()
 }
 
-/// The number of elements, or `None` where a dimension is symbolic or the extents pass [`MAX_ELEMENTS`].
+/// The number of elements. `None` if a dimension is symbolic, or the number exceeds [`MAX_ELEMENTS`].
 pub fn element_count(shape: &[Dim]) -> Option<u64> {
     count_of(&fixed_dims(shape)?)
 }
 
-/// The number of elements of a shape with fixed dimensions, or `None` where the extents pass [`MAX_ELEMENTS`].
+/// The number of elements of a shape with fixed dimensions. `None` if it exceeds [`MAX_ELEMENTS`].
 pub fn count_of(dims: &[u64]) -> Option<u64> {
     let product = dims
         .iter()
@@ -120,7 +121,7 @@ pub fn count_of(dims: &[u64]) -> Option<u64> {
     (product <= MAX_ELEMENTS).then_some(count)
 }
 
-/// The number of elements of a window, or the largest number where these are more.
+/// The number of elements in a window; saturates.
 pub fn window_elements(size: &[u32]) -> u64 {
     size.iter()
         .fold(1, |product, &extent| product.saturating_mul(extent.into()))

@@ -1,8 +1,9 @@
-//! A vector that is cloned and compared at the cost of a pointer for each chunk.
+//! A vector that can be cloned and compared at the cost of one pointer per chunk.
 
 use std::sync::Arc;
 
-/// Entries of a chunk: a clone copies one pointer for so many, and the first write to a shared chunk copies so many.
+/// Number of entries in a chunk. A clone copies one pointer per chunk, and the first write to a shared chunk copies the
+/// chunk.
 const CHUNK: usize = 64;
 
 /// A vector whose clones share their chunks until one of them writes.
@@ -40,7 +41,7 @@ impl<T: Clone> SharedVec<T> {
         self.chunks.get(index / CHUNK)?.get(index % CHUNK)
     }
 
-    /// The entry for writing; its chunk is copied first where another vector has it, too.
+    /// A mutable entry. If its chunk is shared, the chunk is copied first.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         Arc::make_mut(self.chunks.get_mut(index / CHUNK)?).get_mut(index % CHUNK)
     }
@@ -49,8 +50,7 @@ impl<T: Clone> SharedVec<T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// The positions that are not known to be equal in both: those of chunks that are not shared, and those that one of
-    /// them does not have.
+    /// The positions that may differ: those in chunks that are not shared, and those that only one vector has.
     pub(crate) fn apart<'a>(&'a self, other: &'a SharedVec<T>) -> impl Iterator<Item = usize> + 'a {
         let chunks = 0..self.chunks.len().max(other.chunks.len());
         let shared = |chunk: &usize| match (self.chunks.get(*chunk), other.chunks.get(*chunk)) {

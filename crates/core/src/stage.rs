@@ -3,18 +3,18 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Properties that the verifier may assume and must check in a graph. A module moves through the stages in this order
-/// only.
+/// What kind of graph this is, which says what the verifier checks and passes may assume. A module moves through the
+/// stages only in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Float operators on float values.
     Float,
-    /// Float operators; each operand has a quantization config in the graph's [`crate::QuantTable`].
+    /// Float operators, whose operands have quantization configs in the graph's [`crate::QuantTable`].
     Annotated,
-    /// Integer primitives on the accelerator, float operators only on nodes that are placed on the host.
+    /// Integer primitives on the accelerator. Float operators are only allowed on the host.
     Integer,
-    /// As a target hands it to a writer: `Foreign` nodes are allowed.
+    /// A graph that a target passes to a writer. `Foreign` nodes are allowed.
     Export,
 }
 
@@ -32,7 +32,7 @@ impl Stage {
         }
     }
 
-    /// The spelling in the text form.
+    /// The name in the text form.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Float => "float",
@@ -42,7 +42,7 @@ impl Stage {
         }
     }
 
-    /// The inverse of [`Stage::name`].
+    /// The stage with this name; the inverse of [`Stage::name`].
     pub fn parse(name: &str) -> Option<Stage> {
         Stage::ALL.into_iter().find(|s| s.name() == name)
     }

@@ -1,4 +1,4 @@
-//! Tensors in the pool: bytes that may lie in a mapped file, with their type.
+//! Constants: bytes, which may be in a mapped file, with a type and a shape.
 
 use crate::elem::Elem;
 use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, count_of};
@@ -6,11 +6,11 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// A constant. The bytes are little-endian and row-major; they may be a slice of a mapped file, and need not be
+/// A constant. The bytes are little-endian and row-major. They may be a slice of a mapped file, and do not have to be
 /// aligned.
 ///
-/// Elements of 4 bits are packed two to a byte over the whole tensor, without a gap between rows: the first in the low
-/// half, the second in the high half. The last high half is 0 where the count of elements is odd, so that equal tensors
+/// Elements of 4 bits are packed two to a byte over the whole tensor, without gaps between rows: the first in the low
+/// half, the second in the high half. If the number of elements is odd, the last high half is 0, so that equal tensors
 /// have equal bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorData {
@@ -19,30 +19,30 @@ pub struct TensorData {
     bytes: Bytes,
 }
 
-/// A tensor whose parts contradict each other. The fault is the producer's: a model file, or a pass.
+/// A tensor whose parts contradict each other. The fault is in what made it: a model file or a pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
-    /// The byte count is not that of so many elements.
+    /// The number of bytes does not match type and shape.
     // tidy: allow(debug): a list of extents
     #[error("a tensor of {elem} {shape:?} takes {expected} bytes, but there are {found}")]
     Size {
-        /// Element type.
+        /// The element type.
         elem: Elem,
-        /// Dimensions.
+        /// The extents.
         shape: Vec<u64>,
-        /// Bytes that type and shape demand.
+        /// The number of bytes for this type and shape.
         expected: u64,
-        /// Bytes that were found.
+        /// The number of bytes that were found.
         found: u64,
     },
-    /// Too many dimensions or elements.
+    /// There are too many dimensions or elements.
     // tidy: allow(debug): a list of extents
     #[error("a tensor of shape {shape:?} is past the limits: rank {MAX_RANK}, {MAX_ELEMENTS} elements")]
     Limit {
-        /// Dimensions.
+        /// The extents.
         shape: Vec<u64>,
     },
-    /// The half of a byte behind the last of an odd number of 4-bit elements is not 0.
+    /// The number of 4-bit elements is odd, and the unused half of the last byte is not 0.
     #[error("a tensor with an odd number of {elem} ends in a byte whose high half is {found} instead of 0")]
     Padding {
         /// The element type.
@@ -50,7 +50,7 @@ pub enum TensorError {
         /// The unused half of the last byte.
         found: u8,
     },
-    /// A number that the element type does not hold.
+    /// The element type cannot represent a number.
     #[error("{value} does not fit into {elem}")]
     Range {
         /// The element type.
@@ -58,19 +58,19 @@ pub enum TensorError {
         /// The number.
         value: i64,
     },
-    /// The elements were asked for as another type.
+    /// Elements were requested as another type.
     #[error("a tensor of {found} was read as {wanted}")]
     Type {
-        /// The tensor's type.
+        /// The type of the tensor.
         found: Elem,
-        /// The reader's.
+        /// The type that was requested.
         wanted: Elem,
     },
 }
 
-/// A Rust type that is the storage of one [`Elem`].
+/// A Rust type in which elements of one [`Elem`] are stored.
 pub trait Element: bytemuck::Pod {
-    /// The element type that this is the storage of.
+    /// The element type that is stored in this Rust type.
     const ELEM: Elem;
 }
 
@@ -78,7 +78,7 @@ macro_rules! elements { ($($t:ty = $e:ident),*) => { $(impl Element for $t { con
 elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16, u32 = U32, u64 = U64 }
 
 impl TensorData {
-    /// A tensor over `bytes`, which are checked against type and shape but not copied.
+    /// A tensor with these bytes, which are checked against type and shape but not copied.
     pub fn new(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let count = count_of(shape)
             .filter(|_| shape.len() <= MAX_RANK)
@@ -108,8 +108,8 @@ impl TensorData {
     /// A tensor of an integer type with these numbers.
     ///
     /// # Errors
-    /// [`TensorError::Range`] for a number that the type does not hold, [`TensorError::Type`] for a type without
-    /// integers, and as [`TensorData::new`].
+    /// [`TensorError::Range`] if the type cannot represent a number, [`TensorError::Type`] if it is not an integer
+    /// type; otherwise as [`TensorData::new`].
     pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
         fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {
             let one = |&value: &i64| T::try_from(value).map_err(|_| TensorError::Range { elem, value });
@@ -135,11 +135,11 @@ impl TensorData {
         TensorData::from_unpacked(elem, shape, bytes)
     }
 
-    /// A tensor over elements as they are at run time: [`TensorData::new`], but 4-bit elements have a byte each and are
-    /// packed.
+    /// A tensor from elements as they are at run time. Like [`TensorData::new`], but 4-bit elements have a byte each
+    /// and are packed.
     ///
     /// # Errors
-    /// [`TensorError::Range`] for a byte that is no 4-bit element, and as [`TensorData::new`].
+    /// [`TensorError::Range`] for a byte that is not a 4-bit element; otherwise as [`TensorData::new`].
     pub fn from_unpacked(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let value = |byte: u8| match elem {
             Elem::I4 => i64::from(byte.cast_signed()),
@@ -167,7 +167,7 @@ impl TensorData {
         TensorData::new(T::ELEM, shape, Bytes::copy_from_slice(bytemuck::cast_slice(values)))
     }
 
-    /// A tensor of rank 0.
+    /// A scalar, a tensor of rank 0.
     pub fn scalar<T: Element>(value: T) -> TensorData {
         TensorData {
             elem: T::ELEM,
@@ -186,14 +186,14 @@ impl TensorData {
         &self.shape
     }
 
-    /// The raw little-endian bytes; of 4-bit elements, two to a byte.
+    /// The little-endian bytes. Elements of 4 bits are packed two to a byte.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        // Checked when the tensor was made.
+        // The product was checked when the tensor was made.
         self.shape.iter().product::<u64>() as usize
     }
 
@@ -202,24 +202,24 @@ impl TensorData {
         self.bytes.is_empty()
     }
 
-    /// Type and shape as a value has them.
+    /// The type and shape of the tensor.
     pub fn tensor_type(&self) -> TensorType {
         TensorType::fixed(self.elem, &self.shape)
     }
 
-    /// The same bytes under another shape of as many elements.
+    /// The same bytes with another shape of the same number of elements.
     pub fn reshaped(&self, shape: &[u64]) -> Result<TensorData, TensorError> {
         TensorData::new(self.elem, shape, self.bytes.clone())
     }
 
-    /// The bytes of the elements as they are at run time: those of the tensor, or a byte for each 4-bit element.
+    /// The bytes of the elements as they are at run time: the tensor's own bytes, or one byte for each 4-bit element.
     pub fn unpacked(&self) -> Bytes {
         if !self.elem.is_packed() {
             return self.bytes.clone();
         }
         let halves = self.bytes.iter().flat_map(|&pair| [pair & 15, pair >> 4]);
         let bytes: Vec<u8> = match self.elem {
-            // The shift to the right spreads the sign.
+            // The arithmetic shift to the right extends the sign.
             Elem::I4 => halves
                 .map(|half| ((half << 4).cast_signed() >> 4).cast_unsigned())
                 .take(self.len())
@@ -229,8 +229,8 @@ impl TensorData {
         bytes.into()
     }
 
-    /// The elements: borrowed where the bytes are aligned, copied where they are not (a protobuf aligns nothing), or
-    /// where they are packed. Those of 4 bits are read as `i8` and `u8`.
+    /// The elements. They are borrowed if the bytes are aligned, and copied if they are not (protobuf does not align
+    /// anything) or are packed. Elements of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -247,7 +247,7 @@ impl TensorData {
         })
     }
 
-    /// The elements of any float tensor as `f32` (f64 is rounded to nearest even).
+    /// The elements of a float tensor as `f32` (f64 is rounded to nearest even).
     pub fn to_f32(&self) -> Result<Cow<'_, [f32]>, TensorError> {
         if let Some(format) = self.elem.half_float() {
             let pairs = self.bytes.chunks_exact(2);
@@ -260,7 +260,7 @@ impl TensorData {
         }
     }
 
-    /// The smallest and the largest element of a tensor of integers; none of another type, or without elements.
+    /// The smallest and the largest element of an integer tensor. `None` for any other type, and without elements.
     pub fn extremes(&self) -> Option<(i64, i64)> {
         fn of<T: Element + Ord + Into<i64>>(bytes: &[u8]) -> Option<(i64, i64)> {
             let elements = || {
@@ -283,7 +283,7 @@ impl TensorData {
         }
     }
 
-    /// The elements of any integer (or bool) tensor as `i64`.
+    /// The elements of an integer or boolean tensor as `i64`.
     pub fn to_i64(&self) -> Result<Vec<i64>, TensorError> {
         fn widen<T: Element + Into<i64>>(t: &TensorData) -> Result<Vec<i64>, TensorError> {
             Ok(t.values::<T>()?.iter().map(|&v| v.into()).collect())

@@ -1,43 +1,43 @@
-//! Terms: the words under which tables, rules and reports speak of ops, each with what kind of computation it is.
+//! Terms: the words that tables, rules and reports use for ops, each with its kind of computation.
 
 use crate::op::{BinaryFunction, Function, Op, Reduction, Relation};
 use std::fmt;
 
-/// A kind of computation: what a pass may take for granted of an op that it does not know by name.
+/// The kind of computation that an op does. A pass uses it for ops that it does not know by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Sums or products. On integers the result is an i32 accumulator, unless a requantization is fused.
     Accumulates,
-    /// One of the elements it looks at, by order: it commutes with everything that does not decrease.
+    /// Picks one of its elements by order, so it commutes with every non-decreasing function.
     Selects,
-    /// A mean that divides and rounds by itself.
+    /// A mean, which divides and rounds by itself.
     Divides,
-    /// Truth values by the order of two operands: of codes on one grid it is that of the real numbers that they stand for.
+    /// Booleans from comparing two operands. Codes on one grid are ordered like the real numbers that they stand for.
     Compares,
-    /// A function of one real number, elementwise.
+    /// A function of one real number, applied to each element.
     Function,
-    /// Another function of real numbers, which has no meaning on codes.
+    /// Any other function of real numbers. It is not defined on codes.
     Real,
-    /// Each element of the operand, once, in a tensor of another shape.
+    /// All elements of the operand, once each, in a tensor of another shape.
     Rearranges,
-    /// Elements of the operands and nothing else: some of them, or several tensors in one.
+    /// Only elements of the operands: some of them, or several tensors joined.
     Moves,
-    /// Elements of the operand and others beside them.
+    /// Elements of the operand, and others added to them.
     Extends,
-    /// Another element type.
+    /// A conversion to another element type.
     Converts,
-    /// A step on integers, which a float graph does not have.
+    /// A step on integers that a float graph does not have.
     Integer,
-    /// The way from floats to codes, or back.
+    /// The conversion from floats to codes, or back.
     Boundary,
-    /// Nothing is known: the computation stands elsewhere.
+    /// Nothing is known, because the computation is defined elsewhere.
     Elsewhere,
 }
 
 macro_rules! terms {
     ($($variant:ident = $word:literal: $kind:ident,)*) => {
-        /// The word under which tables, rules and reports speak of an op: its name, or the function of a `unary`
-        /// (`sigmoid`) and the reduction of a `reduce` (`reduce_mean`). A word that no op has does not compile:
+        /// The word that tables, rules and reports use for an op. It is the op's name, or the function of a `unary`
+        /// (`sigmoid`), or the reduction of a `reduce` (`reduce_mean`). A word that no op has does not compile:
         ///
         /// ```compile_fail,E0599
         /// let anchor = strait_core::Term::BatchNormalisation;
@@ -47,7 +47,7 @@ macro_rules! terms {
         pub enum Term { $(#[doc = concat!("`", $word, "`.")] $variant),* }
 
         impl Term {
-            /// Every term.
+            /// All terms.
             pub const ALL: &'static [Term] = &[$(Term::$variant),*];
 
             /// The word.
@@ -186,7 +186,7 @@ terms! {
 }
 
 impl Term {
-    /// The term that is spelt so.
+    /// The term with this word.
     pub fn parse(word: &str) -> Option<Term> {
         Term::ALL.iter().copied().find(|term| term.name() == word)
     }
@@ -196,13 +196,13 @@ impl Term {
         Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
     }
 
-    /// True if the results have the codes of the operands, on the same grid.
+    /// True if the results have the same codes as the operands, on the same grid.
     pub const fn moves_codes(self) -> bool {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
 
-    /// True for an op of two operands whose result is the same with the operands exchanged, bit for bit but for the payload of
-    /// a NaN.
+    /// True for an op of two operands whose result does not change if the operands are swapped, bit for bit except for
+    /// the payload of a NaN.
     pub const fn commutes(self) -> bool {
         matches!(
             self,
@@ -210,29 +210,29 @@ impl Term {
         )
     }
 
-    /// True if it computes no element: it brings operands into the form in which another op takes them, or is a layer of a
-    /// model by itself.
+    /// True if the op computes no element: it only brings operands into the form that another op takes. `resize` does
+    /// not count, because it is a layer of its own.
     pub const fn is_form(self) -> bool {
         let is_moved = self.moves_codes() && !matches!(self, Term::Resize);
         is_moved || matches!(self.kind(), Kind::Converts | Kind::Boundary)
     }
 
-    /// True if the result has the elements of the operand in their order, in a tensor of another shape.
+    /// True if the result has the operand's elements in the same order, with another shape.
     pub const fn keeps_order(self) -> bool {
         matches!(self.kind(), Kind::Rearranges) && !matches!(self, Term::Transpose)
     }
 
-    /// True if it is a function of real numbers, which codes stand for but are not.
+    /// True if the op is a function of real numbers, which is not defined on codes.
     pub const fn is_real_function(self) -> bool {
         matches!(self.kind(), Kind::Function | Kind::Real) || matches!(self, Term::ReduceMean)
     }
 
-    /// True if a graph has it only after lowering.
+    /// True if only lowered graphs have the op.
     pub const fn is_lowered(self) -> bool {
         matches!(self.kind(), Kind::Integer) || matches!(self, Term::SumPool)
     }
 
-    /// The name of the op ([`Op::name`]) that the term is for.
+    /// The name of the term's op ([`Op::name`]).
     pub fn op_name(self) -> &'static str {
         match self {
             Term::ReduceMean | Term::ReduceSum | Term::ReduceMax | Term::ReduceMin | Term::ReduceProduct => "reduce",
@@ -243,7 +243,7 @@ impl Term {
         }
     }
 
-    /// The attribute keys of the op that the term is for.
+    /// The attribute keys of the term's op.
     pub fn attribute_keys(self) -> &'static [&'static str] {
         Op::find(self.op_name()).map_or(&[], |(_, _, keys)| keys)
     }
@@ -296,7 +296,7 @@ impl Relation {
 }
 
 impl Reduction {
-    /// The term of a reduction by it.
+    /// The term for this reduction.
     pub fn term(self) -> Term {
         match self {
             Reduction::Mean => Term::ReduceMean,

@@ -1,11 +1,11 @@
-//! The order of nodes.
+//! Topological order of nodes.
 
 use crate::graph::Graph;
 use crate::ids::NodeId;
 
 impl Graph {
-    /// Nodes such that each stands behind the producers of its operands, in O(nodes + operands). The order depends on
-    /// ids alone. Fails with a node on a cycle.
+    /// The nodes, sorted so that each comes after the producers of its operands, in O(nodes + operands). The order
+    /// depends only on ids. If there is a cycle, the error is a node on it.
     pub fn topological_order(&self) -> Result<Vec<NodeId>, NodeId> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

@@ -1,5 +1,5 @@
-//! Use lists: who uses a value. The list is doubly linked and lives inside the operands that use it, so that each edit
-//! costs the same whatever the number of uses.
+//! Use lists: which operands use a value. A list is doubly linked and stored inside these operands, so each change
+//! takes constant time, however many uses there are.
 
 use crate::graph::Graph;
 use crate::ids::{NodeId, ValueId};
@@ -9,11 +9,11 @@ use crate::ids::{NodeId, ValueId};
 pub struct Use {
     /// The node that uses the value.
     pub node: NodeId,
-    /// As which operand.
+    /// The position of the operand.
     pub operand: u16,
 }
 
-/// The neighbours of one operand in the use list of its value.
+/// The previous and the next operand in the use list of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub(crate) previous: Option<Use>,
@@ -21,7 +21,7 @@ pub(crate) struct Link {
 }
 
 impl Graph {
-    /// The operands that use a value, the latest added first.
+    /// The operands that use a value, starting with the one added last.
     pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
         let mut next = self.value(id).and_then(|v| v.first_use);
         std::iter::from_fn(move || {
@@ -33,7 +33,7 @@ impl Graph {
         })
     }
 
-    /// The only use of a value that is neither a graph output nor used elsewhere.
+    /// The only use of a value. `None` if it has several, or is also an output of the graph.
     pub fn only_use(&self, id: ValueId) -> Option<Use> {
         let mut uses = self.uses(id);
         let first = uses.next()?;
@@ -48,7 +48,7 @@ impl Graph {
             .get_mut(usize::from(at.operand))
     }
 
-    /// Puts `at` at the head of the use list of `value`.
+    /// Adds `at` to the front of the use list of `value`.
     pub(crate) fn link(&mut self, value: ValueId, at: Use) {
         let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) else {
             return;
@@ -62,7 +62,7 @@ impl Graph {
         }
     }
 
-    /// Takes `at` out of the use list of `value`.
+    /// Removes `at` from the use list of `value`.
     pub(crate) fn unlink(&mut self, value: ValueId, at: Use) {
         let Some(link) = self.link_mut(at).map(std::mem::take) else {
             return;
@@ -84,7 +84,7 @@ impl Graph {
         }
     }
 
-    /// Points one operand at another value.
+    /// Makes one operand use another value.
     pub(crate) fn redirect(&mut self, at: Use, to: ValueId) {
         let operand = usize::from(at.operand);
         let from = self.node(at.node).and_then(|n| *n.inputs.get(operand)?);

@@ -1,4 +1,4 @@
-//! Numbers of an op that stand for real zero among the codes of an operand.
+//! Zero points that ops carry: the codes of real zero of their operands.
 
 use crate::attribute::{Attribute, Field};
 use crate::op::Op;
@@ -10,23 +10,23 @@ use strait_requantize::Per;
 pub struct Zero {
     /// The position of the operand.
     pub operand: usize,
-    /// The code; 0 where the operand is float.
+    /// The code; 0 if the operand is float.
     pub code: i32,
-    /// True if elements beside the operand read as the code.
+    /// True if padding elements are this code.
     pub pads: bool,
 }
 
-/// Zero points of the constant weights of a product: one, or one for each output. In float they are 0.
+/// Zero points of the constant weights of a product: one for all, or one for each output channel. In float they are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightZero(pub Per<i32>);
 
 impl WeightZero {
-    /// The zero point of the weights of an output; 0 past the last one.
+    /// The zero point for the weights of an output channel; 0 beyond the last one.
     pub fn of(&self, output: usize) -> i32 {
         self.0.get(output).copied().unwrap_or(0)
     }
 
-    /// True if all are 0, so that codes are the weights themselves.
+    /// True if all zero points are 0, so that codes are the weights themselves.
     pub fn is_zero(&self) -> bool {
         self.0.all(|&zero| zero == 0)
     }
@@ -54,7 +54,7 @@ impl Field for WeightZero {
 }
 
 impl Op {
-    /// The zero points of constant weights, for ops that have such.
+    /// The zero points of constant weights, for ops that have them.
     pub fn weight_zero(&self) -> Option<&WeightZero> {
         match self {
             Op::Conv(op) => Some(&op.weight_zero),
@@ -63,7 +63,7 @@ impl Op {
         }
     }
 
-    /// The codes of real zero that the op carries. An op that is new has to say which.
+    /// The codes of real zero that the op carries. A new op has to state them.
     pub fn zeros(&self) -> SmallVec<[Zero; 2]> {
         let padding = |code, pad: &[u32]| Zero {
             operand: 0,
@@ -94,7 +94,7 @@ impl Op {
             Op::SumPool(op) => smallvec![padding(op.pad_value, &op.pad)],
             Op::MatMul(op) => of_operands([op.a_zero, op.b_zero]),
             Op::Mul(op) => of_operands([op.a_zero, op.b_zero]),
-            // That of `shift_left` is any number that its operand is to be less by.
+            // The zero of `shift_left` is just a number to subtract from its operand.
             Op::ShiftLeft(_)
             | Op::BatchNormalization(_)
             | Op::LayerNormalization(_)

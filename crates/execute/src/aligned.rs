@@ -1,6 +1,6 @@
-//! Byte buffers whose first byte lies on a cache line.
+//! Byte buffers that start on a cache line.
 
-/// The alignment of every buffer and every value in an arena, in bytes.
+/// The alignment of every buffer, and of every value in an arena, in bytes.
 pub(crate) const LINE: usize = 64;
 
 /// A zeroed buffer, aligned to [`LINE`].
@@ -15,8 +15,8 @@ impl AlignedBytes {
     /// A buffer of `len` zeros.
     pub(crate) fn zeroed(len: usize) -> AlignedBytes {
         let storage = vec![0u8; len + LINE].into_boxed_slice();
-        // For bytes and a power of two the offset is below `LINE`; the minimum guards against an implementation that
-        // declines to say, after which a cast of the bytes fails as an error.
+        // For bytes and a power of two, the offset is below `LINE`. An implementation may decline and return a huge
+        // number; the minimum guards against that, and a later cast of the bytes then fails with an error.
         let start = storage.as_ptr().align_offset(LINE).min(LINE);
         AlignedBytes { storage, start, len }
     }

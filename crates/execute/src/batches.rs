@@ -1,19 +1,19 @@
-//! Batched matrix products by numpy's rules, as a list of plain ones.
+//! Splits batched matrix products, by NumPy's rules, into a list of plain ones.
 
 use crate::error::StepError;
 
-/// The plain products that a batched one consists of.
+/// The plain products that make up a batched one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batches {
     /// Rows, columns and depth of each product.
     pub(crate) extents: [usize; 3],
-    /// Per product, which matrix of each operand takes part.
+    /// For each product: the index of its matrix in each operand.
     pub(crate) pairs: Vec<[usize; 2]>,
 }
 
 impl Batches {
-    /// Operands `[…, M, K]` and `[…, K, N]`, whose leading axes broadcast. A vector on the left is a row, on the right a
-    /// column.
+    /// The products for operands `[…, M, K]` and `[…, K, N]`, whose leading axes broadcast. A vector on the left is a
+    /// row, and on the right a column.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Batches, StepError> {
         let (a_batch, [rows, depth]) = match a {
             [batch @ .., rows, depth] => (batch, [*rows, *depth]),

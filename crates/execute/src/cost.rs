@@ -1,5 +1,5 @@
-//! The memory and the work of a run, told from shapes alone: before weights are packed, and before anything of the size
-//! of a value is allocated.
+//! The memory and the work of a run, computed from shapes alone. It is known before weights are packed and before
+//! anything large is allocated.
 
 use crate::error::ExecuteError;
 use crate::integer::carrier;
@@ -15,58 +15,58 @@ use strait_core::shape::element_count;
 use strait_core::{Def, Graph, GraphId, Module, Node, Op, TensorType, ValueId};
 use strait_kernels::integer::{ConvWeights, GemmWeights};
 
-/// A node, and how much of something it takes.
+/// A node, and how many bytes or operations it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCost {
     /// The name of the node; empty in a graph without nodes.
     pub node: String,
     /// The name of its op.
     pub op: &'static str,
-    /// Bytes, or operations.
+    /// Number of bytes, or of operations.
     pub amount: u64,
 }
 
-/// Cost of one run of a graph. Sums saturate.
+/// What one run of a graph costs. Sums saturate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes of the tensors that nodes read.
+    /// Bytes of the constants that nodes read.
     pub constants: u64,
-    /// The most bytes that a plan holds beside them: packed weights, copies of tensors that are not aligned, and lists of
-    /// positions.
+    /// Upper bound on the bytes that a plan holds in addition to the constants: packed weights, copies of tensors that
+    /// are not aligned, and index lists.
     pub copies: u64,
     /// Bytes of the graph's inputs and outputs.
     pub ports: u64,
-    /// Bytes of all values of one run with what its steps make for themselves, and the node at which most of them live at
-    /// the same time.
+    /// The peak memory of a run: bytes of all values that live at the same time plus the scratch memory of steps, and
+    /// the node where the peak is reached.
     pub peak: NodeCost,
-    /// Multiply-adds of products, elements that windows look at, and elements that other nodes visit.
+    /// The work of a run: multiply-adds of products, elements that windows read, and elements that other nodes visit.
     pub operations: u64,
     /// The node with the most operations.
     pub busiest: NodeCost,
 }
 
-/// The cost of one run of a graph.
+/// Computes what one run of a graph costs.
 ///
-/// Values have places as in a plan in which nothing is joined, no result overwrites an operand, and only ops that keep the
-/// order of all elements share their operand's bytes. A graph that a node names is counted as often as it runs, once where a
-/// run finds how often; what has an extent that a run finds is not counted.
+/// Values are placed as in a plan without joins, where no result overwrites an operand, and only ops that keep the
+/// order of all elements share their operand's bytes. A graph that a node runs is counted as many times as it runs, or
+/// once if that number is only known at run time. Values whose extents are only known at run time are not counted.
 ///
 /// # Errors
-/// [`ExecuteError::Symbolic`] where a dimension of an input has no number and no node names the graph,
-/// [`ExecuteError::TooLarge`] for a value past every machine, and graphs with a cycle.
+/// [`ExecuteError::Symbolic`] if a dimension of an input has no number and no node runs the graph,
+/// [`ExecuteError::TooLarge`] for a value that no machine can hold, and graphs with a cycle.
 pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     within(module, graph, &mut Named::default())
 }
 
-/// The same, of a graph inside of others whose costs are known.
+/// Like [`cost`], for a graph inside of others. Costs of graphs that are already known are kept in `named`.
 pub(crate) fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
-    // Who names a graph may give it other extents each time.
+    // A node that runs a graph may pass it inputs of other extents each time.
     let mut nodes = module.graphs.iter().flat_map(Graph::nodes);
     let is_body = nodes.any(|(_, node)| node.op.graphs().contains(&graph));
     let (graph, order) = crate::plan::ordered(module, graph)?;
     let mut bytes = vec![0u64; graph.value_bound()];
     for (id, value) in graph.values() {
-        // Its memory is known when it runs, where data decides on the extents.
+        // The memory of a value is known only at run time if data determines its extents.
         if value.ty.dims().is_none() && (is_body || !matches!(value.def, Def::Input(_))) {
             continue;
         }
@@ -74,7 +74,7 @@ pub(crate) fn within(module: &Module, graph: GraphId, named: &mut Named) -> Resu
         bytes[id.index()] = size(&value.ty);
     }
     let is_constant = |id: ValueId| graph.value(id).is_some_and(|value| matches!(value.def, Def::Data(_)));
-    // By value: the one whose bytes it has, and by that one the last step that touches it.
+    // For each value: the value whose bytes it shares, and for that one the last step that touches it.
     let mut roots: Vec<usize> = (0..graph.value_bound()).collect();
     let mut last = vec![0usize; graph.value_bound()];
     for (step, &id) in order.iter().enumerate() {
@@ -180,13 +180,13 @@ pub(crate) fn within(module: &Module, graph: GraphId, named: &mut Named) -> Resu
             live = live.saturating_sub(bytes[root]);
         }
     }
-    // What has no place is past every machine.
+    // If placing fails, no machine can hold the values.
     let arena = memory::place(&requests).map_or(u64::MAX, |arena| arena.total as u64);
     cost.peak.amount = cost.peak.amount.max(arena.saturating_add(most_scratch));
     Ok(cost)
 }
 
-/// The operations of one node: multiply-adds of a product, elements that windows look at, or elements that are visited.
+/// The operations of one node: multiply-adds of a product, elements that windows read, or elements that are visited.
 pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
     let made = results.iter().fold(0u64, |sum, ty| sum.saturating_add(count(ty)));
     let operand = |index: usize| operands.get(index).copied().flatten();
@@ -195,9 +195,9 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
         shape.get(axis(shape.len())?)?.fixed()
     };
     let for_each = match op {
-        // C / groups times the kernel: what belongs to one output channel.
+        // The number of weights of one output channel: C / groups times the kernel.
         Op::Conv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
-        // Each element of the operand is multiplied with the kernels of its group.
+        // Each element of the operand is multiplied by the kernels of its group.
         Op::ConvTranspose(_) => {
             let (Some(x), Some(weight)) = (operand(0), operand(1)) else {
                 return made;
@@ -206,12 +206,13 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
             return count(x).saturating_mul(kernels).max(made);
         }
         Op::DeformConv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
-        // One product a step, direction and gate.
+        // There is one product for each step, direction and gate.
         Op::Recurrent(_) => {
             let hidden = extent(1, |rank| rank.checked_sub(1)).unwrap_or(1);
             return operand(0).map_or(made, count).saturating_mul(hidden);
         }
-        // Four neighbours of each sample; where their number follows from regions, as many as the image has at most.
+        // A sample has four neighbours. If the number of samples depends on the regions, it is at most the number of
+        // elements of the image.
         Op::RoiAlign(op) => {
             let plane = operand(0).map_or(1, |x| {
                 x.shape.iter().skip(2).map(|dim| dim.fixed().unwrap_or(1)).product()
@@ -222,12 +223,13 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
                 samples => 4 * u64::from(samples).saturating_mul(samples.into()),
             })
         }
-        // A matrix of n rows takes n³/3 products.
+        // The determinant of a matrix with n rows takes n³/3 products.
         Op::Det(_) => {
             let rows = extent(0, |rank| rank.checked_sub(1)).unwrap_or(1);
             return operand(0).map_or(made, |x| count(x).saturating_mul(rows) / 3).max(made);
         }
-        // Five powers of two and a half each of as many turns as the length has bits.
+        // There are five transforms of a power of two. Each does half a multiplication per element in as many rounds as
+        // the length has bits.
         Op::Dft(op) => Some(8 * u64::from(u32::BITS - op.length.leading_zeros())),
         Op::GridSample(op) => {
             let axes = operand(0).map_or(0, |x| x.shape.len().saturating_sub(2)) as u32;
@@ -250,7 +252,7 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
     }
 }
 
-/// The elements of an image under a window; padding is not looked at.
+/// The elements of an image under a window. Padding is not read.
 fn taps(size: &[u32], image: &TensorType) -> u64 {
     let spatial = image.shape.len().saturating_sub(size.len());
     let extents = size.iter().zip(&image.shape[spatial..]);
@@ -259,7 +261,7 @@ fn taps(size: &[u32], image: &TensorType) -> u64 {
     })
 }
 
-/// The most bytes that a plan packs the constant weight of an integer product into.
+/// Upper bound on the packed size, in bytes, of the constant weights of an integer product.
 fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
     let codes = |ty: &TensorType| ty.elem.int_type().filter(|codes| codes.bits() <= 16);
     let (Some(dims), Some(x), Some(codes)) = (weight.dims(), x.and_then(codes), codes(weight)) else {
@@ -289,11 +291,11 @@ fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
         }
         _ => return 0,
     };
-    // Codes have at most 16 bits: there is always a way to pack them.
+    // Codes have at most 16 bits, so they can always be packed.
     packed.map_or(0, |bytes| bytes as u64)
 }
 
-/// Ops whose result has the bytes of the operand.
+/// True for ops whose result shares the bytes of the operand.
 fn is_alias(node: &Node) -> bool {
     node.op.term().keeps_order() && node.fused.is_none()
 }

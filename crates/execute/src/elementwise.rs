@@ -4,13 +4,13 @@ use crate::error::StepError;
 use crate::step::Operand;
 use rayon::prelude::*;
 
-/// Elements that one task takes at least: waking a thread for fewer costs more than they do.
+/// The smallest number of elements of a task. For fewer, waking a thread costs more than it saves.
 const PIECE: usize = 4096;
-/// Elements from which a loop is split at all.
+/// Loops over fewer elements than this are not split.
 const WORTH_SPLITTING: usize = 1 << 16;
 
-/// Runs `work(first element, piece)` over consecutive pieces of `out` of `size` elements each. The work is called through a pointer, so
-/// that the loop over threads is compiled once for each type of elements.
+/// Runs `work(first element, piece)` on consecutive pieces of `out` with `size` elements each. The work is called
+/// through a pointer, so the loop over threads is compiled only once for each element type.
 pub(crate) fn for_each_piece<T: Send>(
     out: &mut [T],
     size: usize,
@@ -26,7 +26,7 @@ pub(crate) fn for_each_piece<T: Send>(
     }
 }
 
-/// `out = function(input)`, piece by piece; in place over a copy of the piece.
+/// `out = function(input)`, piece by piece. If the operand is in place, each piece is copied first.
 pub(crate) fn map(
     input: Operand<'_, f32>,
     out: &mut [f32],
@@ -50,21 +50,21 @@ fn lengths() -> StepError {
     StepError::Ours("an operand and its result differ in length".into())
 }
 
-/// Broadcasting of two arrays by numpy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
+/// Broadcasting of two arrays by NumPy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Broadcast {
-    /// The axes of the result, outermost first, neighbours joined where both operands allow it; never empty.
+    /// The axes of the result, outermost first. Neighbouring axes are joined where both operands allow it. Never empty.
     axes: Vec<Axis>,
 }
 
-/// An axis: its extent, and the elements to the next position in each operand (0 where it is repeated).
+/// One axis: its extent, and for each operand the distance to the next element (0 if it is repeated).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Axis {
     extent: usize,
     strides: [usize; 2],
 }
 
-/// A row of one operand.
+/// A row of one operand: in place, a single repeated element, or a slice.
 #[derive(Clone, Copy)]
 enum Row<'a, T> {
     Here,
@@ -73,7 +73,7 @@ enum Row<'a, T> {
 }
 
 impl Broadcast {
-    /// Two row-major arrays.
+    /// Broadcasts two row-major arrays with these extents.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Broadcast, StepError> {
         let rank = a.len().max(b.len());
         let aligned = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);
@@ -106,7 +106,7 @@ impl Broadcast {
         Ok(Broadcast { axes })
     }
 
-    /// Offsets of a row (all axes but the last) in both operands.
+    /// Where a row (all axes but the last) starts in both operands.
     fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {
@@ -117,7 +117,7 @@ impl Broadcast {
         starts
     }
 
-    /// `out = function(a, b)`. An operand in place has the extents of the result.
+    /// `out = function(a, b)`. An operand that is in place has the extents of the result.
     pub(crate) fn apply<T: Copy + Send + Sync>(
         &self,
         a: Operand<'_, T>,
@@ -144,7 +144,7 @@ impl Broadcast {
         })
     }
 
-    /// The same, where the result may have another type, and takes over no operand's place.
+    /// Like `apply`, for a result of another type, which cannot take over an operand's buffer.
     pub(crate) fn apply_to<T: Copy + Sync, U: Send>(
         &self,
         a: &[T],

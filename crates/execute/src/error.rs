@@ -1,35 +1,35 @@
-//! Errors, and whose fault they are.
+//! Errors of planning and running a graph, and whose fault they are.
 
 use strait_core::{Graph, Module, NodeId, TensorError, codes};
 use strait_kernels::KernelError;
 use strait_requantize::{FormError, OutsideDomain};
 
-/// Reason why a graph cannot be planned or run.
+/// Why a graph cannot be planned or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExecuteError {
     /// The model's or the configuration's fault: a dimension has no number.
     #[error("`{value}` has the symbolic dimension `{dimension}`; bind it to a number")]
     Symbolic {
-        /// The source name of the value.
+        /// The name of the value in the source model.
         value: String,
         /// The name of the dimension.
         dimension: String,
     },
-    /// The model's fault: more memory than a run may take.
+    /// The model's fault: it needs more memory than a run may use.
     #[error("`{value}` would need {bytes} bytes, more than a run may take")]
     TooLarge {
-        /// The source name of the value.
+        /// The name of the value in the source model.
         value: String,
-        /// Bytes that it would take, saturated.
+        /// The number of bytes that it would need, saturated.
         bytes: u64,
     },
-    /// The model's fault: no node of a cycle can be first.
+    /// The model's fault: nodes form a cycle, so none of them can run first.
     #[error("`{node}` lies on a cycle")]
     Cycle {
-        /// The name of a node on it.
+        /// The name of a node on the cycle.
         node: String,
     },
-    /// A node that cannot be prepared or has failed; `source` says whose fault it is.
+    /// A node cannot be prepared or has failed. `source` says whose fault it is.
     #[error("`{node}` ({op}): {source}")]
     Node {
         /// The name of the node.
@@ -42,31 +42,31 @@ pub enum ExecuteError {
     /// The caller's fault: the wrong number of inputs.
     #[error("the graph has {expected} inputs, {found} were given")]
     InputCount {
-        /// Inputs of the graph.
+        /// The number of inputs of the graph.
         expected: usize,
-        /// Inputs of the call.
+        /// The number of inputs that were given.
         found: usize,
     },
-    /// The caller's fault: an input of another type or shape.
+    /// The caller's fault: an input has the wrong type or shape.
     #[error("input `{input}` is {expected}, but {found} was given")]
     Input {
         /// The name of the input.
         input: String,
-        /// Its element type and shape.
+        /// The element type and shape that the graph expects.
         expected: String,
-        /// The tensor that was given.
+        /// The element type and shape that were given.
         found: String,
     },
     /// The machine's fault: threads cannot be started.
     #[error("threads cannot be started: {0}")]
     Threads(String),
-    /// Our fault.
+    /// A bug of ours.
     #[error("defect in Strait: {0}")]
     Ours(String),
 }
 
 impl ExecuteError {
-    /// The code by which programs know it.
+    /// The code by which programs recognise the error.
     pub fn code(&self) -> &'static str {
         match self {
             ExecuteError::Node {
@@ -77,7 +77,7 @@ impl ExecuteError {
         }
     }
 
-    /// The text of an error that is our own fault.
+    /// The text of the error if it is a bug of ours.
     pub fn defect(&self) -> Option<&str> {
         match self {
             ExecuteError::Ours(text)
@@ -89,7 +89,7 @@ impl ExecuteError {
         }
     }
 
-    /// The error of a node.
+    /// The error of a node, from the error of its step.
     pub(crate) fn at(module: &Module, graph: &Graph, id: NodeId, source: StepError) -> ExecuteError {
         let node = graph.node(id);
         ExecuteError::Node {
@@ -100,31 +100,31 @@ impl ExecuteError {
     }
 }
 
-/// Reason why one node cannot be prepared or has failed.
+/// Why one node cannot be prepared or has failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
-    /// Nothing here computes the op with these operands.
+    /// We cannot compute the op with these operands.
     #[error("not supported: {0}")]
     Unsupported(String),
-    /// The model's fault: operands, attributes or indices that do not fit together.
+    /// The model's fault: operands, attributes or indices do not fit together.
     #[error("{0}")]
     Model(String),
-    /// The loops refused; the variant says whose fault it is.
+    /// A kernel refused; its error says whose fault it is.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A constant cannot be read as the type that the op needs.
     #[error(transparent)]
     Constant(#[from] TensorError),
-    /// A requantization with illegal parameters: the target's fault, or the lowering's.
+    /// A requantization has illegal parameters. The fault is the target's or the lowering's.
     #[error(transparent)]
     Form(#[from] FormError),
-    /// An accumulator for which a requantization is not defined.
+    /// A requantization is not defined for an accumulator that occurred.
     #[error(transparent)]
     OutsideDomain(#[from] OutsideDomain),
     /// The target's fault: it has no loops for a form that its table accepts.
     #[error("target: {0}")]
     Target(String),
-    /// Our fault.
+    /// A bug of ours.
     #[error("defect in Strait: {0}")]
     Ours(String),
 }

@@ -1,4 +1,4 @@
-//! One op on constants.
+//! Evaluates a single op on constants.
 
 use crate::aligned::AlignedBytes;
 use crate::error::StepError;
@@ -17,17 +17,18 @@ use strait_core::op::Results;
 use strait_core::shape::fixed_dims;
 use strait_core::{Kind, Op, TensorData, TensorType};
 
-/// Operands and results with so many elements together are computed where the caller is: to hand a shape's arithmetic to a
-/// thread takes many times as long as the arithmetic.
+/// If operands and results have at most this many elements together, they are computed on the caller's thread. Handing
+/// shape arithmetic to another thread takes many times as long as the arithmetic itself.
 const MOST_HERE: usize = 1 << 12;
 
 /// The largest result, in bytes: 64 GiB, as for a plan.
 const LARGEST: usize = 1 << 36;
 
-/// The results of `op` on `operands`, by the step that would compute it in a plan. For folding constants and for tables.
+/// The results of `op` on `operands`, computed by the step that a plan would use. Used for constant folding and for
+/// tables.
 ///
 /// # Errors
-/// Operands that do not fit the op, and whatever stops a run.
+/// The operands do not fit the op, or the step fails.
 pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorData>, ExecuteError> {
     let types: SmallVec<[Option<TensorType>; 3]> = operands.iter().map(|t| t.map(TensorData::tensor_type)).collect();
     let types: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
@@ -44,7 +45,8 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
     }
 }
 
-/// The results of an op whose extents depend on data, or whose attributes are operands.
+/// The results of an op whose extents depend on data, or which has operands instead of attributes. `None` for any other
+/// op.
 fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec<TensorData>, ExecuteError>> {
     let tensor = |operand: &Option<&TensorData>| {
         operand.map(|data| {
@@ -73,7 +75,7 @@ fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec
     Some(made.and_then(|tensors| tensors.iter().map(|tensor| tensor.to_data().map_err(ours)).collect()))
 }
 
-/// True where the work is in proportion to the elements, and these are few: no kernel asks then for other threads.
+/// True if the work is proportional to the number of elements and these are few. Kernels do not use other threads then.
 fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> bool {
     let made = results.iter().map(|ty| {
         let dims = fixed_dims(&ty.shape).unwrap_or_default();
@@ -83,7 +85,7 @@ fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> boo
     let is_elementwise = match op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Binary(_) | Op::Compare(_) | Op::Reduce(_) => true,
         Op::Select(_) => true,
-        // Each element is sampled between others.
+        // Each element is interpolated from several others.
         Op::Resize(_) => false,
         _ => matches!(
             op.term().kind(),
@@ -126,7 +128,7 @@ fn on_this_thread(
         made.push(AlignedBytes::zeroed(bytes.ok_or_else(|| too_large(u64::MAX))?));
     }
     if is_alias(&site) {
-        // Codes of four bits lie apart in memory, as in a plan.
+        // In memory a 4-bit code has a byte of its own, as in a plan.
         if let (Some(Some(operand)), Some(result)) = (aligned.first(), made.first_mut()) {
             result.as_mut_slice().copy_from_slice(operand.as_slice());
         }
@@ -188,7 +190,7 @@ fn ours(error: strait_core::TensorError) -> ExecuteError {
     ExecuteError::Ours(error.to_string())
 }
 
-/// One thread for all that is longer.
+/// The thread that runs all longer work.
 fn one_thread() -> Result<&'static Threads, ExecuteError> {
     static ONE: OnceLock<Threads> = OnceLock::new();
     if let Some(threads) = ONE.get() {

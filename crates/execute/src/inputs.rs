@@ -1,14 +1,14 @@
-//! Inputs of a run, held against those of the graph.
+//! Checks the inputs of a run against those of the graph.
 
 use crate::error::ExecuteError;
 use crate::tensor::TensorView;
 use strait_core::Elem;
 
-/// Checks type, extents and codes of a tensor that is given for an input. A code of 4 bits has a byte of its own, which can
-/// hold numbers that are no codes: no table has an entry for them.
+/// Checks type, extents and codes of a tensor that is given for an input. A code of 4 bits is stored in a byte, which
+/// could hold a number that is not a code, and tables have no entry for such a number.
 ///
 /// # Errors
-/// [`ExecuteError::Input`], with the first code that is none.
+/// [`ExecuteError::Input`], with the first element that is not a code.
 pub(crate) fn check(
     name: impl FnOnce() -> String,
     elem: Elem,

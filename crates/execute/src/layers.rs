@@ -1,7 +1,7 @@
-//! Convolutions over three spatial axes, layer by layer of the result.
+//! Computes convolutions over three spatial axes one layer of the result at a time.
 //!
-//! A layer of the result is a convolution over two axes: of the layers of x that its taps read, which stand beside the
-//! channels. Channel and tap along the first axis are neighbours in the weights already, so they stay as they are.
+//! A layer of the result is a convolution over two axes: the layers of x that its taps read become additional channels.
+//! The weights already have the channel and the tap along the first axis next to each other, so they do not change.
 
 use crate::error::StepError;
 use crate::float::conv_transpose::{behind, wide};
@@ -9,13 +9,13 @@ use crate::site::NodeSlots;
 use strait_core::op;
 use strait_kernels::{Conv, Images, Window};
 
-/// A convolution over three axes as convolutions over two.
+/// A convolution over three axes, as convolutions over two.
 pub(crate) struct Layers {
-    /// The convolution of one layer of one image.
+    /// The convolution that computes one layer of one image.
     pub(crate) layer: Conv,
     batch: usize,
     channels: usize,
-    /// Layers of the operand, of the result, and taps along them.
+    /// Number of layers of the operand, number of layers of the result, and number of taps along them.
     depth: [usize; 3],
     stride: usize,
     dilation: usize,
@@ -23,8 +23,10 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
+    /// Splits a convolution over three axes.
+    ///
     /// # Errors
-    /// [`StepError::Model`] where operand and weight do not have three spatial axes.
+    /// [`StepError::Model`] if operand and weights do not have three spatial axes.
     pub(crate) fn new(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Layers, StepError> {
         let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
         let (&[batch, channels, depth, height, width], &[outputs, _, taps, rows, columns]) = (&x[..], &weight[..])
@@ -62,11 +64,11 @@ impl Layers {
         })
     }
 
-    /// Gathers the operand of each layer of the result, in units of an element or of its bytes, has it convolved, and puts
-    /// the layer in its place. `pad` is a padded element in these units.
+    /// For each layer of the result: gathers its operand, convolves it, and stores the layer. `T` is an element, or one
+    /// of its bytes. `pad` is an element of the padding in these units.
     ///
     /// # Errors
-    /// Those of `convolve`, which reads the operand and writes the result of [`Layers::layer`].
+    /// Errors of `convolve`, which reads the operand and writes the result of [`Layers::layer`].
     pub(crate) fn each<T: Copy>(
         &self,
         pad: &[T],

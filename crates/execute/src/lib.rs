@@ -1,19 +1,20 @@
-//! Runs a graph: float operators on floats, integer primitives on integers, both in one graph where a target leaves
-//! operators on the host.
+//! Runs a graph: float operators on floats and integer primitives on integers. One graph may have both, where a target
+//! leaves operators on the host.
 //!
-//! A [`Plan`] is made once from a graph with fixed shapes: it orders the nodes, packs the weights, joins primitives into
-//! fast loops and gives every value its place in one arena. It is immutable and shared between threads; each of them runs
-//! it in a [`Workspace`] of its own. [`map_in_order`] runs many samples with memory that does not depend on their number.
+//! A [`Plan`] is made once from a graph with fixed shapes. It orders the nodes, packs the weights, joins primitives
+//! into fast loops, and places every value in one arena. It is immutable and shared between threads. Each thread runs
+//! it in a [`Workspace`] of its own. [`map_in_order`] runs many samples, with memory that does not grow with their
+//! number.
 //!
 //! # Extents that depend on data
-//! Values with an extent that only a run knows are tensors of their own, outside of the arena. The nodes that read or make
-//! them run one by one at the extents at hand, by steps that are prepared once for each set of extents. A node that names
-//! graphs (`if`, `loop`) runs those as plans of their own.
+//! A value with an extent that is only known at run time is a tensor of its own, outside of the arena. The nodes that
+//! read or make such values run one by one. Their steps are prepared once for each set of extents that occurs. A node
+//! that runs other graphs (`if`, `loop`) has a plan for each of them.
 //!
 //! # The same bits everywhere
-//! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result. Sums
-//! of floats have the order that `strait-kernels` states; integer primitives are exact and equal the plain interpreter
-//! in [`mod@reference`].
+//! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result.
+//! Sums of floats have the order that `strait-kernels` defines. Integer primitives are exact and equal the plain
+//! interpreter in [`mod@reference`].
 
 pub mod reference;
 

@@ -1,8 +1,8 @@
-//! The memory and the work that runs of a graph may take.
+//! Limits on the memory and the work of running a graph.
 //!
-//! A file of a hundred bytes can ask for more than any machine has. Sizes are known before work begins, so what does
-//! not fit is told then, with the layer. What fits, but not for every thread at a time, is run for fewer samples at a
-//! time. Neither limit changes a byte of any result.
+//! A file of a hundred bytes can ask for more than any machine has. Sizes are known before work begins, so a model that
+//! exceeds a limit is refused then, with the layer at fault. If memory suffices, but not for all threads at once, fewer
+//! samples are run at a time. Neither limit changes a byte of any result.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -10,65 +10,66 @@ use std::num::NonZeroUsize;
 use crate::{Cost, ExecuteError, NodeCost, cost};
 use strait_core::{Def, Graph, GraphId, Module, codes, shape::element_count};
 
-/// The most that runs may take; by default any memory, and a sensible number of operations.
+/// The memory and the work that runs may take. By default memory is not limited, and the number of operations is
+/// limited to a sensible one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes; `None` where nobody says how many there are.
+    /// Memory in bytes; `None` if there is no limit.
     pub memory: Option<u64>,
     /// Operations for one sample.
     pub operations: Operations,
 }
 
-/// Number of operations that one sample may take.
+/// A limit on the operations of one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operations {
-    /// 10^12, or 10^5 for each byte of weights where that is more: what no network exceeds that anybody trained, and
-    /// what a small file that asks for hours does.
+    /// 10^12, or 10^5 for each byte of weights if that is more. No network that anybody trained exceeds this, but a
+    /// small file that asks for hours does.
     #[default]
     Sensible,
-    /// So many.
+    /// This many.
     AtMost(u64),
-    /// Any number.
+    /// No limit.
     Unlimited,
 }
 
-/// A run that takes more than it may.
+/// A run that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Excess {
-    /// Of memory.
+    /// It needs too much memory.
     #[error("a run of one sample takes {taken} bytes, and {allowed} may be used; the most at `{}` ({})", widest.node, widest.op)]
     Memory {
-        /// Bytes that one sample takes, with all that runs share.
+        /// Bytes that one sample needs, including everything that runs share.
         taken: u64,
-        /// Bytes that there are.
+        /// Bytes that are available.
         allowed: u64,
-        /// Where the most values are.
+        /// The node where the most bytes are in use.
         widest: NodeCost,
         /// Bytes of weights.
         weights: u64,
-        /// Bytes of copies of them.
+        /// Bytes of packed and aligned copies of the weights.
         copies: u64,
         /// Bytes of statistics.
         statistics: u64,
-        /// Bytes of the values of a sample.
+        /// Bytes of the values of one sample.
         values: u64,
         /// Bytes of its inputs and results.
         results: u64,
     },
-    /// Of work.
+    /// It needs too many operations.
     #[error("a run of one sample takes {operations} operations, and {allowed} are allowed; the most in `{}` ({})", busiest.node, busiest.op)]
     Work {
         /// Operations of one sample.
         operations: u64,
-        /// Those that are allowed.
+        /// Operations that are allowed.
         allowed: u64,
-        /// The node that takes the most.
+        /// The node with the most operations.
         busiest: NodeCost,
     },
 }
 
 impl Excess {
-    /// The code by which programs know it.
+    /// The code by which programs recognise the excess.
     pub fn code(&self) -> &'static str {
         match self {
             Excess::Memory { .. } => codes::MEMORY,
@@ -76,7 +77,7 @@ impl Excess {
         }
     }
 
-    /// The node that takes the most.
+    /// The node that takes the most memory or operations.
     pub fn layer(&self) -> &str {
         match self {
             Excess::Memory { widest: share, .. } | Excess::Work { busiest: share, .. } => &share.node,
@@ -84,22 +85,23 @@ impl Excess {
     }
 }
 
-/// The smallest limit of [`Operations::Sensible`].
+/// [`Operations::Sensible`] is never less than this.
 const SENSIBLE: u64 = 1_000_000_000_000;
 
-/// Operations for each byte of weights.
+/// Operations that [`Operations::Sensible`] allows for each byte of weights.
 const FOR_EACH_BYTE: u64 = 100_000;
 
-/// Demand of the runs of one graph or several.
+/// What runs of one or several graphs need.
 #[derive(Clone, Debug)]
 pub struct Demand {
     weights: u64,
-    /// Of weights, once for each plan.
+    /// Copies of weights, once for each plan.
     copies: u64,
     statistics: u64,
-    /// For each sample that is being run.
+    /// Needed for each sample that is running.
     values: u64,
-    /// For each sample whose results wait for their turn; there may be two for each that is being run.
+    /// Needed for each sample whose results wait for their turn. There may be two of these for each sample that is
+    /// running.
     results: u64,
     widest: NodeCost,
     operations: u64,
@@ -107,7 +109,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Runs of a graph of this cost.
+    /// What runs of a graph with this cost need.
     pub fn new(cost: Cost) -> Demand {
         Demand {
             weights: cost.constants,
@@ -121,14 +123,14 @@ impl Demand {
         }
     }
 
-    /// With so many bytes of statistics for each sample, and once for all.
+    /// Adds this many bytes of statistics, for each sample that is running and once for the total.
     pub fn observed(mut self, statistics: u64) -> Demand {
         self.statistics = statistics;
         self.results = self.results.saturating_add(statistics);
         self
     }
 
-    /// Another graph beside this one.
+    /// Adds what another graph needs that runs beside this one.
     pub fn beside(self, other: Demand) -> Demand {
         let larger = |a: NodeCost, b: NodeCost| if b.amount > a.amount { b } else { a };
         Demand {
@@ -143,12 +145,12 @@ impl Demand {
         }
     }
 
-    /// The main graph of an integer module beside the one that it was fused from.
+    /// What is needed to compare the main graph of an integer module with the lowered graph that it was fused from.
     ///
-    /// The lowered graph is run first. Of each integer that the fused graph shows, what the lowered graph computed for it
-    /// is kept until both are compared, so that memory grows with the sum of these values and not with their peak: all are
-    /// there when the lowered graph has run. The fused graph has a second plan where a fusion is not exact. The weights are
-    /// there once, and each plan has its copies.
+    /// The lowered graph runs first. For each integer that the fused graph shows, the lowered graph's value is kept
+    /// until both are compared. So memory grows with the sum of these values and not with their peak: all of them exist
+    /// once the lowered graph has run. If a fusion is not exact, the fused graph needs a second plan. Weights exist
+    /// once, and copies of them once per plan.
     ///
     /// # Errors
     /// As for [`cost`].
@@ -157,7 +159,7 @@ impl Demand {
         let mut demand = fused.clone();
         demand.values = demand.values.saturating_add(fused.values);
         demand.copies = demand.copies.saturating_add(fused.copies);
-        // What nodes name is counted with them.
+        // Graphs that nodes run are counted together with these nodes.
         let nodes = module.graphs.iter().flat_map(Graph::nodes);
         let named: BTreeSet<GraphId> = nodes.flat_map(|(_, node)| node.op.graphs()).collect();
         let graphs = (0..module.graphs.len()).map(GraphId::new);
@@ -176,7 +178,7 @@ impl Demand {
         Ok(demand)
     }
 
-    /// With so many bytes of values that are kept of a sample.
+    /// Adds this many bytes of values that are kept for a sample.
     pub fn keeping(self, bytes: u64) -> Demand {
         Demand {
             values: self.values.saturating_add(bytes),
@@ -189,7 +191,7 @@ impl Demand {
         self.operations
     }
 
-    /// The node that takes the most of them.
+    /// The node with the most operations.
     pub fn busiest(&self) -> &NodeCost {
         &self.busiest
     }
@@ -205,10 +207,11 @@ impl Demand {
 }
 
 impl Limits {
-    /// Number of samples that may run at a time: as many as there are threads, or fewer where memory does not suffice.
+    /// The number of samples that may run at the same time: as many as there are threads, or fewer if memory does not
+    /// suffice.
     ///
     /// # Errors
-    /// Not even one fits; or one takes more operations than is allowed.
+    /// Not even one sample fits, or it takes more operations than allowed.
     pub fn admit(&self, demand: &Demand, threads: NonZeroUsize) -> Result<NonZeroUsize, Box<Excess>> {
         let most = match self.operations {
             Operations::Unlimited => u64::MAX,

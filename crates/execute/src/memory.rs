@@ -1,9 +1,9 @@
-//! Places in one arena for buffers that live for a while.
+//! Places buffers in one arena. Each buffer is used only during some of the steps.
 
 use crate::aligned::LINE;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A buffer: its size, and the first and the last step that touches it.
+/// A buffer: its size, and the first and the last step that use it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) bytes: usize,
@@ -11,14 +11,14 @@ pub(crate) struct Request {
     pub(crate) last: usize,
 }
 
-/// An offset for each request, on a cache line, and the size of the whole.
+/// For each request an offset, which is on a cache line, and the total size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placement {
     pub(crate) offsets: Vec<usize>,
     pub(crate) total: usize,
 }
 
-/// A free stretch of the arena.
+/// A free range of the arena.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     start: usize,
@@ -31,12 +31,13 @@ impl Hole {
     }
 }
 
-/// The free stretches of the arena, of which no two touch. Each edit and each search costs the logarithm of their number.
+/// The free ranges of the arena. No two of them touch. Each change and each search takes time logarithmic in their
+/// number.
 #[derive(Default)]
 struct Holes {
-    /// Sizes by start.
+    /// The size of each hole, by its start.
     sizes: BTreeMap<usize, usize>,
-    /// Size and start.
+    /// The same holes, sorted by size and then start.
     by_size: BTreeSet<(usize, usize)>,
 }
 
@@ -51,19 +52,19 @@ impl Holes {
         self.by_size.remove(&(hole.size, hole.start));
     }
 
-    /// The smallest hole that holds so many bytes, the lowest of several.
+    /// The smallest hole with room for this many bytes; if there are several, the lowest.
     fn best(&self, size: usize) -> Option<Hole> {
         let &(size, start) = self.by_size.range((size, 0)..).next()?;
         Some(Hole { start, size })
     }
 
-    /// The last hole that starts below.
+    /// The last hole that starts below an offset.
     fn before(&self, start: usize) -> Option<Hole> {
         let (&start, &size) = self.sizes.range(..start).next_back()?;
         Some(Hole { start, size })
     }
 
-    /// Returns a stretch, joining it with the holes that it touches.
+    /// Frees a range, and joins it with the holes that it touches.
     fn give_back(&mut self, mut freed: Hole) {
         if let Some(&size) = self.sizes.get(&freed.end()) {
             let start = freed.end();
@@ -81,11 +82,12 @@ impl Holes {
     }
 }
 
-/// Best fit, in the order of first use: a buffer goes into the smallest hole that holds it, the lowest of several, or
-/// else at the end, where a hole that touches the end is extended. `None` where the total leaves a machine word.
+/// Places buffers by best fit, in the order of first use. A buffer goes into the smallest hole that has room for it; if
+/// there are several, into the lowest. Without such a hole it goes to the end, where a hole that touches the end is
+/// extended. `None` if the total size overflows.
 ///
-/// `requests` ascend by `first`. Two buffers share bytes only if one has died before the other is born, where the step
-/// of death itself still counts as life.
+/// `requests` have to be sorted by `first`. Two buffers share bytes only if the last use of one is before the first use
+/// of the other.
 pub(crate) fn place(requests: &[Request]) -> Option<Placement> {
     let mut holes = Holes::default();
     let mut dying: BTreeSet<(usize, usize)> = BTreeSet::new();

@@ -1,33 +1,33 @@
-//! The cost of what control flow runs: the graphs that nodes name.
+//! The cost of the graphs that control-flow nodes run.
 
 use crate::cost::{Cost, within};
 use crate::error::ExecuteError;
 use std::collections::BTreeMap;
 use strait_core::{GraphId, Module, Op};
 
-/// The most graphs inside of each other whose costs are looked for; a plan has no more.
+/// How deep nested graphs are followed; a plan allows no more.
 const DEEPEST: usize = 32;
 
-/// Costs of graphs that nodes name, each found once.
+/// Costs of graphs that nodes run. Each is computed once.
 #[derive(Default)]
 pub(crate) struct Named {
     costs: BTreeMap<GraphId, Cost>,
     depth: usize,
 }
 
-/// The cost of all that one node runs.
+/// The cost of everything that one node runs.
 #[derive(Default)]
 pub(crate) struct Inside {
     pub(crate) constants: u64,
     pub(crate) copies: u64,
-    /// The most bytes at one time.
+    /// The most bytes in use at one time.
     pub(crate) peak: u64,
     pub(crate) operations: u64,
 }
 
 impl Named {
-    /// The cost of the graphs that an op names: all weights, and the work of the graph with the most, as often as it is
-    /// known to run.
+    /// The cost of the graphs that an op runs: the weights of all of them, and the work of the most expensive one,
+    /// times the known number of runs.
     ///
     /// # Errors
     /// As for [`crate::cost`].
@@ -51,10 +51,10 @@ impl Named {
             let Some(cost) = self.costs.get(&graph) else { continue };
             inside.constants = inside.constants.saturating_add(cost.constants);
             inside.copies = inside.copies.saturating_add(cost.copies);
-            // Operands and results are its own.
+            // A nested graph has inputs and outputs of its own.
             let peak = cost.peak.amount.saturating_add(cost.ports);
             inside.peak = inside.peak.max(peak);
-            // A run is work even where nothing is computed.
+            // A run counts as work even if it computes nothing.
             let operations = cost.operations.max(1).saturating_mul(runs);
             inside.operations = inside.operations.max(operations);
         }

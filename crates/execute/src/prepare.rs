@@ -1,4 +1,4 @@
-//! The dispatch table: which file prepares which op.
+//! The dispatch table: finds the function that prepares an op.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -6,7 +6,7 @@ use crate::step::{Io, Step};
 use crate::{float, index, integer, layout, wide};
 use strait_core::{Elem, Op};
 
-/// A node whose results have no element.
+/// The step of a node whose results have no elements.
 struct Nothing;
 
 impl Step for Nothing {
@@ -17,11 +17,11 @@ impl Step for Nothing {
 
 /// Prepares a node on its own.
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    // No preparation runs along the other axes of what is empty.
+    // If a result is empty, preparing the node must not loop over its other axes.
     if site.outputs.iter().all(|result| result.count() == 0) {
         return Ok(Box::new(Nothing));
     }
-    // Data movement is the same for every element type.
+    // Moving data works the same for every element type.
     let moved = match &site.node.op {
         Op::Transpose(op) => Some(layout::transpose::prepare(op, site)),
         Op::Concat(op) => Some(layout::concat::prepare(op, site)),
@@ -37,7 +37,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Resize(op) if layout::resize::applies(op) => Some(layout::resize::prepare(op, site)),
         _ => None,
     };
-    // For every type of number, with results of another type.
+    // These work for every type of number, and their results may have another type.
     let indexed = match &site.node.op {
         Op::Scatter(op) => Some(index::scatter::prepare(op, site)),
         Op::ArgReduce(op) => Some(index::arg_reduce::prepare(op, site)),
@@ -103,12 +103,12 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Quantize(op) => integer::quantize::prepare(op, site),
         Op::RoundTo(op) => float::round_to::prepare(op, site),
         Op::Resize(op) => float::resize::prepare(op, site),
-        // Moved above, on integers alone, or with a meaning that stands elsewhere.
+        // These are moved above, defined on integers only, or defined elsewhere.
         _ => Err(unsupported(site)),
     }
 }
 
-/// The operand of an op on floats that is of integers, if it has one; inference sees to its type.
+/// For an op on floats: the operand that holds integers, if there is one. Inference checks its type.
 fn takes_indices(op: &Op) -> Option<usize> {
     match op {
         Op::Recurrent(_) | Op::RoiAlign(_) => Some(2),

@@ -1,4 +1,4 @@
-//! Many samples over several threads, their results in the order of the samples.
+//! Runs many samples on several threads, and delivers their results in order.
 
 use crate::error::ExecuteError;
 use crate::threads::start;
@@ -8,30 +8,30 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Reason why a run over many samples stopped before its end.
+/// Why a run over many samples stopped early.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum SampleError<E> {
-    /// The first sample, in the order of samples, for which the work or the sink failed.
+    /// The work or the sink failed for a sample. It is the first one in order.
     #[error("sample {index}: {source}")]
     Sample {
-        /// The sample.
+        /// The index of the sample.
         index: usize,
         /// The error.
         source: E,
     },
-    /// A worker could not be made.
+    /// A worker could not be created.
     #[error(transparent)]
     Worker(ExecuteError),
     /// The sink asked to stop.
     #[error("stopped after {done} samples")]
     Stopped {
-        /// Samples that the sink has seen.
+        /// How many samples the sink has received.
         done: usize,
     },
 }
 
 impl<E: From<ExecuteError>> SampleError<E> {
-    /// The error itself; `stopped` where `sink` has stopped the run.
+    /// The error itself, or `stopped` if the sink asked to stop.
     pub fn or(self, stopped: E) -> E {
         match self {
             SampleError::Sample { source, .. } => source,
@@ -41,11 +41,11 @@ impl<E: From<ExecuteError>> SampleError<E> {
     }
 }
 
-/// Samples that workers take, and the request to stop.
+/// How far the workers are.
 struct WorkQueue {
     /// The next sample to start.
     next: usize,
-    /// Samples that the sink has taken.
+    /// How many samples the sink has received.
     delivered: usize,
     stop: bool,
 }
@@ -54,17 +54,17 @@ struct Shared {
     queue: Mutex<WorkQueue>,
     moved: Condvar,
     count: usize,
-    /// Samples that may be under way at a time.
+    /// How many samples may be in progress at the same time.
     window: usize,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, WorkQueue> {
-        // The state is whole after each statement, so a panic elsewhere has not damaged it.
+        // The state is consistent after each statement, so a panic of another thread cannot have damaged it.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next sample to work on, once the sink is near enough; `None` at the end.
+    /// The next sample to work on. Waits until the sink has received enough results; `None` at the end.
     fn take(&self) -> Option<usize> {
         let mut progress = self.lock();
         loop {
@@ -90,7 +90,7 @@ impl Shared {
     }
 }
 
-/// Stops the others when a worker unwinds, so that nobody waits for it.
+/// Stops the other workers if this one panics, so that nobody waits for it.
 struct StopOnPanic<'a>(&'a Shared);
 
 impl Drop for StopOnPanic<'_> {
@@ -101,12 +101,12 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads, each with a worker of its own, and
-/// hands the results to `sink` on the calling thread in the order of indices.
+/// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads, each with a worker of its own. The
+/// results go to `sink` on the calling thread, in the order of indices.
 ///
-/// Where the system has fewer threads, these do the work; where it has none more, the calling thread does.
-/// At most `2·threads` results exist at a time, so memory does not depend on `count`. A worker usually holds a
-/// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run; the first
+/// If the system cannot start that many threads, fewer do the work, or only the calling thread. At most `2·threads`
+/// results exist at a time, so memory does not grow with `count`. A worker usually holds a
+/// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run. The first
 /// error in the order of indices ends it.
 ///
 /// # Errors
@@ -139,7 +139,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
                 let mut own = match worker() {
                     Ok(own) => own,
                     Err(error) => {
-                        // The receiver is gone only if the run has ended already.
+                        // The receiver is gone only if the run has already ended.
                         let _ = send.send(Message::NoWorker(error));
                         return;
                     }
@@ -150,7 +150,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
                     }
                 }
             };
-            // Fewer do the same work.
+            // Fewer threads can do the same work.
             wanted > 1 && start(scope, "samples", samples).is_some()
         });
         if started.count() == 0 {
@@ -161,11 +161,11 @@ pub fn map_in_order<W, R: Send, E: Send>(
         shared.stop();
         Some(result)
     });
-    // None was started: one is enough, or the system has no more.
+    // No thread was started, because one is enough or the system has no more.
     done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
 }
 
-/// The same on the calling thread alone.
+/// Does the same on the calling thread alone.
 fn one_by_one<W, R, E>(
     count: usize,
     worker: impl Fn() -> Result<W, ExecuteError>,

@@ -1,5 +1,5 @@
-//! The bytes that a plan and its runs take besides values, constants and packed weights, told from types: lists of positions
-//! that steps hold, and what they make while they run.
+//! Estimates, from types alone, the bytes that a plan and its runs need besides values, constants and packed weights:
+//! index lists of steps, and temporary memory.
 
 use crate::float::reduce::runs;
 use crate::float::resize::neighbours;
@@ -9,36 +9,37 @@ use strait_core::op::{PadMode, Reduction};
 use strait_core::shape::{count_of, element_count};
 use strait_core::{Dim, Elem, Node, Op, TensorType};
 
-/// Bytes of one node beside its values.
+/// Bytes that one node needs besides its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scratch {
-    /// As long as there is a plan.
+    /// Bytes that are held as long as the plan exists.
     pub(crate) held: u64,
-    /// During a run, on one thread.
+    /// Bytes that are needed during a run, on one thread.
     pub(crate) run: u64,
 }
 
-/// Bytes of a position or an index, and of the number that the definition keeps of an operand's element.
+/// Bytes of a position or an index, and of an element of an operand in the reference interpreter.
 const WORD: u64 = 8;
 
-/// Bytes of an element of a result that the definition computes: the exact number, and one in front of and behind what is
-/// fused.
+/// Bytes of an element of a result in the reference interpreter: the exact number, and one value each before and after
+/// the fused steps.
 const EXACT: u64 = 32;
 
 /// Bytes of an element of the float stage.
 const FLOAT: u64 = 4;
 
-/// Bytes of the taps of a row or a column of a pool, and of the neighbours of a position that is resampled.
+/// Bytes for the taps of a row or column of a pool, and for the neighbours of a position that is resampled.
 const TAPS: u64 = 24;
 
-/// Bytes of a product of a batch: the matrices of both operands, while the list of them grows.
+/// Bytes for a product of a batch: the indices of both operands' matrices, including room for the list to grow.
 const PAIR: u64 = 32;
 
-/// Bytes of a position of a plane whose channel is picked: its number and its parameters, while they are selected.
+/// Bytes for a position of a plane whose channel is picked by an operand: its number, and its parameters while they are
+/// selected.
 const PICKED: u64 = 64;
 
-/// Bytes that a node takes beside its values. Where something is added inside its accumulator, there are these, the
-/// addends, and the codes that these are made of.
+/// Bytes that a node needs besides its values. If another tensor is added inside of its accumulators, these, the
+/// addends and the codes they are made from count too.
 pub(crate) fn scratch(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -57,7 +58,7 @@ pub(crate) fn scratch(
     }
 }
 
-/// The same of its own operands.
+/// Like [`scratch`], without a fused addend.
 fn alone(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -67,7 +68,7 @@ fn alone(
     let (Some(Some(x)), Some(&y)) = (operands.first(), results.first()) else {
         return Scratch::default();
     };
-    // Nothing is prepared for what is empty.
+    // Nothing is prepared for an empty result.
     if results.iter().all(|ty| count(ty) == 0) {
         return Scratch::default();
     }
@@ -79,7 +80,7 @@ fn alone(
     }
     match &node.op {
         Op::Conv(op) if x.shape.len() == 5 => run(volume(op, operands, y)),
-        // Taps of the layers' rows and columns, and then of all positions in one; what the layers leave in between.
+        // The taps of the layers' rows and columns, then the taps over the layers, and the results in between.
         Op::MaxPool(_) if x.shape.len() == 5 && x.elem != Elem::F32 => {
             let (rows, columns) = (extent(y, 3), extent(y, 4));
             let between = count(x) / extent(x, 3).saturating_mul(extent(x, 4)).max(1);
@@ -109,12 +110,12 @@ fn alone(
             run: times(axes(y, 2), TAPS),
         },
         Op::Reduce(_) if x.elem == Elem::F32 => run(times(count(x), 2 * WORD)),
-        // An entry for each code, and the number that it is made of.
+        // One entry for each code, and the number it is computed from.
         Op::Interpolate(_) => held(times(1 << x.elem.bits().min(16), 2 * WORD)),
         Op::Slice(_) => held(times(axes(y, 0), WORD)),
         Op::Pad(op) if op.mode != PadMode::Constant => held(times(axes(y, 0), WORD)),
         Op::IntegerResize(_) => {
-            // As below, and each element as the operand has it.
+            // As below, plus each element of the operand.
             let between = x.shape.iter().zip(&y.shape).map(|(from, to)| from.max(to).fixed());
             let between: Option<SmallVec<[u64; 4]>> = between.collect();
             Scratch {
@@ -123,7 +124,7 @@ fn alone(
             }
         }
         Op::Resize(op) => {
-            // Axes one after the other: in between, some have the operand's extent and some the result's.
+            // Axes are resized one after the other. In between, some have the operand's extent and some the result's.
             let between = x.shape.iter().zip(&y.shape).map(|(from, to)| from.max(to).fixed());
             let between: Option<SmallVec<[u64; 4]>> = between.collect();
             let between = between.and_then(|dims| count_of(&dims)).unwrap_or(u64::MAX);
@@ -144,7 +145,8 @@ fn alone(
             let step = extents.fold(1, u64::saturating_mul) / op.directions().max(1);
             run(times(step, 6 * FLOAT).saturating_add(times(extent(x, 1), WORD)))
         }
-        // Two neighbours of each sample along an axis; where their number follows from a region, as many as for all elements.
+        // Each sample has two neighbours along an axis. If the number of samples depends on a region, it is at most the
+        // number of elements.
         Op::RoiAlign(op) => {
             let along = |bins: u32, extent: u64| match op.sampling {
                 0 => extent.saturating_add(bins.into()),
@@ -161,7 +163,7 @@ fn alone(
             extent(x, x.shape.len().saturating_sub(1)).saturating_pow(2),
             WORD,
         )),
-        // Roots, chirps and filter of the next power of two, and as many numbers.
+        // The roots, chirps and filter for the next power of two, and as many numbers again.
         Op::Dft(op) => {
             let size = u64::from(op.length).saturating_mul(2).next_power_of_two();
             Scratch {
@@ -178,14 +180,15 @@ fn alone(
             .copied()
             .flatten()
             .map_or(0, |ty| times(count(ty), WORD))),
-        // Every element as the widest of its kind, and as a truth.
+        // Every element as the widest type of its kind, and as a boolean.
         Op::Cast(op) if op.to != x.elem => run(times(count(x), WORD + 1)),
         Op::Dequantize(_) if x.elem == Elem::I64 => run(times(count(x), WORD)),
         _ => Scratch::default(),
     }
 }
 
-/// True if the definition computes a primitive of integers because no fast loop takes it, or may: see [`crate::integer`].
+/// True if the reference interpreter computes an integer primitive because no fast loop accepts it, or may not; see
+/// [`crate::integer`].
 fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(usize) -> bool) -> bool {
     let operand = |index: usize| operands.get(index).copied().flatten();
     let Some(x) = operand(0).filter(|x| x.elem.is_integer() && Primitive::is_defined(&node.op)) else {
@@ -224,8 +227,8 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
     }
 }
 
-/// The layers that one layer of a convolution over three axes reads, which are padded, and the one that it makes; of floats, or
-/// of codes and whatever their sums become.
+/// For a convolution over three axes: the padded layers that one layer of the result reads, and the layer itself, as
+/// floats or as codes and what their sums become.
 fn volume(op: &strait_core::op::Conv, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
     let (Some(Some(x)), Some(Some(weight))) = (operands.first(), operands.get(1)) else {
         return 0;
@@ -239,15 +242,15 @@ fn volume(op: &strait_core::op::Conv, operands: &[Option<&TensorType>], y: &Tens
     let plane = |axis: usize| extent(x, axis + 2).saturating_add(pads(axis));
     let read = times(read, plane(1).saturating_mul(plane(2)));
     let made = times(extent(y, 1), extent(y, 3).saturating_mul(extent(y, 4)));
-    // Codes are padded as words, if they are not as they stand.
+    // Codes are padded as words, unless they can be used as they are.
     times(
         read.saturating_mul(2).saturating_add(made),
         FLOAT.max(y.elem.size() as u64),
     )
 }
 
-/// The matrix of one image: the kernels of all elements of a transposed convolution, or the elements that taps are moved to;
-/// with the weights, which a product transposes.
+/// The matrix for one image: the kernels of all elements of a transposed convolution, or the elements that moved taps
+/// read. The transposed weights are included.
 fn columns(op: &Op, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
     let (Some(Some(x)), Some(Some(weight))) = (operands.first(), operands.get(1)) else {
         return 0;
@@ -263,13 +266,13 @@ fn columns(op: &Op, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
     times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
 }
 
-/// The extent of an axis; negative ones count from the end.
+/// The extent of an axis; a negative axis counts from the end.
 fn along(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     usize::try_from(axis).map_or(1, |axis| extent(ty, axis))
 }
 
-/// Elements behind an axis.
+/// Number of elements after an axis.
 fn behind(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     let first = usize::try_from(axis).map_or(0, |axis| axis + 1);
@@ -281,7 +284,7 @@ fn extent(ty: &TensorType, axis: usize) -> u64 {
     ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(1)
 }
 
-/// One image of a convolution in the layout of the kernels, where it does not have it already.
+/// One image of a convolution in the layout of the kernels, if it does not have that layout already.
 fn padded(op: &strait_core::op::Conv, x: &TensorType, weight: Option<&TensorType>) -> u64 {
     let words = [Some(x), weight].into_iter().flatten().any(|ty| ty.elem.size() > 1);
     let along = op.stride.last().copied().map_or(1, u64::from);
@@ -291,7 +294,7 @@ fn padded(op: &strait_core::op::Conv, x: &TensorType, weight: Option<&TensorType
     let spatial = x.shape.len().saturating_sub(2);
     let extent = |(axis, dim): (usize, &Dim)| {
         let pads = [axis, axis + spatial].map(|side| op.pad.get(side).copied().map_or(0, u64::from));
-        // A row is a multiple of its stride.
+        // A row is padded to a multiple of the stride.
         let rest = if axis + 1 == spatial { along - 1 } else { 0 };
         let extent = dim.fixed().unwrap_or(u64::MAX);
         extent
@@ -307,24 +310,24 @@ fn padded(op: &strait_core::op::Conv, x: &TensorType, weight: Option<&TensorType
         .map(extent)
         .fold(1, u64::saturating_mul);
     let channels = x.shape.get(1).and_then(|dim| dim.fixed()).unwrap_or(1);
-    // Words of two bytes, made of a plane's codes that may be copied as well.
+    // Words have two bytes. The codes of the plane they are made from may be copied as well.
     times(times(channels, plane), if words { 4 } else { 1 })
 }
 
-/// The products of a batched one: the elements of its result over all axes but two.
+/// The number of products in a batched product: the elements of the result over all axes but the last two.
 fn batch(y: &TensorType) -> u64 {
     let axes = y.shape.len().saturating_sub(2);
     element_count(&y.shape[..axes]).unwrap_or(u64::MAX).max(1)
 }
 
-/// Positions of the axes of a result along which `picks` tells channels apart.
+/// Number of positions along the axes of the result in which `picks` differ.
 fn plane(y: &TensorType, picks: &TensorType) -> u64 {
     let apart = picks.shape.iter().position(|dim| dim.fixed() != Some(1));
     let behind = apart.map_or(2, |axis| picks.shape.len() - axis).min(y.shape.len());
     element_count(&y.shape[y.shape.len() - behind..]).unwrap_or(u64::MAX)
 }
 
-/// Extents from an axis on, added up.
+/// The sum of the extents from an axis on.
 fn axes(ty: &TensorType, first: usize) -> u64 {
     let extents = ty.shape.iter().skip(first).map(|dim| dim.fixed().unwrap_or(u64::MAX));
     extents.fold(0, u64::saturating_add)

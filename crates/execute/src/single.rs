@@ -1,4 +1,4 @@
-//! One op on its own, as the node of a graph: that is how preparation sees it.
+//! Wraps a single op as the only node of a graph, as preparation expects it.
 
 use crate::error::StepError;
 use crate::plan::PlanOptions;
@@ -6,11 +6,11 @@ use crate::site::{NodeSlots, Slot};
 use smallvec::SmallVec;
 use strait_core::{Graph, Names, Op, Stage, TensorType, ValueId};
 
-/// A graph of one node, whose names are nobody's.
+/// A graph of one node with a placeholder name.
 pub(crate) struct Single(Graph);
 
 impl Single {
-    /// The op on operands and with results of these types.
+    /// The op with operands and results of these types.
     pub(crate) fn new(op: &Op, operands: &[Option<&TensorType>], results: &[TensorType]) -> Single {
         let name = Names::default().intern("single");
         let mut graph = Graph::new(name, Stage::Float);

@@ -1,4 +1,4 @@
-//! A node as its preparation sees it: operands and results with fixed extents.
+//! A node with its operands and results at fixed extents, as its preparation sees it.
 
 use crate::error::{ExecuteError, StepError};
 use crate::plan::PlanOptions;
@@ -14,16 +14,16 @@ pub(crate) struct Slot<'a> {
     pub(crate) elem: Elem,
     pub(crate) dims: Dims,
     pub(crate) quant: Option<&'a Arc<QuantParams>>,
-    /// The tensor, where it is one of the pool.
+    /// The tensor, if it is a constant.
     pub(crate) constant: Option<&'a TensorData>,
 }
 
-/// Type, shape and grid of a slot, without borrowing the module.
+/// Type, shape and grid of a slot, without a reference to the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) elem: Elem,
     pub(crate) dims: Dims,
-    /// The code of real zero; 0 where there is no grid, or one per channel.
+    /// The code of real zero; 0 if there is no grid, or one grid per channel.
     pub(crate) zero_point: i64,
 }
 
@@ -36,7 +36,7 @@ impl Slot<'_> {
         }
     }
 
-    /// The code of real zero; 0 where there is no grid, or one per channel.
+    /// The code of real zero; 0 if there is no grid, or one grid per channel.
     pub(crate) fn zero_point(&self) -> i64 {
         self.quant
             .and_then(|quant| quant.as_tensor())
@@ -64,7 +64,7 @@ pub(crate) struct NodeSlots<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
-    /// Steps of the node's accumulators: those that are fused into the node, or those that a join adds.
+    /// The steps applied to the node's accumulators: either those fused into the node, or those that a join adds.
     pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
 }
@@ -123,7 +123,7 @@ impl<'a> NodeSlots<'a> {
         })
     }
 
-    /// The type of the first result in front of what is fused.
+    /// The type of the first result before the fused steps.
     fn accumulator(&self) -> Result<Elem, StepError> {
         let own = self.node.own_inputs().len();
         let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter().take(own))
@@ -135,7 +135,8 @@ impl<'a> NodeSlots<'a> {
     }
 }
 
-/// The results have the types that inference gives them: all that is prepared relies on it.
+/// Checks that the results have the types that inference gives them, because everything that is prepared relies on
+/// that.
 pub(crate) fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepError> {
     let ty = |value: ValueId| graph.value(value).map(|v| &v.ty);
     let operands: Vec<_> = node.inputs.iter().map(|input| input.and_then(ty)).collect();

@@ -1,19 +1,19 @@
-//! A step: one node, or several that were joined, prepared to run any number of times.
+//! A step: one node, or several joined nodes, prepared to run any number of times.
 
 use crate::error::StepError;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 use strait_kernels::Context;
 
-/// One step of a plan. It holds everything that could be computed before: packed weights, tables, offsets.
+/// One step of a plan. It holds everything that can be computed in advance: packed weights, tables, offsets.
 pub(crate) trait Step: Send + Sync {
-    /// True if [`Step::run`] reads this operand; a step need not, once it has packed it.
+    /// True if [`Step::run`] reads this operand. A step that has packed an operand does not need it any more.
     fn reads(&self, _operand: usize) -> bool {
         true
     }
 
-    /// The operands whose buffer the first result may take over, the preferred one first. [`Io::operand`] then gives
-    /// [`Operand::InPlace`] for it.
+    /// The operands whose buffer the first result may take over, in order of preference. [`Io::operand`] then returns
+    /// [`Operand::InPlace`] for that operand.
     fn in_place(&self) -> &[usize] {
         &[]
     }
@@ -22,23 +22,23 @@ pub(crate) trait Step: Send + Sync {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError>;
 }
 
-/// Place of the bytes of an operand.
+/// Where the bytes of an operand are.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
-    /// Nowhere: an optional operand that is absent, or one that the step does not read.
+    /// There are none: an optional operand is absent, or the step does not read it.
     Absent,
-    /// In the first output.
+    /// In the buffer of the first output.
     InPlace,
-    /// Here.
+    /// In this slice.
     Bytes(&'a [u8]),
 }
 
 /// An operand as elements.
 #[derive(Clone, Copy)]
 pub(crate) enum Operand<'a, T> {
-    /// In the first output, which the results replace.
+    /// In the buffer of the first output; results replace it.
     InPlace,
-    /// Here.
+    /// In this slice.
     Slice(&'a [T]),
 }
 
@@ -83,12 +83,12 @@ impl<'a> Io<'a> {
     }
 }
 
-/// Bytes as elements. Everything in an arena lies on a cache line, so a failure is ours.
+/// Views bytes as elements. Everything in an arena starts on a cache line, so a failure is a bug of ours.
 pub(crate) fn elements<T: Pod>(bytes: &[u8]) -> Result<&[T], StepError> {
     bytemuck::try_cast_slice(bytes).map_err(|error| StepError::Ours(format!("an operand is not aligned: {error}")))
 }
 
-/// The same for writing.
+/// Views bytes as elements that can be written.
 pub(crate) fn elements_mut<T: Pod>(bytes: &mut [u8]) -> Result<&mut [T], StepError> {
     bytemuck::try_cast_slice_mut(bytes).map_err(|error| StepError::Ours(format!("a result is not aligned: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Tensors at run time: bytes with a type, owned or borrowed.
+//! Tensors at run time: bytes with a type and a shape, owned or borrowed.
 
 use crate::aligned::AlignedBytes;
 use smallvec::SmallVec;
@@ -18,18 +18,18 @@ pub struct TensorView<'a> {
 }
 
 impl<'a> TensorView<'a> {
-    /// A view over `bytes`, which must be as many as type and shape ask for.
+    /// A view of `bytes`. Their number has to match type and shape.
     pub fn new(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>, TensorError> {
         check_size(elem, shape, bytes.len())?;
         Ok(TensorView { elem, shape, bytes })
     }
 
-    /// A view over `values`.
+    /// A view of `values`.
     pub fn of<T: Element>(shape: &'a [usize], values: &'a [T]) -> Result<TensorView<'a>, TensorError> {
         TensorView::new(T::ELEM, shape, bytemuck::cast_slice(values))
     }
 
-    /// For a step's result, whose size the plan has checked.
+    /// A view of a step's result, whose size the plan has already checked.
     pub(crate) fn planned(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> TensorView<'a> {
         TensorView { elem, shape, bytes }
     }
@@ -49,7 +49,7 @@ impl<'a> TensorView<'a> {
         self.bytes
     }
 
-    /// The elements, if they have this type and are aligned for it. Those of 4 bits are read as `i8` and `u8`.
+    /// The elements, if they have this type and are aligned for it. Elements of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<&'a [T], TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -81,7 +81,7 @@ impl fmt::Debug for TensorView<'_> {
     }
 }
 
-/// An owned tensor: row-major, little-endian, its first byte on a cache line.
+/// An owned tensor: row-major, little-endian, starting on a cache line.
 #[derive(Clone)]
 pub struct Tensor {
     elem: Elem,
@@ -105,7 +105,7 @@ impl Tensor {
         Ok(TensorView::of(shape, values)?.to_tensor())
     }
 
-    /// A copy of `bytes`, which must be as many as type and shape ask for.
+    /// A copy of `bytes`. Their number has to match type and shape.
     pub fn from_bytes(elem: Elem, shape: &[usize], bytes: &[u8]) -> Result<Tensor, TensorError> {
         Ok(TensorView::new(elem, shape, bytes)?.to_tensor())
     }
@@ -144,7 +144,7 @@ impl Tensor {
         self.bytes.as_mut_slice()
     }
 
-    /// A copy as a tensor of a module's pool.
+    /// A copy as a tensor of a module's constant pool.
     pub fn to_data(&self) -> Result<TensorData, TensorError> {
         let bytes = bytes::Bytes::copy_from_slice(self.bytes.as_slice());
         TensorData::from_unpacked(self.elem, &to_u64(&self.shape), bytes)
@@ -152,7 +152,7 @@ impl Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// Equal types, shapes and bytes; a NaN equals itself.
+    /// Two tensors are equal if type, shape and bytes are, so a NaN equals itself.
     fn eq(&self, other: &Tensor) -> bool {
         self.elem == other.elem && self.shape == other.shape && self.bytes.as_slice() == other.bytes.as_slice()
     }
@@ -164,7 +164,7 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Element size times extents, `None` where that of the extents that are not 0 leaves a machine word.
+/// Number of bytes: the element size times the extents. `None` if the product of the extents other than 0 overflows.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
     let bytes = shape
         .iter()

@@ -1,4 +1,4 @@
-//! A stated number of threads.
+//! Thread pools with a stated number of threads.
 
 use crate::error::ExecuteError;
 use std::num::NonZeroUsize;
@@ -6,25 +6,26 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// The stack of a thread, whatever `RUST_MIN_STACK` says: less than this is not enough.
+/// The stack size of a thread, whatever `RUST_MIN_STACK` says. Less is not enough.
 const STACK: usize = 2 << 20;
 
-/// Memory that the system's allocator sets aside for a thread: glibc's arenas have 64 MiB each of a process's addresses.
+/// Memory that the system's allocator reserves for a thread: glibc's arenas take 64 MiB of the address space each.
 const ARENA: usize = 64 << 20;
 
-/// More threads than this never make one run faster: it is split by tiles of an output.
+/// More threads than this never make a single run faster, because it is split by output tiles.
 pub const MOST_THREADS: usize = 256;
 
-/// A stated number of threads, or fewer where the system has no more. Nothing here ever runs on rayon's global pool.
+/// A stated number of threads, or fewer if the system cannot start that many. Nothing here ever runs on rayon's global
+/// pool.
 #[derive(Clone, Debug)]
 pub struct Threads {
-    /// None where the work stays on the thread that it is called on.
+    /// The pool; `None` if work stays on the thread that calls.
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
 impl Threads {
-    /// A pool of `count` threads; half as many, a quarter and so on where the system refuses, down to the thread that it is
-    /// called on ([`Threads::count`]). The results are the same for any number.
+    /// A pool of `count` threads. If the system refuses, it tries half as many, a quarter and so on, down to the
+    /// calling thread alone ([`Threads::count`]). The number does not change any result.
     pub fn new(count: NonZeroUsize) -> Threads {
         let mut wanted = count.get().min(MOST_THREADS);
         while wanted > 1 {
@@ -42,24 +43,23 @@ impl Threads {
         Threads::one()
     }
 
-    /// The thread that it is called on, and no other.
+    /// Only the thread that calls.
     pub fn one() -> Threads {
         Threads { pool: None }
     }
 
-    /// As many as the machine has; one where it does not say.
+    /// The number of threads that the machine runs at the same time; one if it does not say.
     pub fn available() -> NonZeroUsize {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// The number of threads, of at most `wanted`, that the system has for this process now, with the memory that each of
-    /// them takes.
+    /// How many threads, up to `wanted`, this process can start now, with the memory that each of them needs.
     pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
         let more = wanted.get().min(MOST_THREADS) - 1;
         let (hold, held) = mpsc::channel::<()>();
         let held = Mutex::new(held);
         let made = thread::scope(|scope| {
-            // They end when there is nobody left to wait for.
+            // The threads end when the other end of the channel is dropped.
             let wait = || _ = held.lock().map(|held| held.recv());
             let made = (0..more).take_while(|_| start_with(STACK + ARENA, scope, "thread", wait).is_some());
             let made = made.count();
@@ -82,7 +82,7 @@ impl Threads {
     }
 }
 
-/// Starts a thread for `work`; none where the system has no more.
+/// Starts a thread for `work`; `None` if the system cannot start one.
 pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -101,16 +101,16 @@ fn start_with<'scope, T: Send + 'scope>(
     builder.spawn_scoped(scope, work).ok()
 }
 
-/// Does both, at the same time where there are threads for it.
+/// Runs both functions, in parallel if there are threads for it.
 ///
 /// # Errors
-/// Those of `first`, or else those of `second`.
+/// The error of `first`, or else the error of `second`.
 pub fn both<T: Send, E: From<ExecuteError> + Send>(
     threads: NonZeroUsize,
     first: impl FnOnce() -> Result<T, E> + Send,
     second: impl FnOnce() -> Result<T, E>,
 ) -> Result<[T; 2], E> {
-    // Taken by whoever does it: what a thread that cannot be made was given is gone.
+    // Whoever does the work takes it from here. If it were passed to a thread that cannot be started, it would be lost.
     let first = Mutex::new(Some(first));
     let take = || first.lock().ok().and_then(|mut first| first.take());
     let (first, second) = thread::scope(|scope| {
@@ -123,7 +123,7 @@ pub fn both<T: Send, E: From<ExecuteError> + Send>(
         let second = second();
         (beside.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
     });
-    // It is taken once, above.
+    // It has been taken exactly once, above.
     let first = first.ok_or_else(|| ExecuteError::Threads("the work of one was lost".into()))?;
     Ok([first?, second?])
 }

@@ -1,11 +1,11 @@
-//! Sliding windows as the kernels describe them, for float and integer alike.
+//! Converts windows and images to the types of the kernels, for float and integer ops.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use strait_core::op;
 use strait_kernels::{Images, Pool, Window};
 
-/// Batch, channels and one or two spatial extents; one of them becomes a height of 1.
+/// The extents of images: batch, channels, and one or two spatial extents. With only one, the height is 1.
 pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
     match *dims {
         [batch, channels, width] => Ok(Images {
@@ -25,7 +25,7 @@ pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
     }
 }
 
-/// A window from lists with one entry per spatial axis; `pad` has all begins, then all ends.
+/// A window from lists with one entry per spatial axis. `pad` has all begins, then all ends.
 pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[u32]) -> Result<Window, StepError> {
     let two = |list: &[u32], missing: usize| match *list {
         [x] => Ok([missing, x as usize]),
@@ -55,7 +55,8 @@ pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[
     })
 }
 
-/// A pool from its attributes; the output extents are those of the node's result, so rounding up or down is settled.
+/// A pool from its attributes. The output extents are taken from the node's result, so it does not matter how they were
+/// rounded.
 pub(crate) fn pool(
     site: &NodeSlots<'_>,
     size: &[u32],
@@ -71,10 +72,10 @@ pub(crate) fn pool(
     })
 }
 
-/// A window of the extent of the image: what a global pool slides.
+/// A global pool: a window with the extents of the image.
 pub(crate) fn global(site: &NodeSlots<'_>) -> Result<Pool, StepError> {
     let x = &site.input(0)?.dims;
-    // Every axis behind the channels is summed; as one row, in row-major order.
+    // All axes after the channels are summed, so they are seen as one row.
     let [batch, channels, spatial @ ..] = &x[..] else {
         return Err(StepError::Model(format!("a global pool of rank {}", x.len())));
     };
@@ -93,7 +94,7 @@ pub(crate) fn global(site: &NodeSlots<'_>) -> Result<Pool, StepError> {
     })
 }
 
-/// The window of a convolution and the extents of its input.
+/// The window of a convolution, and the extents of its input.
 pub(crate) fn conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<strait_kernels::Conv, StepError> {
     let weight = &site.input(1)?.dims;
     Ok(strait_kernels::Conv {

@@ -1,11 +1,11 @@
-//! Memory that one run writes.
+//! The memory that a run writes.
 
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
 use crate::plan::Plan;
 use crate::threads::Threads;
 
-/// The arena of one plan and the threads that its runs use. One per thread that runs the plan.
+/// The arena for one plan, and the threads that its runs use. Each thread that runs the plan needs one.
 #[derive(Debug)]
 pub struct Workspace {
     arena: AlignedBytes,
@@ -13,7 +13,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Memory for one run of `plan` at a time.
+    /// Allocates the memory for one run of `plan` at a time.
     pub fn new(plan: &Plan, threads: &Threads) -> Workspace {
         Workspace {
             arena: AlignedBytes::zeroed(plan.arena_bytes()),

@@ -1,23 +1,23 @@
-//! From the bytes of a file to pixels.
+//! Decodes the bytes of an image file to pixels.
 
 use crate::{ImageError, Pixels, jpeg, png};
 
-/// A larger file is no image.
+/// The largest image file that is read, in bytes.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// The most pixels of an image, known before memory is taken for them: 8,192 × 8,192.
+/// The largest number of pixels of an image, 8,192 × 8,192. It is checked before memory is allocated for them.
 pub const MOST_PIXELS: usize = 1 << 26;
 
-/// The first bytes of the formats.
+/// The first bytes of a PNG file, and (next constant) of a JPEG file.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const JPEG: &[u8] = b"\xff\xd8\xff";
 
-/// Names and versions of the decoders. What they make of a file does not change within a version.
+/// Names and versions of the decoders. Within a version, they decode a file always to the same pixels.
 pub fn decoder() -> &'static str {
     "png 0.18, JPEG as libjpeg-turbo 3"
 }
 
-/// The pixels of a PNG or a JPEG, as their first bytes tell: red, green and blue, whatever the file holds.
+/// Decodes a PNG or a JPEG, which are told apart by their first bytes. The pixels are always red, green and blue:
 ///
 /// | in the file | becomes |
 /// |---|---|
@@ -28,10 +28,10 @@ pub fn decoder() -> &'static str {
 /// | 1, 2 or 4 bits of gray | levels from 0 to 255 |
 /// | CMYK | red = (255 − cyan) · (255 − black) / 255, and so on |
 /// | several frames | the first |
-/// | an orientation (Exif) | the image as it is stored, or turned where `turn` says so |
+/// | an orientation (Exif) | the image as it is stored, or rotated if `turn` is true |
 ///
 /// # Errors
-/// A file that is neither, that is cut short or garbled, or that has more than [`MOST_PIXELS`].
+/// The file is neither a PNG nor a JPEG, is truncated or corrupt, or has more than [`MOST_PIXELS`].
 pub fn decode(bytes: &[u8], turn: bool) -> Result<Pixels, ImageError> {
     let (pixels, orientation) = if bytes.starts_with(PNG) {
         png::decode(bytes)?
@@ -43,7 +43,7 @@ pub fn decode(bytes: &[u8], turn: bool) -> Result<Pixels, ImageError> {
     Ok(if turn { pixels.oriented(orientation) } else { pixels })
 }
 
-/// Holds the size that a file states against the most pixels, before memory is taken.
+/// Checks the size that a file states against the largest number of pixels, before memory is allocated.
 pub(crate) fn admit(width: u64, height: u64) -> Result<(usize, usize), ImageError> {
     let pixels = width
         .checked_mul(height)

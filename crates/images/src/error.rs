@@ -1,36 +1,36 @@
-//! The errors of images.
+//! Errors of decoding and transforming images.
 
-/// An image that cannot be used, or a step that cannot be done to it. The fault is the file's, or that of the steps.
+/// Why an image cannot be used, or a step cannot be applied to it. The fault is in the file or in the steps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// The first bytes are those of neither format.
+    /// The first bytes are those of neither PNG nor JPEG.
     #[error("it is neither PNG nor JPEG")]
     Unknown,
-    /// The content is cut short or garbled.
+    /// The content is truncated or corrupt.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// A kind of file that is not read.
+    /// A variant of the format that we do not read.
     #[error("{0} is not read")]
     Unsupported(&'static str),
-    /// More pixels than an image may have.
+    /// The image has more pixels than allowed.
     #[error("it has {width}×{height} pixels, and {most} are the most")]
     TooLarge {
-        /// Pixels of a row.
+        /// Width in pixels.
         width: u64,
-        /// Rows.
+        /// Height in pixels.
         height: u64,
-        /// The most pixels.
+        /// The largest number of pixels allowed.
         most: usize,
     },
-    /// A part is to be cut out of an image that is smaller.
+    /// A crop is larger than the image.
     #[error("{}×{} pixels are to be cut out of it, and there it has {}×{}", size[0], size[1], found[0], found[1])]
     Crop {
-        /// Width and height that are wanted.
+        /// Width and height of the crop.
         size: [usize; 2],
-        /// Width and height that are there.
+        /// Width and height of the image.
         found: [usize; 2],
     },
-    /// One channel is to be made of one.
+    /// A step that converts to gray, on an image that is already gray.
     #[error("`gray` needs three channels, and there is one")]
     IsGray,
 }

@@ -1,4 +1,4 @@
-//! The orientation in Exif: the one tag of it that is read.
+//! Reads the orientation from Exif data, the only tag that we use.
 //!
 //! ```text
 //! II or MM   the byte order      42   offset of the first directory
@@ -6,10 +6,10 @@
 //! tag 0x0112 of type 3 (u16): the orientation, 1 to 8
 //! ```
 
-/// A directory with more entries is none.
+/// A directory with more entries than this is treated as corrupt.
 const MOST_ENTRIES: u16 = 1000;
 
-/// The orientation that a block of Exif states, without `Exif\0\0` in front; 1 where there is none that is right.
+/// The orientation in a block of Exif data, without the leading `Exif\0\0`. It is 1 if the block has no valid one.
 pub(crate) fn orientation(block: &[u8]) -> u8 {
     find(block).filter(|found| (1..=8).contains(found)).unwrap_or(1)
 }

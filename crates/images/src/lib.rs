@@ -1,11 +1,11 @@
-//! Images as samples: pixels out of PNG and JPEG, and what is done to them before they become numbers.
+//! Images as samples: decodes PNG and JPEG to pixels, and resizes, crops and converts them before they become numbers.
 //!
-//! Everything here is a function of bytes: no files, no configuration, no threads. Pixels are levels of 8 bits, rows from top
-//! to bottom, the channels of a pixel side by side: red, green and blue, or one of gray.
+//! Everything here is a function of bytes, without files, configuration or threads. Pixels are levels of 8 bits, with
+//! rows from top to bottom. The channels of a pixel are neighbours: red, green and blue, or a single one for gray.
 //!
-//! A network was trained on what some library made of an image, to the last level: resampling alone moves levels by more than
-//! quantization does. So each step says whose [arithmetic](Like) it has, and tests hold it against that library from the same
-//! decoded pixels.
+//! A network was trained on the exact levels that some library computed. Another resampling method alone can change
+//! levels more than quantization does. So each step says which library's [arithmetic](Like) it uses, and tests compare
+//! its results with that library on the same decoded pixels.
 
 mod decode;
 mod error;

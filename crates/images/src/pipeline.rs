@@ -1,4 +1,4 @@
-//! Steps on pixels, in the order in which they are done.
+//! The steps that are applied to pixels, in order.
 
 use serde::Serialize;
 
@@ -8,94 +8,94 @@ use crate::{
     resize::resize,
 };
 
-/// From the bytes of a file to the pixels that become numbers.
+/// How the bytes of a file become the pixels of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Pipeline {
-    /// True: an image is turned as its Exif says. False: it is taken as it is stored.
+    /// If true, an image is rotated as its Exif data says. If false, it is taken as it is stored.
     pub turn: bool,
-    /// The steps behind decoding.
+    /// The steps after decoding.
     pub steps: Vec<Step>,
 }
 
-/// One thing done to the pixels.
+/// One step on the pixels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Another size.
+    /// Changes the size.
     Resize(Resize),
-    /// Scaled onto a field.
+    /// Scales the image to fit into a field of a fixed size, and fills the rest.
     Letterbox(Letterbox),
-    /// A part.
+    /// Cuts out a part.
     Crop(Crop),
-    /// The first channel and the last change places.
+    /// Swaps the first and the last channel.
     SwapColors,
-    /// One channel of three.
+    /// Converts three channels to one.
     Gray {
-        /// Whose arithmetic.
+        /// The library whose arithmetic is used.
         like: Like,
-        /// True: blue comes first.
+        /// True if blue is the first channel.
         first_is_blue: bool,
     },
 }
 
-/// See [`Step::Resize`].
+/// Changes the size of an image; see [`Step::Resize`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resize {
-    /// The size behind it.
+    /// The new size.
     pub size: Size,
-    /// Weights of the neighbours.
+    /// The filter that weights neighbouring pixels.
     pub filter: Filter,
-    /// Whose arithmetic.
+    /// The library whose arithmetic is used.
     pub like: Like,
 }
 
-/// A size in pixels.
+/// The size to resize to, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
     /// Width and height.
     Both([usize; 2]),
-    /// The shorter side; the longer one is scaled by the same factor and rounded down, as by torchvision.
+    /// The length of the shorter side. The longer one is scaled by the same factor and rounded down, as by torchvision.
     Short(usize),
 }
 
-/// See [`Step::Letterbox`].
+/// Fits an image into a field of a fixed size; see [`Step::Letterbox`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Letterbox {
     /// Width and height of the field.
     pub size: [usize; 2],
-    /// The level of the field where the image is not, in every channel.
+    /// The level that fills the rest of the field, in every channel.
     pub fill: u8,
-    /// The place of the image.
+    /// Where the image is placed in the field.
     pub anchor: Anchor,
-    /// The sides of the scaled image.
+    /// How the sides of the scaled image are rounded.
     pub rounding: Rounding,
-    /// Weights of the neighbours.
+    /// The filter that weights neighbouring pixels.
     pub filter: Filter,
-    /// Whose arithmetic.
+    /// The library whose arithmetic is used.
     pub like: Like,
 }
 
-/// See [`Step::Crop`].
+/// Cuts out a part of an image; see [`Step::Crop`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crop {
-    /// Width and height.
+    /// Width and height of the part.
     pub size: [usize; 2],
-    /// The place.
+    /// Where the part is in the image.
     pub anchor: Anchor,
 }
 
 impl Pipeline {
-    /// The pixels of a file behind all steps.
+    /// Decodes a file and applies all steps to its pixels.
     ///
     /// # Errors
-    /// As for [`decode`], a part that is larger than the image, and an image that becomes too large.
+    /// As for [`decode`]; also a crop that is larger than the image, and an image that becomes too large.
     pub fn run(&self, bytes: &[u8]) -> Result<Pixels, ImageError> {
         let pixels = decode(bytes, self.turn)?;
         self.steps.iter().try_fold(pixels, |pixels, step| step.apply(pixels))
     }
 
-    /// Width, height and channels of each image behind the steps, as far as they are the same for all.
+    /// Width and height, if they are the same for all images after the steps, and the number of channels.
     pub fn size(&self) -> (Option<[usize; 2]>, usize) {
         let known = self.steps.iter().rev().find_map(|step| match step {
             Step::Resize(Resize {
@@ -110,7 +110,7 @@ impl Pipeline {
         (known.flatten(), if is_gray { 1 } else { 3 })
     }
 
-    /// Whose arithmetic the steps have, in their order and each once: names and versions of what is followed.
+    /// Names and versions of the libraries whose arithmetic the steps use, in order and without duplicates.
     pub fn arithmetic(&self) -> Vec<&'static str> {
         let mut found = Vec::new();
         for step in &self.steps {
@@ -149,7 +149,7 @@ impl Step {
             Step::Letterbox(letterbox) => {
                 let [wide, high] = letterbox.size;
                 let factor = (wide as f64 / width as f64).min(high as f64 / height as f64);
-                // The factor is rounded, so that a side may come out one larger.
+                // The factor is rounded, so a side could come out one pixel too large.
                 let side = |side: usize, most: usize| letterbox.rounding.side(side as f64 * factor).min(most);
                 let scaled = [side(width, wide), side(height, high)];
                 let image = resize(pixels, scaled, letterbox.filter, letterbox.like)?;

@@ -1,27 +1,27 @@
-//! Levels of an image, and what is done to each pixel by itself.
+//! The pixels of an image, and operations on each pixel by itself.
 
 use crate::Like;
 
-/// An image: `height` rows of `width` pixels of `channels` levels each.
+/// An image: `height` rows of `width` pixels, with `channels` levels each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pixels {
-    /// Pixels of a row; not 0.
+    /// Width in pixels; not 0.
     pub width: usize,
-    /// Rows, from top to bottom; not 0.
+    /// Height in pixels, from top to bottom; not 0.
     pub height: usize,
-    /// 1 (gray) or 3.
+    /// Number of channels: 1 (gray) or 3.
     pub channels: usize,
     /// The levels, `height · width · channels` of them.
     pub levels: Vec<u8>,
 }
 
 impl Pixels {
-    /// Levels of a row.
+    /// Number of levels in a row.
     pub(crate) fn row(&self) -> usize {
         self.width * self.channels
     }
 
-    /// The first channel and the last change places.
+    /// Swaps the first and the last channel.
     pub(crate) fn swap_colors(&mut self) {
         if self.channels == 3 {
             self.levels.chunks_exact_mut(3).for_each(|pixel| pixel.swap(0, 2));
@@ -35,7 +35,7 @@ impl Pixels {
     /// OpenCV   ( 9798 r + 19235 g +  3735 b + 2¹⁴) >> 15     cvtColor
     /// ```
     ///
-    /// `first_is_blue` says that blue comes first.
+    /// `first_is_blue` says that blue is the first channel.
     pub(crate) fn gray(&self, like: Like, first_is_blue: bool) -> Pixels {
         let ([r, g, b], shift) = match like {
             Like::Pillow => ([19595u32, 38470, 7471], 16),
@@ -44,7 +44,7 @@ impl Pixels {
         let [first, second, third] = if first_is_blue { [b, g, r] } else { [r, g, b] };
         let luma = |pixel: &[u8]| {
             let sum = first * u32::from(pixel[0]) + second * u32::from(pixel[1]) + third * u32::from(pixel[2]);
-            // The weights add up to 2^shift, so this is a level.
+            // The weights add up to 2^shift, so the result is a level.
             ((sum + (1 << (shift - 1))) >> shift) as u8
         };
         Pixels {
@@ -54,11 +54,11 @@ impl Pixels {
         }
     }
 
-    /// The same image as its camera was held: orientations 2 to 8 of Exif, which say where row 0 and column 0 of the
-    /// stored image are. Others change nothing.
+    /// The image as the camera was held. Exif orientations 2 to 8 say where row 0 and column 0 of the stored image are.
+    /// Any other value changes nothing.
     pub(crate) fn oriented(self, orientation: u8) -> Pixels {
         let (w, h) = (self.width, self.height);
-        // Where the pixel of the result at (x, y) is stored.
+        // Where the pixel (x, y) of the result is stored.
         let stored: fn(usize, usize, usize, usize) -> (usize, usize) = match orientation {
             2 => |x, y, w, _| (w - 1 - x, y),
             3 => |x, y, w, h| (w - 1 - x, h - 1 - y),

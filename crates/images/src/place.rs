@@ -1,10 +1,10 @@
-//! Where an image lies in another: crops and letterboxes.
+//! Crops, and the placing of an image in a larger field.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ImageError, Pixels};
 
-/// The place of a part in a whole.
+/// Where a part is placed in the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "At"))]
 #[serde(rename_all = "snake_case")]
@@ -12,24 +12,24 @@ pub enum Anchor {
     /// In the middle.
     #[default]
     Center,
-    /// At the top, on the left.
+    /// In the top left corner.
     TopLeft,
 }
 
-/// A whole number of pixels.
+/// How a side is rounded to whole pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Round"))]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
-    /// Rounded down.
+    /// Down.
     #[default]
     Down,
-    /// The nearest, ties to even.
+    /// To the nearest, ties to even.
     Nearest,
 }
 
 impl Rounding {
-    /// The side; at least one pixel.
+    /// The rounded length of a side, at least one pixel.
     pub(crate) fn side(self, side: f64) -> usize {
         let rounded = match self {
             Rounding::Nearest => side.round_ties_even(),
@@ -39,8 +39,8 @@ impl Rounding {
     }
 }
 
-/// The part of `size` (width, height), in the middle or at the top on the left. An odd number of pixels is halved to the
-/// nearest even number, as torchvision's `center_crop` does.
+/// Cuts out a part of `size` (width, height), in the middle or in the top left corner. If the pixels left over are odd,
+/// half of them is rounded to even, as in torchvision's `center_crop`.
 pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) -> Result<Pixels, ImageError> {
     if width > image.width || height > image.height {
         return Err(ImageError::Crop {
@@ -63,8 +63,8 @@ pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) 
     })
 }
 
-/// The image on a field of `size` (width, height), which is not smaller, and elsewhere `fill`. An odd number of pixels in
-/// the middle leaves one more on the right and at the bottom.
+/// Places the image on a field of `size` (width, height), which is at least as large, and fills the rest with `fill`.
+/// If the image is in the middle and the pixels left over are odd, there is one more on the right and at the bottom.
 pub(crate) fn on_field(image: &Pixels, [width, height]: [usize; 2], fill: u8, anchor: Anchor) -> Pixels {
     let begin = |spare: usize| match anchor {
         Anchor::Center => spare / 2,

@@ -1,20 +1,21 @@
-//! PNG: the crate `png` inflates and undoes its filters, and this module makes red, green and blue of what it finds.
+//! Reads PNG. The crate `png` inflates the data and undoes the filters; this module converts the result to red, green
+//! and blue.
 
 use std::io::{Cursor, Write};
 
 use crate::{ImageError, Pixels, decode::admit, exif};
 
-/// Memory that the decoder may take besides the image: text chunks and color profiles, which nobody reads here.
+/// How much memory the decoder may use besides the image, for text chunks and color profiles, which we do not read.
 const MOST_MEMORY: usize = 64 << 20;
 
-/// The pixels, and the orientation that Exif states.
+/// The pixels, and the orientation in the Exif data.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     let damaged = |error: png::DecodingError| match error {
         png::DecodingError::LimitsExceeded => ImageError::Damaged("its chunks take too much memory".to_owned()),
         other => ImageError::Damaged(other.to_string()),
     };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: MOST_MEMORY });
-    // Palettes and few bits become levels of 8 bits.
+    // Palettes and levels of fewer bits are expanded to 8 bits.
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
@@ -46,7 +47,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
 /// Writes pixels as a PNG.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn encode(pixels: &Pixels, out: impl Write) -> std::io::Result<()> {
     let (Ok(width), Ok(height)) = (u32::try_from(pixels.width), u32::try_from(pixels.height)) else {
         return Err(std::io::Error::other("a PNG has fewer pixels"));

@@ -1,4 +1,4 @@
-//! Which free dimensions are the batch.
+//! Finds out which free dimensions of a model are the batch.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use crate::wiring::{TensorId, Wiring};
 
 /// The dimensions that are the batch and have no value yet.
 ///
-/// These are the first dimensions of the inputs, if that of every input is free in the file, and none of them stands at
-/// another axis too. Where `bind` gives one of them another value than 1, the batch is the caller's to choose, and there is
-/// none here. For a cut at a tensor whose shape is not declared, the model's own inputs decide.
+/// These are the first dimensions of all inputs, if each of them is free in the file and none of them also appears at
+/// another axis. If `bind` gives one of them a value other than 1, the caller has chosen the batch, and the result is
+/// empty. If the graph is cut at a tensor whose shape is not declared, the model's own inputs decide.
 pub fn batch(wiring: &Wiring<'_>, source: &dyn Source, cut: &Cut, bind: &BTreeMap<String, u64>) -> Vec<FreeDimension> {
     let declared = |&id: &TensorId| source.declared(id).map(|declared| (id, declared.extents));
     let inputs: Option<Vec<_>> = cut.inputs.iter().map(declared).collect();
@@ -28,7 +28,7 @@ pub fn batch(wiring: &Wiring<'_>, source: &dyn Source, cut: &Cut, bind: &BTreeMa
         .collect()
 }
 
-/// The first dimension of each input; `None` where one is a number, absent, or also another axis.
+/// The first dimension of each input. `None` if one of them is a number, is missing, or also appears at another axis.
 fn first_dimensions(wiring: &Wiring<'_>, inputs: &[(TensorId, Option<Vec<Extent>>)]) -> Option<Vec<FreeDimension>> {
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for (id, extents) in inputs {

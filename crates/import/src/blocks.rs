@@ -1,4 +1,4 @@
-//! Blocks of an image that become batches or channels, and back, as every format has them.
+//! Operators of all formats that move blocks of an image into the batch or the channels, and back.
 
 use strait_core::op::{Identity, Op, Pad, PadMode, Reshape, Slice};
 use strait_core::{Dim, ReasonCode};
@@ -6,12 +6,12 @@ use strait_core::{Dim, ReasonCode};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// The part of a channel's number that a position in a block is.
+/// How a channel number is made of the original channel and the position in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOrder {
-    /// The slower one: all channels of the first position come first.
+    /// The position varies slowest: all channels of the first position come first.
     Slow,
-    /// The faster one: all positions of the first channel come first.
+    /// The position varies fastest: all positions of the first channel come first.
     Fast,
 }
 
@@ -23,7 +23,7 @@ fn product(a: i64, b: i64) -> Result<i64, Refusal> {
     a.checked_mul(b).ok_or_else(|| invalid("an extent overflows"))
 }
 
-/// A quotient without remainder.
+/// The quotient, or a refusal if there is a remainder.
 fn exact(extent: i64, divisor: i64) -> Result<i64, Refusal> {
     match extent.checked_rem(divisor) {
         Some(0) => Ok(extent / divisor),
@@ -41,10 +41,11 @@ fn sides_of(block: &[i64]) -> Result<(), Refusal> {
 }
 
 impl Layer<'_, '_> {
-    /// Channels of an image, which are first, become blocks of `side` by `side` positions: the last op of that, and its operand.
+    /// Turns groups of channels of an image (channels first) into blocks of `side` by `side` positions. Returns the
+    /// last op of the composition and its operand.
     ///
     /// # Errors
-    /// The operand is no image, or its channels are no whole blocks.
+    /// The operand is not an image, or its channels do not make up whole blocks.
     pub fn depth_to_space(&mut self, image: &Arg, side: i64, order: BlockOrder) -> Result<(Op, Arg), Refusal> {
         sides_of(&[side])?;
         let [c, h, w] = self.image_extents(image)?;
@@ -63,7 +64,7 @@ impl Layer<'_, '_> {
     /// The inverse of [`Layer::depth_to_space`].
     ///
     /// # Errors
-    /// The operand is no image, or its extents are no whole blocks.
+    /// The operand is not an image, or its extents do not make up whole blocks.
     pub fn space_to_depth(&mut self, image: &Arg, side: i64, order: BlockOrder) -> Result<(Op, Arg), Refusal> {
         sides_of(&[side])?;
         let [c, h, w] = self.image_extents(image)?;
@@ -79,13 +80,13 @@ impl Layer<'_, '_> {
         self.regrouped(image, [0, c, rows, side, columns, side], order, joined)
     }
 
-    /// Channels, rows and columns of an image whose channels are first.
+    /// Channels, rows and columns of an image with channels first.
     fn image_extents(&mut self, image: &Arg) -> Result<[i64; 3], Refusal> {
         let extents: Result<[i64; 3], _> = self.behind_batch(image, 3)?.try_into();
         extents.map_err(|_| invalid("the operand needs rank 4"))
     }
 
-    /// The axes split, permuted and joined again; a 0 keeps the batch as it is.
+    /// Splits axes, permutes them and joins them again. A 0 in a shape keeps the batch as it is.
     fn regrouped(
         &mut self,
         image: &Arg,
@@ -99,7 +100,7 @@ impl Layer<'_, '_> {
         Ok((Reshape { shape }.into(), turned))
     }
 
-    /// The extents behind the batch, of which at least `least` are there.
+    /// The extents after the batch axis. Refuses fewer than `least` of them.
     fn behind_batch(&mut self, x: &Arg, least: usize) -> Result<Vec<i64>, Refusal> {
         let shape = self.arg_type(x)?.shape;
         let extent = |dim: &Dim| {
@@ -119,8 +120,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Ends the node with its first operand, of which the axes behind the batch are padded and become blocks; positions in a block
-    /// go in front of the batch.
+    /// Ends the node with its first operand as space-to-batch: the axes after the batch are padded and cut into blocks,
+    /// and the positions in a block move in front of the batch.
     ///
     /// # Errors
     /// The operand does not fit the block.
@@ -161,10 +162,10 @@ impl Layer<'_, '_> {
         self.finish(Reshape { shape: joined.into() }, &[turned])
     }
 
-    /// The inverse, which crops at the end.
+    /// The inverse of [`Layer::finish_space_to_batch`]. It crops at the end.
     ///
     /// # Errors
-    /// The operand does not fit the block, or is cropped to less than nothing.
+    /// The operand does not fit the block, or more is cropped than there is.
     pub fn finish_batch_to_space(&mut self, block: &[i64], crops: &[[i64; 2]]) -> Result<(), Refusal> {
         sides_of(block)?;
         let x = Arg::Operand(0);

@@ -1,4 +1,4 @@
-//! Walks over the nodes of a cut and builds the module.
+//! Reads the nodes of a cut one by one, and builds the module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,102 +22,104 @@ use crate::refusal::Refusal;
 use crate::ways::with_ways;
 use crate::wiring::{TensorId, Wiring};
 
-/// The most operations of all constants together that are computed while a model is read: a second or two of products. The
-/// canonicaliser computes what is left, as far as its own limits go.
+/// Limit on the operations spent on constants, all together, while a model is read: a second or two of products. What
+/// is left over is computed by the canonicaliser, within its own limits.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
-/// The most elements of all constants together that are computed or written out from a shape.
+/// Limit on the elements, all together, of constants that are computed or written out from a shape.
 const MOST_WRITTEN: u64 = 1 << 26;
 
-/// Elements of a constant, and operations that one takes, up to which none is counted. Shapes and amounts of padding take no more
-/// than the nodes that compute them, and are known whatever weights were computed in front of them.
+/// A constant of up to this many elements, or an operation of up to this many steps, does not count towards the limits.
+/// Shapes and amounts of padding are this small, so they are always known, however many weights were computed before
+/// them.
 const FEW: u64 = 64;
 
-/// A graph of a file, and the values that are bound to its extents.
+/// A graph of a file, with the values that are bound to its extents.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
-    /// The wiring of its tensors and nodes.
+    /// How its tensors and nodes are connected.
     pub wiring: &'a Wiring<'a>,
-    /// Elements and types of the tensors, as the file has them.
+    /// Elements and types of its tensors, as the file has them.
     pub source: &'a dyn Source,
-    /// Numbers for extents, by their keys.
+    /// Values of extents, by their keys.
     pub bind: &'a BTreeMap<String, u64>,
 }
 
-/// The nodes of a format.
+/// A format's own part of reading: what each of its nodes becomes.
 pub trait Reader<'a> {
-    /// Adds what the node at a position becomes.
+    /// Adds the ops that the node at a position becomes.
     ///
     /// # Errors
-    /// A node that is not known, or does not fit its operands.
+    /// The node is not known, or does not fit its operands.
     fn read(&mut self, builder: &mut Builder<'a>, node: usize) -> Result<(), Refusal>;
 
-    /// The operator of a node as an error names it: with its version, where the format has some.
+    /// What an error calls the operator of a node. The name includes the version, if the format has versions.
     fn operator(&self, node: usize) -> String;
 }
 
-/// Knowledge of a tensor of the model.
+/// What is known about a tensor of the model.
 #[derive(Clone)]
 pub enum Entry {
-    /// A value of the graph.
+    /// It is a value of the graph.
     Value(ValueId),
-    /// A tensor whose elements are known. It enters the graph when a node takes it as data.
+    /// It is a constant. It enters the graph when a node takes it as data.
     Constant(TensorData),
-    /// A sequence of tensors, each a value or a constant. It is nothing in the graph but what is taken out of it.
+    /// It is a sequence of tensors, each a value or a constant. The graph has no sequences, only the tensors that nodes
+    /// take out of them.
     Sequence(Arc<[Entry]>),
-    /// A result that its node's operator could have, but that we do not compute: operator and position.
+    /// It is an optional result of an operator that we do not compute: the operator, and the position of the result.
     NotComputed(String, usize),
-    /// A result of a node that was not understood.
+    /// It is the result of a node that was not understood.
     Unknown,
 }
 
-/// A module that grows by one node after the other.
+/// Builds a module, one node after the other.
 pub struct Builder<'a> {
     scope: Scope<'a>,
-    /// The module as far as it is built.
+    /// The module built so far.
     pub module: Module,
-    /// Outputs of the part that is read.
+    /// The outputs of the part that is read.
     outputs: BTreeSet<TensorId>,
-    /// By tensor of the model.
+    /// What is known about each tensor, by tensor of the model.
     entries: Vec<Option<Entry>>,
-    /// By tensor of the model: the value of a constant that is in the graph already.
+    /// The values of constants that are already in the graph, by tensor of the model.
     placed: Vec<Option<ValueId>>,
-    /// Integers of i64 that narrower ones were cast to.
+    /// For narrower integers that were cast to i64: the cast value of each.
     pub(crate) widened: BTreeMap<ValueId, ValueId>,
-    /// Outputs that are floats of another type than f32, or codes, to which they are rounded behind everything else.
+    /// Outputs that are rounded at the end of the graph, because they are codes, or floats of another type than f32.
     pub(crate) rounded: BTreeSet<TensorId>,
-    /// The number behind the last name that was made of each base.
+    /// For each base of generated names: the next number to try.
     numbers: BTreeMap<String, usize>,
-    /// The operators whose names nodes have already.
+    /// The operators whose names nodes already have.
     named: BTreeSet<Symbol>,
-    /// Named extents of the model's inputs, which are to be bound.
+    /// The named extents of the model's inputs, which still have to be bound.
     pub(crate) free: BTreeSet<Dim>,
-    /// The elements that are known of lists of integers of which a run finds the rest.
+    /// For lists of integers that are partly known: the known elements. The others are computed when the model runs.
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
-    /// Codes that were computed of real numbers.
+    /// Codes that were quantized from real numbers.
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
-    /// Copies of values that others read as they are, for readers on a grid.
+    /// Copies of values for readers that need them on a grid, while other readers need them unrounded.
     pub(crate) copies: Vec<Copy>,
-    /// Of codes that something reads as integers: these, computed as such.
+    /// For codes that something reads as integers: the integer values that were computed from them.
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
-    /// Constants of codes that are in the graph, as values on their grids.
+    /// For constants of codes that are already in the graph: the values on their grids.
     pub(crate) given: BTreeMap<TensorId, ValueId>,
-    /// The nodes that cannot be read: the position of each, or of the one that it is inside of.
+    /// The nodes that cannot be read. The position is that of the node, or of the node that contains it.
     pub unsupported: Vec<(usize, NodeFault)>,
-    /// Assumptions on the model that the user is told.
+    /// What was assumed about the model, to be reported to the user.
     pub assumed: Assumed,
-    /// Elements of the constants that are written out from a shape.
+    /// How many elements of constants have been written out from shapes so far.
     written: u64,
-    /// Operations of all constants that were computed.
+    /// How many operations have been spent on constants so far.
     worked: u64,
 }
 
-/// Builds the module of a cut. The shapes of its outputs are those that the operators make; where the file declares others, the
-/// answer says so. What it says of the batch is nothing: the caller has bound it.
+/// Builds the module of a cut. The outputs have the shapes that the operators give them; outputs that the file declares
+/// otherwise are listed in the answer. The answer says nothing about the batch, which the caller has bound.
 ///
 /// # Errors
-/// All nodes that are not known, at once; or the first that does not fit its operands, an input without a type, an output
-/// of other elements than the file declares.
+/// All nodes that are not known, at once. Or the first node that does not fit its operands, an input without a type, or
+/// an output with another element type than the file declares.
 pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Assumed), ReadError> {
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);
@@ -126,7 +128,7 @@ pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Re
     Ok((builder.module, builder.assumed))
 }
 
-/// Adds to what is used of a budget, if it holds that; a few are for nothing.
+/// Adds to the used part of a budget if the budget allows it. Small amounts are free.
 fn may(used: &mut u64, more: u64, most: u64) -> bool {
     if more <= FEW {
         return true;
@@ -140,11 +142,11 @@ fn may(used: &mut u64, more: u64, most: u64) -> bool {
 }
 
 impl<'a> Builder<'a> {
-    /// In front of the first node of a graph with these outputs.
+    /// Creates a builder for a graph with these outputs, before the first node.
     pub fn new(scope: Scope<'a>, name: &str, outputs: impl IntoIterator<Item = TensorId>) -> Builder<'a> {
         let mut names = Names::default();
         let graph = Graph::new(names.intern(name), Stage::Float);
-        // No name that is made takes one of the file, wherever that stands in it.
+        // No generated name may equal a name of the file, wherever in the file that name appears.
         for name in scope.wiring.names() {
             names.intern(name);
         }
@@ -171,17 +173,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The wiring of the graph that is read.
+    /// The wiring of the graph that is being read.
     pub fn wiring(&self) -> &'a Wiring<'a> {
         self.scope.wiring
     }
 
-    /// The graph that is read, and the values that are bound to its extents.
+    /// The graph that is being read, and the values bound to its extents.
     pub fn scope(&self) -> Scope<'a> {
         self.scope
     }
 
-    /// Takes over how much of the budgets another builder has used: one inside of this one, or around it.
+    /// Takes over the budget used by another builder, for a graph inside of this one or around it.
     pub fn share_budgets(&mut self, other: &Builder<'_>) {
         (self.written, self.worked) = (other.written, other.worked);
     }
@@ -220,8 +222,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The type of a tensor that becomes an input: the declared one, or, for a tensor inside the graph that has none,
-    /// what the part above it gives.
+    /// The type of a tensor that becomes an input. It is the declared type. For a tensor inside the graph without a
+    /// declared type, it is inferred by reading the part above it.
     fn input_type(&mut self, reader: &mut dyn Reader<'a>, input: TensorId) -> Result<TensorType, ReadError> {
         let Scope { wiring, source, bind } = self.scope;
         let declared = match source.declared(input) {
@@ -250,13 +252,13 @@ impl<'a> Builder<'a> {
     /// Makes a tensor an output of the graph.
     ///
     /// # Errors
-    /// It is not computed, or its elements are not of the type that the file declares.
+    /// The tensor is not computed, or its elements do not have the type that the file declares.
     pub fn add_output(&mut self, output: TensorId) -> Result<(), ReadError> {
         let name = self.scope.wiring.name(output);
         let mut value = self.value(output).map_err(|refusal| as_tensor(name, refusal))?;
         let declared = self.scope.source.declared(output);
         if let Some(grid) = self.scope.source.codes(output) {
-            // Where codes leave the model, the layer in front is to leave these.
+            // Where codes leave the model, the last layer should produce them, so its value gets their grid.
             self.give(value, &grid);
             value = self.at_border(quantize(&grid, Rounding::HalfAway).into(), value, output, true);
             self.give(value, &grid.bare());
@@ -274,7 +276,8 @@ impl<'a> Builder<'a> {
             let text = format!("output `{name}`: {text}");
             return Err(ReadError::model(ReasonCode::OutputType, text));
         }
-        // Runtimes go by the operators, too: a stale batch, or a tool that counts a window otherwise.
+        // Runtimes go by the operators too. The declared shape may have an outdated batch, or come from a tool that
+        // counts windows differently.
         let other = declared.other_shape(&value.ty, self.scope.bind);
         self.assumed
             .misstated
@@ -282,7 +285,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The result of an op on a value at the border of the graph; under the tensor's name, or under one of its own.
+    /// Adds an op on a value at the border of the graph, and returns its result. The result takes the tensor's name if
+    /// `is_named`, or else a name of its own.
     fn at_border(&mut self, op: Op, value: ValueId, port: TensorId, is_named: bool) -> ValueId {
         let Some(ty) = self.module.main().value(value).map(|v| v.ty.clone()) else {
             return value;
@@ -306,10 +310,10 @@ impl<'a> Builder<'a> {
         graph.node(id).and_then(|n| n.outputs.first().copied()).unwrap_or(value)
     }
 
-    /// Adds what one node becomes, or notes why not.
+    /// Adds what one node becomes, or notes why it cannot be read.
     ///
     /// # Errors
-    /// A node that does not fit its operands, where all in front of it are known.
+    /// A node that does not fit its operands, if all nodes before it are known.
     pub fn add(&mut self, reader: &mut dyn Reader<'a>, position: usize) -> Result<(), ReadError> {
         let Err(refusal) = reader.read(self, position) else {
             return Ok(());
@@ -324,13 +328,13 @@ impl<'a> Builder<'a> {
                 let fault = fault(Reason::new(ReasonCode::Unsupported, text));
                 self.unsupported.push((position, fault));
             }
-            // Behind a node that was not understood, an operand that does not fit may be its fault.
+            // After a node that was not understood, an operand that does not fit may be that node's fault.
             Refusal::Invalid(reason) if self.unsupported.is_empty() => {
                 return Err(self.invalid(position, fault(reason)));
             }
             Refusal::Invalid(_) | Refusal::Unknown => {}
         }
-        // The reading goes on, to find everything that is missing at once. The module is never handed out.
+        // Reading goes on, to report everything that is missing at once. The module is never returned.
         let Scope { wiring, source, bind } = self.scope;
         for &id in wiring.results(position).iter().flatten() {
             let declared = source.declared(id);
@@ -349,7 +353,7 @@ impl<'a> Builder<'a> {
 
     fn invalid(&self, position: usize, fault: NodeFault) -> ReadError {
         let error = ReadError::Node(Box::new(fault));
-        // Where a symbolic dimension stands in the way, it is what has to be bound that helps.
+        // If a symbolic dimension is the obstacle, the error names the dimensions to bind.
         let is_symbolic = |&id: &TensorId| self.type_of(id).is_some_and(|ty| fixed_dims(&ty.shape).is_none());
         let free = free_dimensions(&self.module);
         if free.is_empty() || !self.scope.wiring.operands(position).iter().flatten().any(is_symbolic) {
@@ -361,7 +365,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The type of a tensor that is a value already.
+    /// The type of a tensor that is already a value.
     fn type_of(&self, id: TensorId) -> Option<&TensorType> {
         match self.entries.get(id.position())? {
             Some(Entry::Value(value)) => Some(&self.module.main().value(*value)?.ty),
@@ -369,10 +373,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Knowledge of a tensor. Constants are converted when they are first asked for.
+    /// What is known about a tensor. Constants are converted when they are first asked for.
     ///
     /// # Errors
-    /// It is not computed, or not a constant that is read.
+    /// The tensor is not computed, or is a constant that cannot be read.
     pub fn entry(&mut self, id: TensorId) -> Result<Entry, Refusal> {
         let name = self.scope.wiring.name(id);
         if let Some(entry) = &self.entries[id.position()] {
@@ -397,7 +401,7 @@ impl<'a> Builder<'a> {
         Ok(Entry::Constant(tensor))
     }
 
-    /// The value of a tensor that is one already.
+    /// The value of a tensor, if it is already one.
     pub fn value_at(&self, id: TensorId) -> Option<ValueId> {
         match self.entries.get(id.position())? {
             Some(Entry::Value(value)) => Some(*value),
@@ -405,7 +409,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Notes what a tensor is.
+    /// Records what a tensor is.
     pub fn define(&mut self, id: TensorId, entry: Entry) {
         self.entries[id.position()] = Some(entry);
     }
@@ -415,7 +419,7 @@ impl<'a> Builder<'a> {
         self.scope.wiring.is_used(id) || self.outputs.contains(&id)
     }
 
-    /// True for a tensor that is read at several places, or at one and is an output, too.
+    /// True for a tensor that is read more than once; being an output counts as a read.
     pub(crate) fn is_shared(&self, id: TensorId) -> bool {
         self.scope.wiring.reads_of(id) + usize::from(self.is_output(id)) > 1
     }
@@ -425,12 +429,12 @@ impl<'a> Builder<'a> {
         self.outputs.contains(&id)
     }
 
-    /// True if something is known of a tensor already.
+    /// True if the tensor is already defined.
     pub fn is_known(&self, id: TensorId) -> bool {
         self.entries[id.position()].is_some()
     }
 
-    /// A tensor as a value of the graph; constants enter the pool, once each.
+    /// A tensor as a value of the graph. A constant is added to the graph once.
     pub fn value(&mut self, id: TensorId) -> Result<ValueId, Refusal> {
         match self.entry(id)? {
             Entry::Value(value) => Ok(value),
@@ -448,12 +452,13 @@ impl<'a> Builder<'a> {
                 Ok(value)
             }
             Entry::Sequence(_) => Err(no_tensor(self.scope.wiring.name(id))),
-            // `entry` has refused these.
+            // `entry` has already refused these.
             Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
         }
     }
 
-    /// Puts a constant into pool and graph. NaN is refused: no grid could hold it. An infinity may be a mask's.
+    /// Adds a constant to pool and graph. NaN is refused, because no grid could represent it. An infinity is allowed,
+    /// because masks use it.
     pub fn place(&mut self, name: Symbol, tensor: TensorData) -> Result<ValueId, Refusal> {
         if has_nan(&tensor) {
             let text = format!("the constant `{}` holds NaN", self.module.name(name));
@@ -465,20 +470,20 @@ impl<'a> Builder<'a> {
         Ok(self.module.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Counts the operations that constants take; whether they are not too many together. What is refused is not counted, nor are
-    /// a few.
+    /// Counts operations that are spent on constants. Returns false if they exceed the limit; they are not counted
+    /// then. Small amounts are free.
     pub fn may_take(&mut self, operations: u64) -> bool {
         may(&mut self.worked, operations, MOST_OPERATIONS)
     }
 
-    /// Counts the elements of constants that a few bytes of the file ask for; whether they are not too many together. What is
-    /// refused is not counted, nor are a few.
+    /// Counts elements of constants that a few bytes of the file ask for. Returns false if they exceed the limit; they
+    /// are not counted then. Small amounts are free.
     pub fn may_write(&mut self, elements: u64) -> bool {
         may(&mut self.written, elements, MOST_WRITTEN)
     }
 
-    /// The name of an operator of the model for what computes it; that of a node beside it where one has the name already, as
-    /// operators may become several nodes, or be called alike.
+    /// The name of a node that computes an operator of the model. It is the operator's name, unless another node
+    /// already has it, because an operator may become several nodes, and two operators may have the same name.
     pub fn node_name(&mut self, operator: &str, op: &Op) -> Symbol {
         let name = self.module.names.intern(operator);
         match self.named.insert(name) {
@@ -487,13 +492,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A name for a node that is made beside an operator of the model, or beside a tensor at its border.
+    /// A name for a helper node beside an operator of the model, or beside a tensor at the border of the graph.
     pub(crate) fn name_beside(&mut self, operator: &str, op: &Op) -> Symbol {
         self.module.names.fresh(&format!("{operator}:{}", op.name()))
     }
 
-    /// A name for a value that the model does not have. Each base remembers its last number, so that the hundred-thousandth name
-    /// costs as much as the first.
+    /// A new name for a value that the model does not have. The last number of each base is remembered, so the
+    /// hundred-thousandth name costs no more than the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let mut number = self.numbers.get(base).copied().unwrap_or(0);
         loop {
@@ -507,14 +512,14 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A sequence where a tensor is needed.
+/// The refusal of a sequence where a tensor is needed.
 pub fn no_tensor(name: &str) -> Refusal {
     Refusal::Unsupported(format!(
         "`{name}` is a sequence; a tensor has to be taken out of it first"
     ))
 }
 
-/// To codes on a grid.
+/// The op that quantizes to codes of a grid.
 pub(crate) fn quantize(grid: &QuantParams, rounding: Rounding) -> Quantize {
     Quantize {
         to: grid.codes.unwrap_or(Elem::I8),
@@ -524,7 +529,7 @@ pub(crate) fn quantize(grid: &QuantParams, rounding: Rounding) -> Quantize {
     }
 }
 
-/// The outputs that are declared as floats of another type than f32, or are codes.
+/// The outputs that are codes, or are declared as floats of another type than f32.
 fn rounded(source: &dyn Source, cut: &Cut) -> BTreeSet<TensorId> {
     let is_rounded = |&id: &TensorId| {
         let elem = source.declared(id).and_then(|declared| declared.known_elem());
@@ -533,7 +538,7 @@ fn rounded(source: &dyn Source, cut: &Cut) -> BTreeSet<TensorId> {
     cut.outputs.iter().copied().filter(is_rounded).collect()
 }
 
-/// Error of an input or an output.
+/// Turns a refusal into the error of an input or an output.
 fn as_tensor(tensor: &str, refusal: Refusal) -> ReadError {
     ReadError::Tensor {
         tensor: tensor.into(),
@@ -545,7 +550,7 @@ fn as_tensor(tensor: &str, refusal: Refusal) -> ReadError {
     }
 }
 
-/// Refuses types past the limits of the IR.
+/// Refuses types beyond the limits of the IR.
 pub fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
     let too_large = fixed_dims(&ty.shape).is_some() && element_count(&ty.shape).is_none();
     if ty.shape.len() > MAX_RANK || too_large {

@@ -1,13 +1,13 @@
-//! Grids that a model gives: real numbers on a grid, and the codes that stand for them.
+//! Models that are already quantized: real numbers on a grid, and the codes that stand for them.
 //!
-//! A quantized model has codes between its layers. Read, it is a graph of real numbers in which values have grids
-//! ([`QuantParams::codes`] says of which type the codes are): where a file quantizes and dequantizes, the value in front of both
-//! has the grid, and both are gone. Where something else reads that value, too, which is not rounded for it, a copy has the grid.
-//! Constants that a file has as codes are the real numbers that these stand for.
+//! A quantized model has codes between its layers. Once read, it is a graph of real numbers in which values have grids
+//! ([`QuantParams::codes`] has the type of the codes). Where a file quantizes and then dequantizes, both operators
+//! disappear, and the value before them gets the grid. If something else reads that value unrounded, a copy of it gets
+//! the grid instead. Constants that a file stores as codes become the real numbers that these stand for.
 //!
-//! Tools leave an activation out where the codes behind it begin at zero: what is below saturates. A value on a grid does the same
-//! ([`strait_core::Graph::rounds_to`]); but an activation is one that a target can fuse, and one that grids of another range need.
-//! So it is there again ([`Layer::hidden_activation`]).
+//! Tools leave out an activation if the codes after it begin at zero, because everything below saturates. A value on a
+//! grid does the same ([`strait_core::Graph::rounds_to`]). But targets can fuse an activation, and it is needed if the
+//! grid changes to another range. So it is added back ([`Layer::hidden_activation`]).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
-/// Codes that were computed of real numbers.
+/// Codes that were quantized from real numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Quantized {
     /// The real numbers.
@@ -31,7 +31,7 @@ pub(crate) struct Quantized {
     grid: QuantParams,
 }
 
-/// A copy of a real value that is read on a grid.
+/// A copy of a real value, for readers that need it on a grid.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
     of: ValueId,
@@ -39,11 +39,11 @@ pub(crate) struct Copy {
     copy: ValueId,
 }
 
-/// The longest way of moves between quantizing and dequantizing that is followed.
+/// The longest chain of data-moving ops between quantizing and dequantizing that is followed.
 const LONGEST_WAY: usize = 32;
 
 impl Builder<'_> {
-    /// Gives a real value its grid. False where it has another one already.
+    /// Gives a real value a grid. Returns false if it already has a different one.
     pub fn give(&mut self, value: ValueId, grid: &QuantParams) -> bool {
         let graph = self.module.main_mut();
         match graph.value(value).map(|value| value.quant.as_deref()) {
@@ -56,12 +56,12 @@ impl Builder<'_> {
         }
     }
 
-    /// Notes that codes are those of real numbers on a grid.
+    /// Records that codes stand for real numbers on a grid.
     pub fn note_codes(&mut self, codes: ValueId, real: ValueId, grid: QuantParams) {
         self.quantized.insert(codes, Quantized { real, grid });
     }
 
-    /// Takes out the copies of values that nothing else reads: these have the grid themselves, and keep their names.
+    /// Removes copies of values that nothing else reads. These values get the grid themselves, and keep their names.
     pub fn join_copies(&mut self) {
         for Copy { of, copy, .. } in std::mem::take(&mut self.copies) {
             let (main, graph) = (self.module.main, self.module.main());
@@ -81,7 +81,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The real numbers that codes on a grid were computed of.
+    /// The real numbers that codes on a grid were quantized from.
     fn real_of(&self, codes: ValueId, grid: &QuantParams) -> Option<ValueId> {
         let found = self.quantized.get(&codes)?;
         (found.grid == *grid).then_some(found.real)
@@ -89,8 +89,9 @@ impl Builder<'_> {
 }
 
 impl Layer<'_, '_> {
-    /// Real numbers in place of codes: constants become those that they stand for, and codes that were computed of real numbers
-    /// on the same grid become these, also where they were moved since. `None` of other codes.
+    /// Replaces codes by real numbers. Constants become the numbers that they stand for. Codes that were quantized from
+    /// real numbers on the same grid become these numbers, even if ops have moved them since. `None` for all other
+    /// codes.
     ///
     /// # Errors
     /// A constant that does not fit the grid.
@@ -121,7 +122,8 @@ impl Layer<'_, '_> {
         Ok(Some(real))
     }
 
-    /// Makes the real numbers of operand 0, which are codes on a grid, the node's first result. False where they are not known.
+    /// Makes the node's first result the real numbers that operand 0, codes on a grid, stands for. Returns false if
+    /// they are not known.
     ///
     /// # Errors
     /// A constant that does not fit the grid.
@@ -142,11 +144,11 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Makes operand 0, where it is a value on a grid, the result of a node that computes nothing: it stands between this grid and
-    /// another one. False where it is none.
+    /// Reads an operator that only changes from one grid to another: if operand 0 is a value on a grid, it becomes the
+    /// node's result. Returns false if it has no grid.
     ///
     /// # Errors
-    /// None of the model's.
+    /// None that are the model's fault.
     pub fn finish_between_grids(&mut self) -> Result<bool, Refusal> {
         let real = self.resolved(&Arg::Operand(0))?;
         let has_grid = |&id: &ValueId| {
@@ -159,10 +161,11 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Makes codes of real numbers the node's first result: saturate(round(x / scale) + zero point), halves to even.
+    /// Makes the node's first result the codes of real numbers: saturate(round(x / scale) + zero point), halves to
+    /// even.
     ///
     /// # Errors
-    /// None of the model's.
+    /// None that are the model's fault.
     pub fn finish_codes(&mut self, of: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
         let op = quantize(grid, Rounding::HalfEven);
         let mut real = self.resolved(of)?;
@@ -189,7 +192,7 @@ impl Layer<'_, '_> {
         if let (Some(real), Some(made)) = (real, made) {
             self.builder.give(made, &grid.bare());
             self.builder.note_codes(made, real, grid.clone());
-            // Where codes leave the model, the layer in front is to leave these.
+            // Where codes leave the model, the last layer should produce them, so its value gets their grid.
             if self.first_result().is_some_and(|id| self.builder.is_output(id)) {
                 self.builder.give(real, grid);
             }
@@ -197,8 +200,8 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// The activation that saturation stands for, of an op whose results are codes of a grid: where the codes begin at zero
-    /// and the op makes numbers below it, a ReLU; one that ends at 6 where the codes do.
+    /// The activation that the saturation of an op's result replaces: a ReLU if the codes begin at zero and the op can
+    /// give numbers below it, or a ReLU6 if the codes also end at 6.
     pub fn hidden_activation(&self, op: &Op, operands: &[Option<ValueId>], grid: &QuantParams) -> Option<Op> {
         let graph = self.builder.module.main();
         let from_zero = |value: &Option<ValueId>| {
@@ -222,8 +225,8 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// Codes that something reads as the integers that they are: clip(round(x / scale) + zero point) of the real numbers, computed
-    /// as such. Any other value is itself, and so are codes with several scales.
+    /// For codes that something reads as integers: adds ops that compute clip(round(x / scale) + zero point) from the
+    /// real numbers. Any other value is returned unchanged, and so are codes with several scales.
     pub(crate) fn as_integers(&mut self, codes: ValueId) -> Result<ValueId, Refusal> {
         if let Some(&integers) = self.builder.integers.get(&codes) {
             return Ok(integers);
@@ -263,11 +266,11 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Notes that the node's first result are codes of operand 0 between two codes: those of the real numbers between the
-    /// two that these stand for.
+    /// Records that the node's first result is operand 0's codes, clipped to two codes. The real numbers are clipped to
+    /// the two numbers that these stand for.
     ///
     /// # Errors
-    /// None of the model's.
+    /// None that are the model's fault.
     pub fn note_clipped(&mut self, least: i64, most: i64) -> Result<(), Refusal> {
         let found = self
             .resolved(&Arg::Operand(0))?
@@ -290,10 +293,10 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// A real value on a grid: itself, where it has no other.
+    /// A real value on a grid: the value itself if it has no other grid, or a copy.
     ///
     /// # Errors
-    /// None of the model's.
+    /// None that are the model's fault.
     pub fn on(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
         if self.builder.give(real, grid) {
             return Ok(real);
@@ -307,7 +310,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// A copy of a real value for those that read it on a grid, where others read it as it is. Those that agree share it.
+    /// A copy of a real value for readers that need it on a grid, while others read it unrounded. Readers that need the
+    /// same grid share it.
     fn copy(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
         let mut known = self.builder.copies.iter();
         if let Some(found) = known.find(|found| found.of == real && found.grid == *grid) {
@@ -325,7 +329,8 @@ impl Layer<'_, '_> {
         Ok(copy)
     }
 
-    /// The real numbers of codes that were moved behind their quantization: the same moves of the numbers themselves.
+    /// The real numbers of codes that ops have moved since they were quantized. The same moves are applied to the real
+    /// numbers.
     fn moved(&mut self, codes: ValueId, grid: &QuantParams, way: usize) -> Result<Option<ValueId>, Refusal> {
         if let Some(real) = self.builder.real_of(codes, grid) {
             return Ok(Some(real));
@@ -352,7 +357,7 @@ impl Layer<'_, '_> {
             | Op::Gather(_)
             | Op::Identity(_)
             | Op::MaxPool(_) => 1,
-            // Codes of at most 16 bits as floats, and back.
+            // Codes of at most 16 bits, cast to float and back, do not change.
             Op::Cast(_) if grid.codes.is_some_and(|codes| codes.bits() <= 16) => {
                 return match inputs.first() {
                     Some(&Some(input)) => self.moved(input, grid, way - 1),
@@ -381,8 +386,9 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// The real numbers of constant codes, as a value on their grid. Where f32 does not hold them so that rounding finds the
-    /// codes again, as it may be with biases of 32 bits, the codes stay in the graph, and are dequantized there.
+    /// The real numbers of constant codes, as a value on their grid. If f32 cannot represent them precisely enough for
+    /// rounding to give the same codes, as can happen with biases of 32 bits, the codes stay in the graph and are
+    /// dequantized there.
     fn real_constant(&mut self, codes: &TensorData, grid: &QuantParams, name: Option<Symbol>) -> Result<Arg, Refusal> {
         let shape = codes.tensor_type().shape;
         let parts = grid.parts(&shape);
@@ -410,11 +416,11 @@ impl Layer<'_, '_> {
         Ok(real)
     }
 
-    /// Gives the node's result at a position its grid. Where it has another one already, it becomes a value of its own; a
-    /// constant gets its grid where it enters the graph.
+    /// Gives a result of the node a grid. If the result already has a different one, it becomes a separate value. A
+    /// constant gets its grid when it enters the graph.
     ///
     /// # Errors
-    /// None of the model's.
+    /// None that are the model's fault.
     pub fn give_result(&mut self, position: usize, grid: &QuantParams) -> Result<(), Refusal> {
         let Some((id, value)) = self
             .result(position)
@@ -427,7 +433,7 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// A constant of the model that is codes there, as a value on its grid; `None` of any other tensor.
+    /// A constant that the model stores as codes, as a value on its grid; `None` for any other tensor.
     pub(crate) fn given_constant(&mut self, id: TensorId) -> Result<Option<ValueId>, Refusal> {
         let source = self.builder.scope().source;
         let Some(grid) = source.codes(id) else {
@@ -446,7 +452,7 @@ impl Layer<'_, '_> {
                 Arg::Value(value) => value,
                 _ => return Ok(None),
             },
-            // Computed of constants.
+            // It was computed from constants.
             None => {
                 let value = self.builder.value(id)?;
                 self.on(value, &grid)?
@@ -456,7 +462,7 @@ impl Layer<'_, '_> {
         Ok(Some(value))
     }
 
-    /// Gives the result of a move of a constant with a grid that grid, along the axis that it has now.
+    /// When an op moves a constant with a grid, gives the result the same grid, along the axis where it is now.
     pub(crate) fn carry_grid(&mut self, op: &Op, operand: ValueId, result: ValueId) {
         let graph = self.builder.module.main();
         let Some((from, to)) = graph.value(operand).zip(graph.value(result)) else {
@@ -480,15 +486,15 @@ impl Layer<'_, '_> {
     }
 }
 
-/// The step and the largest number of a grid whose smallest one is zero.
+/// The step and the largest number of a grid whose smallest number is zero.
 fn above_zero(grid: &QuantParams) -> Option<[f32; 2]> {
     let (scale, zero) = grid.as_tensor()?;
     let (least, most) = grid.codes.filter(|codes| codes.bits() <= 16)?.integers()?;
     (i64::from(zero) == least).then(|| [scale, (most - least) as f32 * scale])
 }
 
-/// The grid of a tensor in another shape: its axis is one of the same extent behind as many elements. `None` where there is
-/// none, and of grids by block.
+/// The grid of a tensor after a reshape. Its axis becomes the axis of the same extent with as many elements before it.
+/// `None` if there is no such axis, and for grids per block.
 fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams> {
     let Some(axis) = grid.axis.map(usize::from) else {
         return Some(grid.clone());
@@ -502,7 +508,8 @@ fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams>
     })
 }
 
-/// (q − zero point) · scale of each code, in f32; and whether rounding finds each code again.
+/// Each code as a real number, (q − zero point) · scale, in f32. Also returns whether rounding the numbers gives the
+/// same codes again.
 pub(crate) fn dequantized(codes: &TensorData, grid: &QuantParams) -> Result<(TensorData, bool), Refusal> {
     let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
     let block = grid.block.map(|block| block.get() as usize);
@@ -529,8 +536,8 @@ fn at<T>(per: &Per<T>, part: usize) -> &T {
     }
 }
 
-/// The grid of scales and zero points, where it is one: finite scales above 0 and zero points among the codes. `None` where it
-/// is none.
+/// The grid of some scales and zero points. `None` unless the scales are finite and above 0, and the zero points are
+/// codes.
 pub fn grid_of(
     scales: &[f32],
     zeros: &[i32],

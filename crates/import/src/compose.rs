@@ -1,5 +1,5 @@
-//! Values that a node computes on its way to its results: short names for the ops that compositions are made of. Where all
-//! operands are constants, so is the result.
+//! Short helpers that add one op each. Readers use them where an operator becomes a composition of ops. If all operands
+//! are constants, so is the result.
 
 use smallvec::SmallVec;
 use std::slice::from_ref;
@@ -13,7 +13,7 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// The extents of a value, which have to be numbers.
+    /// The extents of a value. Refuses symbolic ones.
     pub fn extents(&mut self, arg: &Arg) -> Result<Vec<i64>, Refusal> {
         let shape = self.arg_type(arg)?.shape;
         let extent = |(axis, dim): (usize, &Dim)| match dim {
@@ -28,7 +28,7 @@ impl Layer<'_, '_> {
         shape.iter().enumerate().map(extent).collect()
     }
 
-    /// The axis of a value of this rank, from 0 on.
+    /// The axis counted from 0, for a value of this rank; a negative axis counts from the end.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
         let position = if axis < 0 {
             axis.saturating_add(rank as i64)
@@ -39,9 +39,9 @@ impl Layer<'_, '_> {
         position.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axis {axis} is outside rank {rank}")))
     }
 
-    /// The number of elements of a constant that is written out, if it is not too large.
+    /// The number of elements of a constant that is to be written out. Refuses shapes that are too large.
     pub fn room(&mut self, shape: &[u64]) -> Result<usize, Refusal> {
-        // Beside an extent of 0 the others are held to the limit as well: code runs along them.
+        // If an extent is 0, the other extents still have to stay within the limit, because code loops over them.
         let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent.max(1)));
         match count.filter(|&n| self.builder.may_write(n)) {
             Some(_) if shape.contains(&0) => Ok(0),
@@ -52,14 +52,14 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// 0, 1 … up to a number, as a constant of this shape.
+    /// A constant of this shape with the numbers 0, 1 … up to `count`.
     pub fn counted(&mut self, shape: &[u64], count: i64) -> Result<Arg, Refusal> {
         self.room(&[count.unsigned_abs()])?;
         let values: Vec<i64> = (0..count).collect();
         Ok(Arg::Constant(self.integers(shape, &values)?))
     }
 
-    /// A number as a scalar of the type of `like`.
+    /// A number as a scalar with the element type of `like`.
     pub fn number(&mut self, like: &Arg, value: f64) -> Result<Arg, Refusal> {
         let scalar = match self.arg_type(like)?.elem {
             Elem::F64 => TensorData::scalar(value),
@@ -70,17 +70,17 @@ impl Layer<'_, '_> {
         Ok(Arg::Constant(scalar))
     }
 
-    /// Integers as a constant.
+    /// A constant of integers.
     pub fn integers(&self, shape: &[u64], values: &[i64]) -> Result<TensorData, Refusal> {
         Ok(TensorData::from_values(shape, values)?)
     }
 
-    /// Floats as a constant.
+    /// A constant of floats.
     pub fn floats_of(&self, shape: &[u64], values: &[f32]) -> Result<TensorData, Refusal> {
         Ok(TensorData::from_values(shape, values)?)
     }
 
-    /// Truth values as a constant.
+    /// A constant of truth values.
     pub fn truths(&self, shape: &[u64], values: &[bool]) -> Result<TensorData, Refusal> {
         let bytes: Vec<u8> = values.iter().map(|&value| u8::from(value)).collect();
         Ok(TensorData::from_unpacked(Elem::Bool, shape, bytes.into())?)
@@ -111,7 +111,7 @@ impl Layer<'_, '_> {
         self.push(Pow {}, &[a.clone(), b.clone()])
     }
 
-    /// A value times a number; the value itself where that is 1.
+    /// A value times a number. If that is 1, the value itself.
     pub fn scaled(&mut self, x: &Arg, factor: f64) -> Result<Arg, Refusal> {
         if factor == 1.0 {
             return Ok(x.clone());
@@ -120,7 +120,7 @@ impl Layer<'_, '_> {
         self.times(x, &factor)
     }
 
-    /// A value plus a number; the value itself where that is 0.
+    /// A value plus a number. If that is 0, the value itself.
     pub fn shifted(&mut self, x: &Arg, summand: f64) -> Result<Arg, Refusal> {
         if summand == 0.0 {
             return Ok(x.clone());
@@ -129,27 +129,27 @@ impl Layer<'_, '_> {
         self.plus(x, &summand)
     }
 
-    /// A function of each element.
+    /// Applies a function to each element.
     pub fn function(&mut self, function: Function, x: &Arg) -> Result<Arg, Refusal> {
         self.push(Unary { function }, from_ref(x))
     }
 
-    /// A function of two elements, broadcast.
+    /// Applies a function to pairs of elements, broadcast.
     pub fn binary(&mut self, function: BinaryFunction, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Binary { function }, &[a.clone(), b.clone()])
     }
 
-    /// A comparison of two elements, broadcast.
+    /// Compares pairs of elements, broadcast.
     pub fn compare(&mut self, relation: Relation, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Compare { relation }, &[a.clone(), b.clone()])
     }
 
-    /// `a` where the condition holds, `b` where it does not.
+    /// `a` where the condition is true, and `b` where it is false.
     pub fn select(&mut self, condition: &Arg, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Select {}, &[condition.clone(), a.clone(), b.clone()])
     }
 
-    /// A reduction over `axes`, which stay with extent 1. No axes are all of them.
+    /// A reduction over `axes`, which stay with extent 1. An empty list means all axes.
     pub fn reduced(&mut self, reduction: Reduction, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
         self.push(reduction_over(reduction, axes, true), from_ref(x))
     }
@@ -164,7 +164,7 @@ impl Layer<'_, '_> {
         self.push(matrix_product(), &[a.clone(), b.clone()])
     }
 
-    /// A value with another shape; −1 is what is left over.
+    /// A value with another shape. One extent may be −1: it is then computed from the others.
     pub fn reshaped(&mut self, x: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
         self.push(Reshape { shape: shape.into() }, from_ref(x))
     }
@@ -175,12 +175,12 @@ impl Layer<'_, '_> {
         self.push(Transpose { permutation }, from_ref(x))
     }
 
-    /// A value with axes of extent 1 in these places of the result.
+    /// A value with new axes of extent 1; `axes` are positions in the result.
     pub fn unsqueezed(&mut self, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
         self.push(Unsqueeze { axes: axes.into() }, from_ref(x))
     }
 
-    /// The part of a value from `start` to in front of `end` along an axis.
+    /// The elements `start..end` of a value along an axis.
     pub fn part(&mut self, x: &Arg, axis: i64, start: i64, end: i64) -> Result<Arg, Refusal> {
         let one = |value: i64| SmallVec::from_elem(value, 1);
         let op = Slice {
@@ -192,12 +192,12 @@ impl Layer<'_, '_> {
         self.push(op, from_ref(x))
     }
 
-    /// Values one behind the other along an axis.
+    /// Values joined one after the other along an axis.
     pub fn joined(&mut self, parts: &[Arg], axis: i64) -> Result<Arg, Refusal> {
         self.push(Concat { axis }, parts)
     }
 
-    /// A value in another element type; the value itself where it is of that.
+    /// A value converted to another element type, or the value itself if it already has that type.
     pub fn converted(&mut self, x: &Arg, to: Elem) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.elem == to {
             true => Ok(x.clone()),
@@ -206,7 +206,7 @@ impl Layer<'_, '_> {
     }
 }
 
-/// A reduction of floats or of integers that are no codes.
+/// A reduction op for floats, or for integers that are not codes.
 pub fn reduction_over(reduction: Reduction, axes: &[i64], keep_dims: bool) -> Reduce {
     Reduce {
         reduction,
@@ -216,7 +216,7 @@ pub fn reduction_over(reduction: Reduction, axes: &[i64], keep_dims: bool) -> Re
     }
 }
 
-/// A product of matrices of floats or of integers that are no codes.
+/// A matrix product op for floats, or for integers that are not codes.
 pub fn matrix_product() -> MatMul {
     MatMul {
         a_zero: 0,

@@ -1,4 +1,4 @@
-//! Which part of a graph is read, and in what order.
+//! Decides which part of a graph is read, and in what order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -13,19 +13,20 @@ use crate::wiring::{TensorId, Wiring};
 /// The part of a graph between some of its tensors.
 #[derive(Debug)]
 pub struct Cut {
-    /// Tensors that become inputs, in the order asked for, or that of the file.
+    /// The tensors that become inputs, in the order that was asked for, or else in that of the file.
     pub inputs: Vec<TensorId>,
-    /// Tensors that become outputs, likewise.
+    /// The tensors that become outputs, in the order that was asked for, or else in that of the file.
     pub outputs: Vec<TensorId>,
-    /// Positions of the nodes in between, each behind the producers of its operands; that of the file where it is right.
+    /// The positions of the nodes in between. Each node comes after the producers of its operands. The order of the
+    /// file is kept if it is right.
     pub nodes: Vec<usize>,
 }
 
-/// Resolves the names in `options` and collects what is needed for the outputs.
+/// Looks up the names in `options`, and collects all nodes that the outputs need.
 ///
 /// # Errors
-/// A name that is not in the graph, or stands twice; a graph without outputs, with a tensor that nothing defines, or with a
-/// cycle.
+/// A name that is not in the graph or appears twice; a graph without outputs, with a tensor that nothing defines, or
+/// with a cycle.
 pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError> {
     let outputs = match options.outputs.as_slice() {
         [] => wiring.outputs().to_vec(),
@@ -50,8 +51,8 @@ pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError>
     between(wiring, begin, outputs, !options.outputs.is_empty())
 }
 
-/// The part that ends at `outputs`, and begins at `begin`, or at the graph's inputs where that is empty. Inputs of the
-/// graph that nothing needs are kept unless the caller has cut it.
+/// The part that ends at `outputs` and begins at `begin`, or at the graph's inputs if `begin` is empty. Unless `is_cut`
+/// is true, inputs of the graph that nothing needs are kept too.
 ///
 /// # Errors
 /// A tensor that nothing defines; an output that depends on an input which `begin` does not name; a cycle.
@@ -112,7 +113,7 @@ pub fn between(
     Ok(Cut { inputs, outputs, nodes })
 }
 
-/// The tensors that `names` stand for: tensors themselves, or what `of_node` takes of a node.
+/// The tensors that `names` stand for. A name is a tensor, or a node for which `of_node` picks a tensor.
 fn resolve(
     wiring: &Wiring<'_>,
     what: &'static str,
@@ -124,7 +125,7 @@ fn resolve(
         for node in (0..wiring.node_count()).rev() {
             by_name.extend(of_node(node).map(|tensor| (wiring.node_name(node), tensor)));
         }
-        // A tensor comes before a node of the same name.
+        // If a tensor and a node have the same name, the tensor is meant.
         let results = (0..wiring.node_count()).flat_map(|node| wiring.results(node).iter().flatten());
         let tensors = results.chain(wiring.inputs());
         by_name.extend(tensors.map(|&id| (wiring.name(id), id)));
@@ -136,10 +137,10 @@ fn resolve(
     names.iter().map(find).collect()
 }
 
-/// Sorts nodes so that each stands behind the producers of its operands; the position in the file decides where that
-/// leaves a choice, so a graph that is sorted stays as it is.
+/// Sorts nodes so that each comes after the producers of its operands. Where several orders are possible, the file's
+/// order decides, so a graph that is already sorted does not change.
 fn order(wiring: &Wiring<'_>, needed: &[bool], begins: &[bool]) -> Result<Vec<usize>, ReadError> {
-    // By node: how many of its operands are still to be made, and who waits for it.
+    // For each node: the number of operands that are not computed yet, and the nodes that wait for its results.
     let mut waiting = vec![0usize; needed.len()];
     let mut users: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); needed.len()];
     let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();

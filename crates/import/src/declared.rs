@@ -1,5 +1,5 @@
-//! The tensors of a format beside their wiring: elements of constants, and declared types with the values that are
-//! bound to their extents.
+//! What a format knows about the tensors of a graph besides their wiring: the elements of constants, and the declared
+//! types with the values bound to their extents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,43 +10,43 @@ use crate::error::ReadError;
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
-/// The tensors of a graph, as its format has them.
+/// The tensors of a graph, as its format stores them.
 pub trait Source {
     /// The elements of a constant; `None` for any other tensor.
     fn constant(&self, tensor: TensorId) -> Option<Result<TensorData, Refusal>>;
 
-    /// The type that the file declares of a tensor, if it declares one.
+    /// The type that the file declares for a tensor, if any.
     fn declared(&self, tensor: TensorId) -> Option<Declared>;
 
-    /// The grid of a tensor whose elements are codes in the file. The graph has the real numbers that they stand for, and codes where
-    /// the tensor goes in or out: there halves are rounded away from zero. A format whose operators say themselves what is a code
-    /// has none.
+    /// The grid of a tensor that the file stores as codes. In the graph, the tensor is the real numbers that the codes
+    /// stand for. Codes remain where the tensor enters or leaves the model, and are there rounded half away from zero.
+    /// A format whose operators say themselves which tensors are codes returns `None`.
     fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
         None
     }
 
-    /// True of a tensor that has elements which are read, so that a graph can begin at it. `None` where the file does not say.
+    /// True if a graph can begin at the tensor, because we can read its element type. `None` if the file does not say.
     fn begins(&self, tensor: TensorId) -> Option<bool> {
         let declared = self.declared(tensor)?;
         Some(!matches!(declared.elem, Some(Err(_))))
     }
 }
 
-/// The type that a file declares of a tensor.
+/// The type that a file declares for a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// The type of its elements, or the name of one that is not ours; `None` where the file does not say.
+    /// The element type, or the name of a type that we do not have. `None` if the file does not say.
     pub elem: Option<Result<Elem, String>>,
-    /// Its extents; `None` where not even their number is said.
+    /// The extents; `None` if the file does not even say how many there are.
     pub extents: Option<Vec<Extent>>,
 }
 
 /// An extent that a file declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// A number.
+    /// A fixed number.
     Known(u64),
-    /// No number: the key by which it is bound, its own name or `<tensor>.<axis>`.
+    /// No number. The extent can be bound by this key, which is its own name or `<tensor>.<axis>`.
     Open(String),
 }
 
@@ -61,13 +61,13 @@ impl Extent {
 }
 
 impl Declared {
-    /// The declared element type, where it is one of ours.
+    /// The declared element type, if it is one that we have.
     pub fn known_elem(&self) -> Option<Elem> {
         self.elem.clone()?.ok()
     }
 
-    /// The declared type, where element type and rank are known; or what is missing. An extent without a value is symbolic,
-    /// under its key.
+    /// The declared type, if its element type and rank are known; otherwise a message that says what is missing. An
+    /// extent without a value is symbolic, named by its key.
     pub(crate) fn tensor_type(&self, bind: &BTreeMap<String, u64>, names: &mut Names) -> Result<TensorType, String> {
         let elem = match &self.elem {
             Some(Ok(elem)) => *elem,
@@ -92,7 +92,7 @@ impl Declared {
         Ok(TensorType { elem, shape })
     }
 
-    /// Contradiction between the declared and the inferred type of the elements of a tensor, if any.
+    /// A message if the declared and the inferred element type of a tensor contradict each other.
     pub(crate) fn other_elem(&self, inferred: &TensorType) -> Option<String> {
         let elem = self.elem.as_ref().filter(|elem| **elem != Ok(inferred.elem))?;
         let declared = match elem {
@@ -102,7 +102,8 @@ impl Declared {
         Some(format!("it is declared as {declared}, but is {}", inferred.elem))
     }
 
-    /// Contradiction between the declared and the inferred shape of a tensor, if any. Symbols contradict nothing.
+    /// A message if the declared and the inferred shape of a tensor contradict each other. Symbolic extents contradict
+    /// nothing.
     pub(crate) fn other_shape(&self, inferred: &TensorType, bind: &BTreeMap<String, u64>) -> Option<String> {
         let extents = self.extents.as_ref()?;
         if extents.len() != inferred.shape.len() {
@@ -124,10 +125,10 @@ impl Declared {
     }
 }
 
-/// Refuses values for extents that are none of `keys`.
+/// Refuses bound values whose key is not one of `keys`.
 ///
 /// # Errors
-/// The first such value.
+/// Names the first such value.
 pub fn check_bind(bind: &BTreeMap<String, u64>, keys: impl FnOnce() -> BTreeSet<String>) -> Result<(), ReadError> {
     if bind.is_empty() {
         return Ok(());

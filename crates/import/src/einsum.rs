@@ -1,4 +1,4 @@
-//! Sums of products by the labels of axes, as products of matrices.
+//! Reads einsum as a composition of matrix products.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use crate::compose::reduction_over;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// The label of an axis: a letter, or the place, counted from the last, of an axis that an ellipsis stands for.
+/// The label of an axis. It is a letter or, for an axis covered by an ellipsis, its position counted from the last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Ellipsis(usize),
     Letter(char),
 }
 
-/// A value whose axes have labels, no two the same.
+/// A value and the labels of its axes, all different.
 struct Labelled {
     value: Arg,
     labels: Vec<Label>,
 }
 
-/// Makes a layer the sum of products of its operands that an equation says, as ONNX and TensorFlow write it.
+/// Makes the node the einsum of its operands. The equation is written as in ONNX and TensorFlow.
 ///
 /// # Errors
-/// An equation that does not fit the operands.
+/// The equation does not fit the operands.
 pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     let equation: String = equation.chars().filter(|c| *c != ' ').collect();
     let (left, right) = match equation.split_once("->") {
@@ -70,7 +70,7 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
         operands.push(without_repetition(site, Labelled { value, labels })?);
     }
     let output = match right {
-        // All axes that ellipses stand for, where there are some.
+        // All axes that ellipses cover, if there are any.
         Some(right) => {
             let ellipses = extents
                 .keys()
@@ -78,7 +78,7 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
                 .count();
             labels_with(right, ellipses)?
         }
-        // Those of ellipses, and the letters that stand once, in the order of the alphabet.
+        // Without an explicit output: the axes of ellipses, then the letters that appear once, in alphabetical order.
         None => {
             let mut output: Vec<Label> = extents
                 .keys()
@@ -125,7 +125,8 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     finish(site, sum, &output)
 }
 
-/// Axes that have extent 1 wherever they are were dropped nowhere, so all of the result's are there.
+/// Brings the axes of the result into the order of the output. Axes of extent 1 are only dropped if another operand is
+/// longer there, so no axis of the output is missing.
 fn finish(site: &mut Layer<'_, '_>, sum: Labelled, output: &[Label]) -> Result<(), Refusal> {
     if sum.labels == output {
         return site.finish(Identity {}, &[sum.value]);
@@ -139,13 +140,13 @@ fn invalid(text: String) -> Refusal {
     Refusal::invalid(ReasonCode::Axes, text)
 }
 
-/// The labels of a term of an operand of this rank.
+/// The labels of one term of the equation, for an operand of this rank.
 fn labels(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Refusal> {
     let letters = term.chars().filter(|c| *c != '.').count();
     labels_with(term, rank.unwrap_or(0).saturating_sub(letters))
 }
 
-/// The labels of a term whose ellipsis stands for so many axes.
+/// The labels of a term whose ellipsis covers this many axes.
 fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     let letters = |part: &str| -> Result<Vec<Label>, Refusal> {
         let label = |c: char| match c.is_ascii_alphabetic() {
@@ -165,7 +166,8 @@ fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     }
 }
 
-/// Takes the diagonal of axes of the same label: of [.., n, n], joined to one axis, every element n + 1 behind the last.
+/// If a label appears twice in an operand, takes the diagonal: [.., n, n] is joined to one axis, of which every element
+/// at a distance of n + 1 is taken.
 fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
     loop {
         let twice = (0..x.labels.len()).find_map(|second| {
@@ -202,7 +204,7 @@ fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Label
     }
 }
 
-/// Drops axes of extent 1 that are longer in another operand: products broadcast them.
+/// Drops axes of extent 1 that are longer in another operand. The product broadcasts them.
 fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Label, i64>) -> Result<(), Refusal> {
     let shape = site.extents(&x.value)?;
     let is_short = |index: usize| shape[index] == 1 && extents.get(&x.labels[index]).is_some_and(|&extent| extent != 1);
@@ -222,7 +224,7 @@ fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Labe
     Ok(())
 }
 
-/// Adds over the axes that neither the result nor another operand has.
+/// Sums over the axes that neither the result nor any other operand has.
 fn sum_alone(site: &mut Layer<'_, '_>, x: &mut Labelled, kept: &[Label], later: &[Labelled]) -> Result<(), Refusal> {
     let needed = |label: &Label| kept.contains(label) || later.iter().any(|other| other.labels.contains(label));
     let alone: Vec<i64> = (0..x.labels.len())
@@ -237,7 +239,7 @@ fn sum_alone(site: &mut Layer<'_, '_>, x: &mut Labelled, kept: &[Label], later: 
     Ok(())
 }
 
-/// The axes of `from` in the order of `to`.
+/// The permutation that brings the axes of `from` into the order of `to`.
 fn permutation(from: &[Label], to: &[Label]) -> Result<Vec<u32>, Refusal> {
     let place = |label: &Label| from.iter().position(|other| other == label).map(|axis| axis as u32);
     let permutation: Option<Vec<u32>> = to.iter().map(place).collect();
@@ -245,7 +247,7 @@ fn permutation(from: &[Label], to: &[Label]) -> Result<Vec<u32>, Refusal> {
     permutation.ok_or_else(|| invalid("the axes of the result are not those of the operands".into()))
 }
 
-/// The axes in this order, and grouped: those of each group but the first become one.
+/// Permutes the axes into this order, and joins each group except the first into one axis.
 fn grouped(
     site: &mut Layer<'_, '_>,
     x: &Labelled,
@@ -276,7 +278,7 @@ fn grouped(
     site.reshaped(&value, &shape)
 }
 
-/// The product of two values, over whose common axes that are not kept it adds.
+/// The product of two values. It sums over the axes that both have and that are not kept.
 fn multiply(
     site: &mut Layer<'_, '_>,
     a: Labelled,
@@ -304,7 +306,7 @@ fn multiply(
     let rows = grouped(site, &a, [&batch, &left, &inner], extents)?;
     let columns = grouped(site, &b, [&batch, &inner, &right], extents)?;
     let product = match inner.is_empty() {
-        // Of a column and a row.
+        // The product of a column and a row needs no sum.
         true => site.times(&rows, &columns)?,
         false => site.product(&rows, &columns)?,
     };

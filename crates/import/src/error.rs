@@ -1,105 +1,105 @@
-//! Errors, and whose fault they are.
+//! Errors of reading a model, and whose fault they are.
 
 use std::path::PathBuf;
 use strait_core::{Reason, ReasonCode, codes};
 use strait_document::nearest::closest;
 
-/// Number of names that are suggested for an unknown one.
+/// How many names are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;
 
 /// A node that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{node}` ({operator}): {}", reason.text)]
 pub struct NodeFault {
-    /// The node's name, or that of its first result where it has none.
+    /// The node's name, or the name of its first result if it has none.
     pub node: String,
-    /// The operator as the format names it, with its version where that has one.
+    /// The operator as the format names it, with its version if it has one.
     pub operator: String,
-    /// The part that does not fit, or, with the code `unsupported`, that is not known.
+    /// What does not fit or, with the code `unsupported`, what is not known.
     pub reason: Reason,
 }
 
 /// A dimension of a graph input that has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreeDimension {
-    /// The input.
+    /// The name of the input.
     pub input: String,
-    /// Which of its axes, from 0.
+    /// Which of its axes, counted from 0.
     pub axis: usize,
-    /// The key by which it is bound: its name in the model, or `<input>.<axis>` where it has none.
+    /// The key to bind it by: its name in the model, or `<input>.<axis>` if it has none.
     pub name: String,
 }
 
-/// A file beside the model that its weights are in, and that cannot be read.
+/// A data file with weights of the model that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{location}` {reason}")]
 pub struct DataFault {
     /// The file, as the model names it.
     pub location: String,
-    /// Said after the name.
+    /// Why it cannot be read; said after its name.
     pub reason: String,
-    /// True if a Git LFS pointer stands in its place.
+    /// True if there is only a Git LFS pointer in its place.
     pub is_pointer: bool,
 }
 
-/// Reason why a model could not be read.
+/// Why a model could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file cannot be opened, or its data files cannot.
+    /// The file cannot be opened, or one of its data files cannot.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Error of the system.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The bytes are not a model of this format. The model's fault.
     #[error("this is not a whole {format} model: {words}")]
     Decode {
-        /// Name of the format.
+        /// The name of the format.
         format: &'static str,
-        /// The fault, in the words of the decoder.
+        /// What is wrong, in the words of the decoder.
         words: String,
     },
-    /// Files that the weights are in are absent or are something else. The model is not whole.
+    /// Data files with weights are missing, or are not what they should be. The model is incomplete.
     #[error("the model's weights are in other files, which cannot all be read:{}", .0.iter().map(|fault| format!("\n  {fault}")).collect::<String>())]
     DataFiles(Vec<DataFault>),
-    /// The file is older or newer than what is read.
+    /// The file has an older or newer version than those that are read.
     #[error("the model has {what} {found}; {} to {} are read", range.0, range.1)]
     Version {
         /// `IR version` or `operator set`.
         what: &'static str,
-        /// The model's.
+        /// The version of the model.
         found: i64,
-        /// The first and the last that are read.
+        /// The first and the last version that are read.
         range: (i64, i64),
     },
     /// The graph contradicts itself. The model's fault.
     #[error("the model is not valid: {0}")]
     Model(Reason),
-    /// A node's operands do not fit it. The model's fault, or that of the values bound to its dimensions.
+    /// A node's operands do not fit it. This is the fault of the model, or of the values bound to its dimensions.
     #[error("node {0}")]
     Node(Box<NodeFault>),
-    /// Every operator, and every use of one, that the reader does not know, at once. Ours to add, or the model's to
-    /// avoid.
+    /// All operators, and uses of operators, that the reader does not know, at once. We would have to add them, or the
+    /// model to avoid them.
     #[error("{} node(s) of the model cannot be read:{}", .0.len(), list(.0))]
     Unsupported(Vec<NodeFault>),
-    /// A node needs a number where an input has a dimension without one. The configuration's to bind.
+    /// A node needs a number, but an input has a dimension without one. The configuration has to bind it.
     #[error("{reason}\n{}", list_free(free))]
     FreeDimensions {
         /// Where the number is needed.
         reason: String,
-        /// The inputs' dimensions that have none.
+        /// The dimensions of inputs without a number.
         free: Vec<FreeDimension>,
     },
     /// A name in the options that is not in the model. The configuration's fault.
     #[error("{what} `{name}` is not in the model{}", suggest(nearest))]
     UnknownName {
-        /// Purpose of the name.
+        /// What the name should be, for example a tensor.
         what: &'static str,
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The model's names that are most like it.
+        /// The most similar names in the model.
         nearest: Vec<String>,
     },
     /// The options contradict each other or the model. The configuration's fault.
@@ -107,21 +107,21 @@ pub enum ReadError {
     Options {
         /// The field of [`ReadOptions`](crate::ReadOptions) at fault.
         option: &'static str,
-        /// The part that does not fit.
+        /// What does not fit.
         text: String,
     },
-    /// An input or output of a kind that we do not know.
+    /// An input or output of a kind that we do not support.
     #[error("`{tensor}`: {reason}")]
     Tensor {
-        /// Its name.
+        /// The name of the input or output.
         tensor: String,
-        /// Reason why it cannot be read.
+        /// Why it cannot be read.
         reason: String,
     },
 }
 
 impl ReadError {
-    /// The code by which programs know it.
+    /// The code by which programs recognise the error.
     pub fn code(&self) -> &'static str {
         match self {
             ReadError::Unsupported(_) => codes::OPERATOR,
@@ -132,12 +132,12 @@ impl ReadError {
         }
     }
 
-    /// A graph that contradicts itself.
+    /// The error of a graph that contradicts itself.
     pub fn model(code: ReasonCode, text: impl Into<String>) -> ReadError {
         ReadError::Model(Reason::new(code, text))
     }
 
-    /// The field of [`ReadOptions`](crate::ReadOptions) that is at fault, where one is.
+    /// The field of [`ReadOptions`](crate::ReadOptions) that is at fault, if one is.
     pub fn option(&self) -> Option<&'static str> {
         match self {
             ReadError::Options { option, .. } => Some(option),
@@ -148,7 +148,7 @@ impl ReadError {
         }
     }
 
-    /// A name that is none of `names`.
+    /// The error of a name that is not among `names`, with suggestions.
     pub fn unknown<'a>(what: &'static str, name: &str, names: impl Iterator<Item = &'a str>) -> ReadError {
         ReadError::UnknownName {
             what,
@@ -158,7 +158,7 @@ impl ReadError {
     }
 }
 
-/// Suggestion behind an unknown name.
+/// The suggestion to append to the error of an unknown name.
 fn suggest(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),

@@ -1,9 +1,9 @@
-//! Arithmetic on constants while a model is read.
+//! Constant folding while a model is read.
 //!
-//! Exporters compute shapes, masks and positions in the graph: `Shape` → `Gather` → `Mul` → `Concat` → `Reshape`. As
-//! shapes are static here, such a chain is a constant, and the op at its end wants to know it. The executor computes it by
-//! the steps that would run it in the graph: integers in i64, f64 in f64, every other float in f32. Weights past
-//! [`MOST_ELEMENTS`] are folded by the canonicaliser, by the same steps.
+//! Exporters compute shapes, masks and positions in the graph: `Shape` → `Gather` → `Mul` → `Concat` → `Reshape`.
+//! Because shapes are static here, such a chain is a constant, and the op at its end needs to know it. The executor
+//! computes it with the same steps that would run in the graph: integers in i64, f64 in f64, every other float in f32.
+//! Weights larger than [`MOST_ELEMENTS`] are left to the canonicaliser, which uses the same steps.
 
 use crate::numbers::has_nan;
 use smallvec::SmallVec;
@@ -12,12 +12,12 @@ use strait_core::shape::fixed_dims;
 use strait_core::{Elem, Kind, TensorData, TensorType};
 use strait_execute::operations;
 
-/// Positions of two tokens to each other, of a thousand tokens, and masks of as many pixels are among the largest that
-/// exporters leave.
+/// Limit on the elements of a folded constant. The largest that exporters leave are relative positions of a thousand
+/// tokens, and masks of that many pixels.
 const MOST_ELEMENTS: u64 = 1 << 21;
 
-/// Results of an op on constants; `None` where one is too large or the work for it, as `may_take` says of so many operations, or
-/// where the op has no result on these numbers, so that the graph keeps it.
+/// The results of an op on constants. `None` if a result is too large, if `may_take` refuses that many operations, or
+/// if the op has no result for these numbers. The op then stays in the graph.
 pub(crate) fn evaluate(
     op: &Op,
     operands: &[Option<&TensorData>],
@@ -39,11 +39,11 @@ pub(crate) fn evaluate(
         return None;
     }
     let results = strait_execute::evaluate(op, operands).ok()?;
-    // No constant of a graph is NaN; a model that divides 0 by 0 does so at run time.
+    // Constants in a graph are never NaN. A model that divides 0 by 0 does so at run time.
     (!results.iter().any(has_nan)).then_some(results)
 }
 
-/// The same numbers in another type; `None` where the conversion is not done.
+/// The same numbers converted to another type; `None` if we do not do this conversion.
 pub(crate) fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
     if tensor.elem() == to {
         return Some(tensor.clone());
@@ -53,10 +53,10 @@ pub(crate) fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
         .pop()
 }
 
-/// True if the op computes with the numbers of its operands, and does not only move them.
+/// True if the op computes with its operands' numbers, and does not only move them.
 pub(crate) fn computes(op: &Op) -> bool {
     match op {
-        // Their integers are moved, or are positions that the reader has widened.
+        // These ops only move integers, or take positions that the reader has already widened.
         Op::If(_) | Op::Loop(_) | Op::Call(_) => false,
         Op::Select(_) | Op::Scatter(_) | Op::Recurrent(_) | Op::RoiAlign(_) => false,
         Op::Binary(_) => true,
@@ -67,7 +67,7 @@ pub(crate) fn computes(op: &Op) -> bool {
     }
 }
 
-/// Type in which an op computes with integers that are narrower, or have no sign.
+/// True for integers that are computed in i64, because they are narrower or unsigned.
 pub(crate) fn is_narrow(elem: Elem) -> bool {
     elem.int_type().is_some() || matches!(elem, Elem::U32 | Elem::U64)
 }

@@ -1,5 +1,5 @@
-//! Formats of models, as whoever opens a file knows them: a list of [`Format`]s in the place of an enum, so that a program
-//! can bring its own.
+//! The trait of a model format. A caller that opens files has a list of [`Format`]s rather than an enum, so a program
+//! can add its own.
 
 use std::{fmt::Debug, path::Path};
 
@@ -8,24 +8,24 @@ use strait_core::Module;
 
 use crate::{Assumed, ReadError, ReadOptions};
 
-/// The most bytes of a file in Protocol Buffers, whose lengths have 31 bits.
+/// The largest file in Protocol Buffers, in bytes; its lengths have 31 bits.
 pub const MOST_BYTES_OF_PROTOBUF: u64 = 1 << 31;
 
-/// A format of models.
+/// A model format.
 pub trait Format: Debug + Sync {
-    /// Its name, as people know it.
+    /// The name by which people know the format.
     fn name(&self) -> &'static str;
 
-    /// True of a file of this format, by its bytes and whatever its name is.
+    /// True if the bytes are a file of this format, whatever the file is called.
     fn recognises(&self, bytes: &[u8]) -> bool;
 
-    /// Decodes a model; `folder` is where its data files are looked for, if it has any. Without a folder none is opened.
+    /// Decodes a model. Data files, if it has any, are looked for in `folder`. Without a folder none is opened.
     ///
     /// # Errors
-    /// Bytes that are no model of this format.
+    /// The bytes are not a model of this format.
     fn decode(&self, bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError>;
 
-    /// The most bytes that a file of this format can have.
+    /// The largest size in bytes of a file of this format.
     fn most_bytes(&self) -> u64 {
         MOST_BYTES_OF_PROTOBUF
     }
@@ -33,41 +33,42 @@ pub trait Format: Debug + Sync {
 
 /// A decoded model, from which a module can be read.
 pub trait Decoded: Debug + Send {
-    /// The names of all tensors that the graph can be cut at, in the order of the file.
+    /// The names of all tensors at which the graph can be cut, in the order of the file.
     fn tensors(&self) -> Vec<&str>;
 
     /// The names of all nodes in the order of the file.
     fn nodes(&self) -> Vec<&str>;
 
-    /// Builds the module; dimensions that nothing binds stay symbolic.
+    /// Builds the module. Dimensions without a bound value stay symbolic.
     ///
     /// # Errors
-    /// A model that contradicts itself or has parts that are not known; options that do not fit it.
+    /// The model contradicts itself or has parts that are not known, or the options do not fit it.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError>;
 
-    /// The same with the batch bound to 1, if nothing binds it. Which dimensions were bound so is part of the answer.
+    /// Like [`Decoded::read`], but binds the batch to 1 if nothing else binds it. The answer includes which dimensions
+    /// were bound this way.
     ///
     /// # Errors
     /// As for [`Decoded::read`].
     fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError>;
 
-    /// The data files that have been read from so far, each by its place below the model's folder.
+    /// The data files that have been read so far, each with its path relative to the model's folder.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         Vec::new()
     }
 
-    /// True of a format that has layers with weights of codes beside real activations.
+    /// True if models of this format can have layers with integer weights and float activations.
     fn may_be_hybrid(&self) -> bool {
         false
     }
 }
 
-/// The format of a file by its bytes: the first of `formats` that recognises them.
+/// The format of a file, by its bytes: the first of `formats` that recognises them.
 pub fn recognised<'f>(formats: &[&'f dyn Format], bytes: &[u8]) -> Option<&'f dyn Format> {
     formats.iter().copied().find(|format| format.recognises(bytes))
 }
 
-/// The most bytes that a file of one of `formats` can have.
+/// The largest size in bytes of a file of any of `formats`.
 pub fn most_bytes(formats: &[&dyn Format]) -> u64 {
     formats
         .iter()
@@ -76,11 +77,11 @@ pub fn most_bytes(formats: &[&dyn Format]) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// Decodes a model of one of `formats`. What none of them recognises is left to the last one, whose reader says best what is
-/// wrong with it.
+/// Decodes a model of one of `formats`. If none recognises the bytes, the last one tries, because its error explains
+/// best what is wrong.
 ///
 /// # Errors
-/// Bytes that are no model of these formats, or more than a file of the format can have.
+/// The bytes are not a model of these formats, or are more than a file of the format can have.
 pub fn decode(formats: &[&dyn Format], bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
     let format = recognised(formats, &bytes).or_else(|| formats.last().copied());
     let Some(format) = format else {

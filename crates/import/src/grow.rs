@@ -1,4 +1,4 @@
-//! The one way by which an op enters the graph: its constants folded, its integers widened, its results typed by inference.
+//! Adds an op to the graph. Every op goes this way: constants are folded, integers widened, and result types inferred.
 
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::{Cast, Identity};
@@ -11,15 +11,16 @@ use crate::numbers::{is_finite, widened_float};
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
-/// The limits of the use lists of `strait-core`: operands and results of one node.
+/// The largest number of operands or results of one node that the use lists of `strait-core` allow.
 const MOST_OPERANDS: usize = u16::MAX as usize;
 const MOST_RESULTS: usize = u8::MAX as usize;
 
 impl Layer<'_, '_> {
-    /// The results of an op: constants where all operands are, values called `names` otherwise.
+    /// Applies an op. If all operands are constants, the results are constants too; otherwise they are values called
+    /// `names`.
     ///
-    /// What computes with integers does it in i64: narrower ones are widened in front of it, and its results become as
-    /// narrow again, by their low bits, as the model has them.
+    /// Ops on integers compute in i64. Narrower operands are widened before, and the results are narrowed afterwards to
+    /// the type that the model has, by keeping the low bits.
     pub(crate) fn apply(
         &mut self,
         op: Op,
@@ -39,7 +40,8 @@ impl Layer<'_, '_> {
         let folded = args
             .constants()
             .and_then(|constants| fold::evaluate(&op, &constants, |work| self.builder.may_take(work)));
-        // A few bytes of a file ask for many elements: past the limit for all of them the graph keeps the op.
+        // A few bytes of a file can ask for many elements. Beyond the limit for all constants together, the op stays in
+        // the graph.
         let count = |folded: &Vec<TensorData>| folded.iter().map(|tensor| tensor.len() as u64).sum();
         if let Some(folded) = folded.filter(|folded| self.builder.may_write(count(folded))) {
             let back = |tensor: TensorData| match narrow {
@@ -60,7 +62,7 @@ impl Layer<'_, '_> {
         for (position, id) in wide.into_iter().enumerate() {
             let cast: Op = match self.type_of(id).elem {
                 Elem::I64 if !makes_positions(&op, position) => Cast { to: narrow }.into(),
-                // A comparison: the name is the model's all the same.
+                // A comparison has nothing to narrow, but its result still needs the model's name.
                 _ => Identity {}.into(),
             };
             let name = names.get(position..).unwrap_or_default();
@@ -70,8 +72,7 @@ impl Layer<'_, '_> {
         Ok(results)
     }
 
-    /// Widens all integers among the operands to i64, and answers with the type that the first of them had, if any was
-    /// narrower.
+    /// Widens all integer operands to i64. Returns the type of the first one that was narrower, if any was.
     fn widen(&mut self, args: &mut Resolved) -> Result<Option<Elem>, Refusal> {
         let mut narrow = None;
         for source in &mut args.0 {
@@ -96,7 +97,7 @@ impl Layer<'_, '_> {
         Ok(narrow)
     }
 
-    /// An integer value as i64; cast once, however many read it.
+    /// An integer value as i64. It is cast once, however many ops read it.
     fn wide(&mut self, id: ValueId) -> Result<ValueId, Refusal> {
         if let Some(&wide) = self.builder.widened.get(&id) {
             return Ok(wide);
@@ -108,7 +109,7 @@ impl Layer<'_, '_> {
         Ok(wide)
     }
 
-    /// The value that an operand is; `None` where it is left out, or a constant.
+    /// The value of an operand; `None` if it is omitted or is a constant.
     pub(crate) fn resolved(&mut self, arg: &Arg) -> Result<Option<ValueId>, Refusal> {
         let resolved = self.resolve(std::slice::from_ref(arg))?;
         Ok(match resolved.0.first() {
@@ -196,7 +197,8 @@ impl Layer<'_, '_> {
             };
             typed.push((name, ty, None));
         }
-        // What computes is the operator; where nothing does, what its result comes from.
+        // The node that computes gets the operator's name. A node that only changes the form of an operand gets a name
+        // beside it.
         let is_beside = self.is_aside || (op.term().is_form() && results.is_empty());
         let name = match is_beside {
             true => self.builder.name_beside(base, &op),
@@ -218,18 +220,18 @@ impl Layer<'_, '_> {
     }
 }
 
-/// Operands with names resolved.
+/// An operand that has been looked up.
 enum Source {
     Absent,
     Value(ValueId),
-    /// With the model's tensor, if it is one.
+    /// A constant, and the model's tensor that it comes from, if any.
     Constant(Option<TensorId>, TensorData),
 }
 
 struct Resolved(SmallVec<[Source; 3]>);
 
 impl Resolved {
-    /// All operands as constants, or nothing.
+    /// All operands as constants; `None` if one is not.
     fn constants(&self) -> Option<SmallVec<[Option<&TensorData>; 3]>> {
         fn constant(source: &Source) -> Option<Option<&TensorData>> {
             match source {
@@ -242,7 +244,7 @@ impl Resolved {
     }
 }
 
-/// True if the result at this position counts elements, and is i64 whatever the operands are.
+/// True if the result at this position holds positions or counts, which are i64 whatever the operands are.
 fn makes_positions(op: &Op, position: usize) -> bool {
     match op {
         Op::ArgReduce(_) | Op::NonZero(_) | Op::NonMaxSuppression(_) | Op::ShapeOf(_) => true,

@@ -1,4 +1,4 @@
-//! Shapes and bounds that a run finds, and what is known of them while a model is read.
+//! Shapes and bounds that are computed when the model runs, and what is known about them while it is read.
 
 use strait_core::op::{Binary, BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
@@ -8,15 +8,16 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// The elements of a list of integers that is an operand, −1 for each that a run finds; `None` where all are known.
+    /// The elements of a list of integers that is an operand, with −1 for each element that is computed at run time.
+    /// `None` if all are known.
     pub fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
-        // Numbers below 0 mean something else in a list that a run finds.
+        // Numbers below 0 have another meaning in such a list, so they count as unknown.
         let known = |known: Option<i64>| known.filter(|&known| known >= 0).unwrap_or(-1);
         let list = self.late_elements(position)?;
         Ok(list.map(|list| list.into_iter().map(known).collect()))
     }
 
-    /// The elements of a list that is an operand, as far as they are known; `None` where all are.
+    /// The elements of a list that is an operand, as far as they are known. `None` if all are known.
     pub fn late_elements(&mut self, position: usize) -> Result<Option<Vec<Option<i64>>>, Refusal> {
         if !self.has(position) || self.constant(position)?.is_some() {
             return Ok(None);
@@ -41,7 +42,7 @@ impl Layer<'_, '_> {
         Ok(Some(known))
     }
 
-    /// The extent of an axis of a value as a list of one: a constant, or what a run finds.
+    /// The extent of an axis of a value, as a list with one element: a constant, or a value computed at run time.
     pub fn extent_at(&mut self, x: &Arg, axis: usize) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.shape.get(axis).and_then(|dim| dim.fixed()) {
             Some(extent) => Ok(Arg::Constant(self.integers(&[1], &[extent as i64])?)),
@@ -52,8 +53,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// The elements of a value along an axis at positions from `first` to in front of `end`, both lists of one; behind the last
-    /// element the first one follows again, and in front of it the other way round.
+    /// The elements of a value along an axis at the positions `first..end`, both given as lists of one element.
+    /// Positions wrap around: after the last element the first one follows, and before the first one the last.
     pub fn cyclic(&mut self, x: &Arg, axis: usize, first: Arg, end: Arg) -> Result<Arg, Refusal> {
         let one = Arg::Constant(self.integers(&[1], &[1])?);
         let positions = self.push(Range {}, &[first, end, one])?;
@@ -63,7 +64,7 @@ impl Layer<'_, '_> {
         self.push(Gather { axis: axis as i64 }, &[x.clone(), positions])
     }
 
-    /// A list for all axes of a list for some: in `all` its elements are at `places`, one for each.
+    /// Turns a list for some axes into a list for all axes: its elements replace those of `all` at `places`.
     pub fn late_spread(&mut self, list: &Arg, places: &[usize], mut all: Vec<Arg>) -> Result<Arg, Refusal> {
         for (element, &place) in places.iter().enumerate() {
             let part = self.part(list, 0, element as i64, element as i64 + 1)?;
@@ -74,7 +75,7 @@ impl Layer<'_, '_> {
         self.joined(&all, 0)
     }
 
-    /// Notes what is known of a list of integers that is joined of these operands, and that the node has made.
+    /// Records what is known about a list of integers that the node has joined from its operands.
     pub fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
         let Some(result) = self.result_value() else {
             return Ok(());
@@ -99,7 +100,7 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// The operand from a position on as operands that stand in the place of attributes.
+    /// The operands at these positions, which take the place of attributes, after operand 0.
     pub fn late_operands(&mut self, positions: &[usize]) -> Result<Vec<Arg>, Refusal> {
         let mut args = vec![Arg::Operand(0)];
         for &position in positions {
@@ -115,7 +116,8 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// True if an extent of an operand is one that a run finds: a named one, but not of an input that is to be bound.
+    /// True if an extent of an operand is known only at run time. A named extent of an input does not count, because it
+    /// can be bound.
     pub fn has_open_extent(&mut self, position: usize) -> Result<bool, Refusal> {
         let shape = self.ty(position)?.shape;
         let free = &self.builder.free;
@@ -124,7 +126,7 @@ impl Layer<'_, '_> {
         Ok(first.is_some_and(|dim| !free.contains(dim)) && names.all(|dim| !free.contains(dim)))
     }
 
-    /// The node's first result, where it is a value.
+    /// The node's first result, if it is a value.
     fn result_value(&self) -> Option<ValueId> {
         let id = self.first_result()?;
         self.builder.value_at(id)

@@ -1,4 +1,4 @@
-//! One node while it is read: its operands, and what becomes of it.
+//! One node while it is being read: its operands, and what it becomes.
 
 use smallvec::SmallVec;
 use strait_core::op::{Cast, Identity};
@@ -10,27 +10,27 @@ use crate::numbers::widened_float;
 use crate::refusal::Refusal;
 use crate::wiring::{TensorId, Wiring};
 
-/// An operand of an op that a node becomes.
+/// An operand of an op that is added for a node.
 #[derive(Clone, Debug)]
 pub enum Arg {
-    /// The node's operand at this position; it may be left out.
+    /// The node's own operand at this position, which may be omitted.
     Operand(usize),
-    /// A value that the node has added.
+    /// A value that was added for the node.
     Value(ValueId),
-    /// A constant that the model does not have.
+    /// A constant that is not in the model.
     Constant(TensorData),
-    /// Left out.
+    /// An omitted operand.
     Absent,
 }
 
-/// A node while it is read. A format has its own view of the node's attributes beside it.
+/// A node while it is being read. Formats wrap it together with their own view of the node's attributes.
 pub struct Layer<'b, 'a> {
-    /// The module that the node becomes a part of.
+    /// Builds the module that the node becomes part of.
     pub builder: &'b mut Builder<'a>,
     wiring: &'a Wiring<'a>,
-    /// Of the node in its graph.
+    /// The node's position in its graph.
     position: usize,
-    /// True while ops are added that compute an operand again in the form that the node's own op takes.
+    /// True while ops are added that only bring an operand into the form that the node's own op takes.
     pub(crate) is_aside: bool,
 }
 
@@ -58,7 +58,7 @@ impl<'b, 'a> Layer<'b, 'a> {
 
     // ---- operands ----
 
-    /// The tensor that is an operand; `None` where it is left out.
+    /// The tensor of an operand; `None` if it is omitted.
     pub fn operand(&self, position: usize) -> Option<TensorId> {
         self.wiring.operands(self.position).get(position).copied().flatten()
     }
@@ -67,17 +67,17 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.wiring.results(self.position).get(position).copied().flatten()
     }
 
-    /// True if the operand is there.
+    /// True if the operand is present.
     pub fn has(&self, position: usize) -> bool {
         self.operand(position).is_some()
     }
 
-    /// Number of operands, including those left out in between.
+    /// Number of operands, including omitted ones in between.
     pub fn operand_count(&self) -> usize {
         self.wiring.operands(self.position).len()
     }
 
-    /// Knowledge of an operand.
+    /// What is known about an operand.
     pub fn entry(&mut self, position: usize) -> Result<Entry, Refusal> {
         match self.operand(position) {
             Some(id) => self.builder.entry(id),
@@ -103,7 +103,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// The type of a value that a node takes or has made.
+    /// The type of an operand that is given to an added op.
     pub fn arg_type(&mut self, arg: &Arg) -> Result<TensorType, Refusal> {
         match arg {
             Arg::Operand(position) => self.ty(*position),
@@ -114,13 +114,13 @@ impl<'b, 'a> Layer<'b, 'a> {
     }
 
     pub(crate) fn type_of(&self, id: ValueId) -> TensorType {
-        // Every id in an entry came from this graph, and nothing is taken out of a graph while it is built.
+        // Every id in an entry comes from this graph, and values are not removed while the graph is built.
         let value = self.builder.module.main().value(id);
         value.map_or_else(|| TensorType::fixed(Elem::F32, &[]), |v| v.ty.clone())
     }
 
-    /// Refuses operands of several types where the operator has one for all. What is left out is of any. Floats are all f32 here, but
-    /// for constants of f64.
+    /// Refuses operands of different types for an operator that has one type for all. Omitted operands fit any type.
+    /// All floats are f32 here, except constants of f64.
     pub fn one_type(&mut self, positions: impl IntoIterator<Item = usize>) -> Result<(), Refusal> {
         let mut first = None;
         for position in positions {
@@ -142,7 +142,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(self.ty(position)?.shape.len())
     }
 
-    /// An operand whose elements are known, if they are; `None` also where it is left out.
+    /// The elements of an operand if they are known. `None` if they are not, or if the operand is omitted.
     pub fn constant(&mut self, position: usize) -> Result<Option<TensorData>, Refusal> {
         if !self.has(position) {
             return Ok(None);
@@ -153,7 +153,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// An operand that we need to know the elements of; `None` where it is left out.
+    /// The elements of an operand that we have to know. Refuses it if they are unknown; `None` if it is omitted.
     pub fn known(&mut self, position: usize, what: &str) -> Result<Option<TensorData>, Refusal> {
         match (self.has(position), self.constant(position)?) {
             (true, None) => Err(Refusal::Unsupported(format!("its {what} is computed at run time"))),
@@ -161,7 +161,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// A list of integers that is an operand.
+    /// A list of integers given as an operand.
     pub fn known_ints(&mut self, position: usize, what: &str) -> Result<Option<Vec<i64>>, Refusal> {
         let Some(tensor) = self.known(position, what)? else {
             return Ok(None);
@@ -175,7 +175,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// One float that is an operand. NaN is refused.
+    /// A single float given as an operand. NaN is refused.
     pub fn known_float(&mut self, position: usize, what: &str) -> Result<Option<f32>, Refusal> {
         let Some(tensor) = self.known(position, what)? else {
             return Ok(None);
@@ -196,24 +196,24 @@ impl<'b, 'a> Layer<'b, 'a> {
 
     // ---- results ----
 
-    /// Number of results of the node, including those without a name.
+    /// Number of results of the node, including results without a name.
     pub fn result_count(&self) -> usize {
         self.wiring.results(self.position).len()
     }
 
-    /// Adds an op in front of the node's last one, and answers with its first result. The name of the node is that of the first op
-    /// that computes: what only brings elements into another form has one beside it.
+    /// Adds an op in front of the node's last one, and returns its first result. The first op that computes gets the
+    /// node's name. Ops that only change the form of elements get a name beside it.
     pub fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
         let results = self.apply(op.into(), args, &[])?;
         Ok(results.into_iter().next().unwrap_or(Arg::Absent))
     }
 
-    /// The same, with all of its results.
+    /// Like [`Layer::push`], but returns all results.
     pub fn push_all(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<SmallVec<[Arg; 1]>, Refusal> {
         self.apply(op.into(), args, &[])
     }
 
-    /// Adds the op whose results are the node's.
+    /// Adds the op whose results are the results of the node.
     pub fn finish(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
         self.finish_result(0, op, args)
     }
@@ -223,8 +223,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.result(position).is_some_and(|id| self.builder.is_used(id))
     }
 
-    /// Adds an op whose results are the node's from `position` on; nothing where the node has no such result
-    /// that is used. A node's first result is there all the same.
+    /// Adds an op whose results are the node's results from `position` on. Does nothing if the model does not use such
+    /// a result, except that the first result is always added.
     pub fn finish_result(&mut self, position: usize, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
         let names = self.wiring.results(self.position).get(position..).unwrap_or_default();
         if names.is_empty() || (position > 0 && !self.has_result(position)) {
@@ -244,11 +244,11 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(())
     }
 
-    /// Makes a value that is there already the node's result at a position. Where that is an output of the graph, it gets a name
-    /// of its own, and where the value has a grid, that.
+    /// Makes an existing value a result of the node. If the result is an output of the graph, an identity is added,
+    /// whose result has the output's name and the value's grid.
     ///
     /// # Errors
-    /// None of the model's.
+    /// None that are the model's fault.
     pub fn finish_as(&mut self, position: usize, value: ValueId) -> Result<(), Refusal> {
         let Some(id) = self.result(position) else { return Ok(()) };
         if self.builder.is_output(id) {
@@ -268,7 +268,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(())
     }
 
-    /// An operand that holds positions or counts, as i64.
+    /// An operand with positions or counts, converted to i64.
     pub fn indices(&mut self, position: usize) -> Result<Arg, Refusal> {
         match self.ty(position)?.elem {
             Elem::I64 => Ok(Arg::Operand(position)),
@@ -287,7 +287,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// Notes the results that the node's ops do not have; `operator` is the node's.
+    /// Records the results of the node that its ops do not compute. `operator` is the name of the node's operator.
     pub fn finish_results(&mut self, operator: &str) {
         for (position, id) in self.wiring.results(self.position).iter().enumerate() {
             if let Some(id) = id.filter(|&id| !self.builder.is_known(id)) {

@@ -1,11 +1,12 @@
-//! The common part of every reader of models.
+//! What all readers of models have in common.
 //!
-//! A format says how the tensors and nodes of its graph hang together ([`Wiring`]), which elements its constants have and
-//! which types it declares ([`Source`]), and what each of its nodes becomes ([`Reader`], in terms of a [`Layer`]). The rest is
-//! here: which part of the graph is read and in what order ([`cut()`]), the module that grows ([`Builder`]), arithmetic on
-//! constants, budgets for what a few bytes of a file can ask for, names, and the errors that say whose fault it is.
+//! A format provides three things: how the tensors and nodes of its graph are connected ([`Wiring`]), the elements of
+//! constants and the declared types ([`Source`]), and what each node becomes ([`Reader`], using a [`Layer`]).
+//! Everything else is here: which part of the graph is read and in what order ([`cut()`]), the module that is built
+//! ([`Builder`]), constant folding, limits on what a few bytes of a file can ask for, names, and errors that say whose
+//! fault they are.
 //!
-//! Types and shapes come from the inference functions of `strait-core`, and from nowhere else.
+//! Types and shapes come only from the inference functions of `strait-core`.
 
 mod batch;
 mod blocks;

@@ -1,4 +1,4 @@
-//! Borders that repeat what is inside of them.
+//! Padding that mirrors the elements at the border.
 
 use strait_core::ReasonCode;
 use strait_core::op::Gather;
@@ -7,11 +7,11 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// A value with the elements at the border of each axis mirrored, that at the border included: so many in front of the axis and
-    /// behind it.
+    /// Pads each axis of a value by mirroring its elements, including the one at the border. `amounts` has the number
+    /// of elements before and after each axis.
     ///
     /// # Errors
-    /// An axis with fewer elements than are mirrored, or that becomes too long.
+    /// An axis has fewer elements than are mirrored, or becomes too long.
     pub fn mirrored(&mut self, x: &Arg, amounts: &[[i64; 2]]) -> Result<Arg, Refusal> {
         let mut x = x.clone();
         let extents = self.extents(&x)?;

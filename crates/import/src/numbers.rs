@@ -1,8 +1,8 @@
-//! The numbers of constants: whether they are finite, and floats of other widths as f32.
+//! Numbers in constants: checks that they are finite, and conversion of other floats to f32.
 
 use strait_core::{Elem, TensorData};
 
-/// True if every element is a finite number; true for integers.
+/// True if every element is finite. Always true for integers.
 pub fn is_finite(tensor: &TensorData) -> bool {
     all(tensor, f64::is_finite)
 }
@@ -12,8 +12,8 @@ pub fn has_nan(tensor: &TensorData) -> bool {
     !all(tensor, |x| !x.is_nan())
 }
 
-/// True if all elements are as `holds` says; true for integers. The bytes may be unaligned, so they are taken one element
-/// at a time.
+/// True if `holds` is true for every element. Always true for integers. The bytes may be unaligned, so elements are
+/// read one at a time.
 fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
     let bytes = tensor.bytes();
     match tensor.elem() {
@@ -41,7 +41,7 @@ fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
     }
 }
 
-/// Floats of 16 bits are computed with as f32.
+/// Converts 16-bit floats to f32, in which they are computed.
 pub fn widened_float(tensor: TensorData) -> TensorData {
     if !matches!(tensor.elem(), Elem::F16 | Elem::BF16) {
         return tensor;
@@ -49,7 +49,7 @@ pub fn widened_float(tensor: TensorData) -> TensorData {
     narrowed_float(tensor)
 }
 
-/// Any float as f32, as which it is in a graph.
+/// Converts any float to f32, the type of floats in the graph.
 pub fn narrowed_float(tensor: TensorData) -> TensorData {
     if tensor.elem() == Elem::F32 || !tensor.elem().is_float() {
         return tensor;
@@ -58,7 +58,7 @@ pub fn narrowed_float(tensor: TensorData) -> TensorData {
         .to_f32()
         .ok()
         .map(|values| TensorData::from_values(tensor.shape(), &values));
-    // As many elements as before, in a type that was looked at.
+    // The number of elements is unchanged, and the type has been checked.
     floats.and_then(Result::ok).unwrap_or(tensor)
 }
 

@@ -1,4 +1,4 @@
-//! Positions as truth values.
+//! One-hot encoding with truth values.
 
 use strait_core::Elem;
 use strait_core::op::Relation;
@@ -7,11 +7,11 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// True along a new axis of `depth` elements where that has the position that each element of `positions` is; one outside is
-    /// nowhere.
+    /// Adds an axis of `depth` elements that is true at the position given by each element of `positions`. A position
+    /// outside is true nowhere.
     ///
     /// # Errors
-    /// An axis that is not there, or too many elements.
+    /// The axis does not exist, or there are too many elements.
     pub fn is_at(&mut self, positions: &Arg, axis: i64, depth: i64) -> Result<Arg, Refusal> {
         let rank = self.arg_type(positions)?.shape.len() + 1;
         let axis = self.axis(axis, rank)?;

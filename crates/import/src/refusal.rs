@@ -1,25 +1,25 @@
-//! Reasons why a node is not read.
+//! Why a single node is not read.
 
 use strait_core::{Reason, ReasonCode, TensorError};
 
-/// Reason why a node is not read.
+/// Why a node is not read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// We lack something.
+    /// We do not support something in it.
     Unsupported(String),
     /// The model contradicts itself.
     Invalid(Reason),
-    /// An operand comes from a node that was refused; nothing more is to be said.
+    /// An operand comes from a node that was refused already; there is nothing to add.
     Unknown,
 }
 
 impl Refusal {
-    /// The model contradicts itself.
+    /// A refusal because the model contradicts itself.
     pub fn invalid(code: ReasonCode, text: impl Into<String>) -> Refusal {
         Refusal::Invalid(Reason::new(code, text))
     }
 
-    /// We lack something.
+    /// A refusal because we do not support something.
     pub fn unsupported(text: impl Into<String>) -> Refusal {
         Refusal::Unsupported(text.into())
     }
@@ -31,7 +31,7 @@ impl From<Reason> for Refusal {
     }
 }
 
-/// A constant whose elements are not what they should be.
+/// A constant whose elements are not what they should be is the model's fault.
 impl From<TensorError> for Refusal {
     fn from(error: TensorError) -> Refusal {
         Refusal::invalid(ReasonCode::Constant, error.to_string())

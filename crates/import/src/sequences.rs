@@ -1,4 +1,4 @@
-//! Sequences whose lengths are an operand.
+//! Sequences whose lengths are given by an operand.
 
 use strait_core::ReasonCode;
 use strait_core::op::{Expand, GatherNd, Op, Relation, Transpose};
@@ -7,11 +7,11 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// Ends the node with its first operand, in which each sequence, of the length that `lengths` has for it, is turned round: its
-    /// step t is its step n − 1 − t, and behind the length what it was.
+    /// Ends the node with its first operand, in which each sequence is reversed. `lengths` has the length n of each
+    /// sequence; step t becomes step n − 1 − t, and steps beyond the length do not change.
     ///
     /// # Errors
-    /// Axes that are one or are not there, or are symbolic.
+    /// The two axes are the same, do not exist, or are symbolic.
     pub fn finish_reversed(&mut self, lengths: &Arg, batch: usize, time: usize) -> Result<(), Refusal> {
         let x = Arg::Operand(0);
         let extents = self.extents(&x)?;
@@ -24,7 +24,7 @@ impl Layer<'_, '_> {
             return Err(Refusal::invalid(ReasonCode::Axis, text));
         }
         let is_batch_first = batch < time;
-        // Both as columns or rows of the first two axes.
+        // Both are shaped as a column or a row of the first two axes.
         let along = |extent: i64, is_first: bool| if is_first { [extent, 1] } else { [1, extent] };
         let step = self.counted(&along(steps, !is_batch_first).map(i64::unsigned_abs), steps)?;
         let sequence = self.counted(&along(sequences, is_batch_first).map(i64::unsigned_abs), sequences)?;
@@ -50,7 +50,7 @@ impl Layer<'_, '_> {
         if (first, second) == (0, 1) {
             return self.finish(op, &[x, coordinates]);
         }
-        // The other axes go behind these, and back.
+        // The other axes are moved behind these two, and back afterwards.
         let others = (0..extents.len()).filter(|&axis| axis != first && axis != second);
         let order: Vec<u32> = [first, second]
             .into_iter()

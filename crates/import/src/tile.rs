@@ -1,4 +1,4 @@
-//! Copies side by side.
+//! Tiling: copies of a tensor side by side.
 
 use smallvec::smallvec;
 use strait_core::ReasonCode;
@@ -7,10 +7,10 @@ use strait_core::op::{Concat, Identity, Op, Slice};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// The most copies of one tensor side by side.
+/// Limit on the number of copies of one tensor.
 const MOST_COPIES: i64 = 1 << 12;
 
-/// Copies along an axis.
+/// The op that joins copies of a value along an axis, and its operands.
 fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
     match count {
         0 => {
@@ -27,11 +27,11 @@ fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
 }
 
 impl Layer<'_, '_> {
-    /// Copies of a value side by side, so many along each axis: the last op of that, and its operands. Axes are taken from the last
-    /// on, so that what is copied is long.
+    /// Tiles a value, with a number of copies for each axis. Returns the last op of the composition and its operands.
+    /// It starts with the last axis, so that long stretches are copied.
     ///
     /// # Errors
-    /// Another number of axes than the value has, or too many copies.
+    /// `repeats` has another number of axes than the value, or there are too many copies.
     pub fn tiled(&mut self, x: Arg, repeats: &[i64]) -> Result<(Op, Vec<Arg>), Refusal> {
         let rank = self.arg_type(&x)?.shape.len();
         if repeats.len() != rank {

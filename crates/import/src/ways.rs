@@ -1,4 +1,4 @@
-//! Nodes that cannot be read, and the options that leave them out.
+//! Suggests options that leave out nodes which cannot be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,16 @@ use crate::cut::Cut;
 use crate::error::NodeFault;
 use crate::wiring::{TensorId, Wiring};
 
-/// The most groups of nodes that are told how to be left out, the first ones. Where there are more, no cut helps.
+/// Limit on the groups of nodes for which suggestions are made. With more groups than this, no cut helps.
 const MOST_GROUPS: usize = 16;
 
-/// The most nodes of a group that are named.
+/// Limit on the nodes of a group that a message names.
 const MOST_NAMED: usize = 3;
 
-/// Says behind the first fault of each group how its nodes can be computed elsewhere: by ending the graph in front of them, or by
-/// beginning it behind them. Nodes that make, or read, the same tensors are one group, since a cut between two of them leaves one in.
-/// `begins` says of a tensor whether a graph can begin at it, and nothing where the file does not declare it.
+/// Appends a suggestion to the first fault of each group: how the graph can end before the group or begin after it, so
+/// that its nodes can be computed elsewhere. Nodes that produce or read the same tensors are one group, because a cut
+/// between them would leave one in. `begins` says whether a graph can begin at a tensor, and `None` if the file does
+/// not declare it.
 pub fn with_ways(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -42,14 +43,15 @@ pub fn with_ways(
     faults.into_iter().map(fault).collect()
 }
 
-/// The nodes in groups, each connected by tensors that are no constants, in the order of their first nodes. All that touch a tensor
-/// which no graph can begin at, the handle of a variable, are one group: each of them stops the reading by itself.
+/// Groups of nodes that are connected by tensors other than constants, ordered by their first nodes. All nodes that
+/// touch a tensor at which no graph can begin, such as the handle of a variable, are one group, because each of them
+/// prevents reading by itself.
 fn groups(
     wiring: &Wiring<'_>,
     nodes: &BTreeSet<usize>,
     begins: impl Fn(TensorId) -> Option<bool>,
 ) -> Vec<BTreeSet<usize>> {
-    // By node, one in front of it in its group, or itself: of the first one.
+    // For each node: another node of its group that comes before it, or the node itself if it is the first.
     let mut before: BTreeMap<usize, usize> = nodes.iter().map(|&node| (node, node)).collect();
     let first = |before: &BTreeMap<usize, usize>, mut node: usize| {
         while let Some(&other) = before.get(&node).filter(|other| **other != node) {
@@ -77,7 +79,7 @@ fn groups(
     groups.into_values().collect()
 }
 
-/// The nodes of a group in a sentence, beginning with the node of the fault, or with the node that contains it.
+/// Names the nodes of a group in a sentence. The node with the fault, or the node that contains it, comes first.
 fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usize>) -> String {
     let name = |node: usize| format!("`{}`", wiring.node_name(node));
     let first = match is_inside {
@@ -97,7 +99,7 @@ fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usi
     }
 }
 
-/// The options that end the graph in front of a group, and those that begin it behind it.
+/// The options that end the graph before a group, and those that begin it after the group.
 fn ways(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -127,7 +129,7 @@ fn ways(
     (!ways.is_empty()).then(|| ways.join(", or "))
 }
 
-/// The tensors that nodes of a group read and that nodes make of which none hangs on the group.
+/// The tensors that nodes of a group read and whose producers do not depend on the group.
 fn in_front(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -150,7 +152,8 @@ fn in_front(
     read.filter(is_it).collect()
 }
 
-/// The inputs that the outputs still need where the results of a group are given, and those of these that they need.
+/// For a graph that begins at the results of a group: the inputs that the outputs still need, and the results of the
+/// group that they need.
 fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
     let mut seen = vec![false; wiring.tensor_count()];
     let mut behind = BTreeSet::new();
@@ -160,7 +163,7 @@ fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<Tenso
             continue;
         }
         match wiring.producer(id) {
-            // What nobody reads is no beginning.
+            // A graph cannot begin at a result that nobody reads.
             Some(node) if group.contains(&node) => drop((wiring.reads_of(id) > 0).then(|| behind.insert((node, id)))),
             Some(node) => open.extend(wiring.reads(node)),
             None => {}
@@ -170,7 +173,7 @@ fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<Tenso
     (inputs.collect(), behind.into_iter().map(|(_, id)| id).collect())
 }
 
-/// A list of tensors as a configuration has it.
+/// A list of tensors, written as in a configuration.
 fn option(wiring: &Wiring<'_>, key: &str, tensors: &[TensorId]) -> String {
     let names: Vec<String> = tensors.iter().map(|&id| format!("\"{}\"", wiring.name(id))).collect();
     format!("`{key} = [{}]`", names.join(", "))

@@ -1,22 +1,23 @@
-//! The outermost fields of a message in Protocol Buffers, by which formats are told apart before anything is decoded.
+//! Reads the outermost fields of a message in Protocol Buffers. Formats are told apart by them before anything is
+//! decoded.
 
 /// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// A number of variable length.
+    /// A variable-length number.
     Number(u64),
-    /// Four or eight bytes.
+    /// A number of four or eight bytes.
     Fixed,
-    /// A text, bytes, or another message.
+    /// A string, bytes, or a nested message.
     Bytes(&'a [u8]),
-    /// Bytes of which only so many are there.
+    /// Bytes that are cut off by the end of the file.
     Cut {
-        /// Number of bytes that are not.
+        /// Number of bytes that are missing.
         missing: u64,
     },
 }
 
-/// The fields of a message with their numbers, up to the first that is not whole or is none.
+/// The fields of a message with their numbers, up to the first one that is incomplete or invalid.
 pub fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
     let mut rest = message;
     std::iter::from_fn(move || field(&mut rest))

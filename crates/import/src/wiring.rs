@@ -1,4 +1,4 @@
-//! The tensors and nodes of a graph, and which hangs on which.
+//! The tensors and nodes of a graph, and how they are connected.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,28 +6,28 @@ use strait_core::ReasonCode;
 
 use crate::error::ReadError;
 
-/// A tensor of a graph: each name is looked up once for each place where it stands.
+/// The number of a tensor in its graph. Tensors are looked up by name only once for each occurrence of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TensorId(usize);
 
 impl TensorId {
-    /// Its position among all tensors of the graph.
+    /// The tensor's position among all tensors of the graph.
     pub fn position(self) -> usize {
         self.0
     }
 }
 
-/// All that a graph says of one tensor.
+/// What is known about one tensor.
 #[derive(Clone, Copy, Debug, Default)]
 struct TensorFacts<'a> {
     name: &'a str,
     is_constant: bool,
     is_input: bool,
     producer: Option<usize>,
-    /// Number of places at which nodes take it.
+    /// How many times nodes take it as an operand.
     reads: usize,
     is_output: bool,
-    /// True where a graph outside of this one defines it.
+    /// True if an enclosing graph defines it.
     is_outer: bool,
 }
 
@@ -37,7 +37,7 @@ impl TensorFacts<'_> {
     }
 }
 
-/// A node: the ranges of its ports.
+/// A node, with the ranges of its operands, captures and results in `ports`.
 #[derive(Clone, Debug)]
 struct Node<'a> {
     name: &'a str,
@@ -46,21 +46,22 @@ struct Node<'a> {
     results: Range<usize>,
 }
 
-/// Where each tensor of a graph is defined, and what each node takes and makes. Nodes have their positions in the file.
+/// Where each tensor of a graph is defined, and what each node takes and produces. Nodes are numbered by their position
+/// in the file.
 #[derive(Default)]
 pub struct Wiring<'a> {
     known: Vec<TensorFacts<'a>>,
     // tidy: allow(hash): only looked up by a name; keys of its own in each process keep a file from making names collide.
     ids: HashMap<&'a str, TensorId>,
     nodes: Vec<Node<'a>>,
-    /// Operands, captures and results, one node behind the other; `None` where one is left out.
+    /// Operands, captures and results of all nodes, one node after the other; `None` for an omitted one.
     ports: Vec<Option<TensorId>>,
     inputs: Vec<TensorId>,
     outputs: Vec<TensorId>,
 }
 
 impl<'a> Wiring<'a> {
-    /// An empty graph with room for so many tensors and nodes.
+    /// An empty graph with room for this many tensors and nodes.
     pub fn with_room(tensors: usize, nodes: usize) -> Wiring<'a> {
         let mut wiring = Wiring::default();
         wiring.ids.reserve(tensors);
@@ -69,7 +70,7 @@ impl<'a> Wiring<'a> {
         wiring
     }
 
-    /// The number of a name; a new one at its first occurrence.
+    /// The number of the tensor with this name; a new number at the name's first occurrence.
     pub fn tensor(&mut self, name: &'a str) -> TensorId {
         let next = TensorId(self.known.len());
         let id = *self.ids.entry(name).or_insert(next);
@@ -90,7 +91,7 @@ impl<'a> Wiring<'a> {
     /// Adds a constant.
     ///
     /// # Errors
-    /// The tensor is defined already.
+    /// The tensor is already defined.
     pub fn constant(&mut self, name: &'a str) -> Result<(), ReadError> {
         let known = self.of(name);
         if known.is_defined() {
@@ -100,10 +101,11 @@ impl<'a> Wiring<'a> {
         Ok(())
     }
 
-    /// Adds an input. One that is a constant, as files of ONNX's IR version 3 have to list it, stays a constant.
+    /// Adds an input. An input that is also a constant stays a constant; files of ONNX's IR version 3 have to list
+    /// constants as inputs.
     ///
     /// # Errors
-    /// The tensor is an input already, or a node's result.
+    /// The tensor is already an input, or a node's result.
     pub fn input(&mut self, name: &'a str) -> Result<(), ReadError> {
         let id = self.tensor(name);
         let known = &mut self.known[id.0];
@@ -118,16 +120,16 @@ impl<'a> Wiring<'a> {
         Ok(())
     }
 
-    /// Notes that a graph outside of this one defines a tensor.
+    /// Records that an enclosing graph defines a tensor.
     pub fn outer(&mut self, name: &'a str) {
         self.of(name).is_outer = true;
     }
 
-    /// Adds a node by its name, its operands, what the graphs inside of it read of this one, and its results. What is left
-    /// out is `None`.
+    /// Adds a node: its name, its operands, the tensors of this graph that its nested graphs read, and its results.
+    /// Omitted ones are `None`.
     ///
     /// # Errors
-    /// A result is defined already.
+    /// A result is already defined.
     pub fn node(
         &mut self,
         name: &'a str,
@@ -201,12 +203,12 @@ impl<'a> Wiring<'a> {
         &self.ports[self.nodes[node].operands.clone()]
     }
 
-    /// The results of the node at a position; `None` for one without a name.
+    /// The results of the node at a position; `None` for a result without a name.
     pub fn results(&self, node: usize) -> &[Option<TensorId>] {
         &self.ports[self.nodes[node].results.clone()]
     }
 
-    /// All that a node reads: its operands, and what the graphs inside of it capture.
+    /// All tensors that a node reads: its operands, and the tensors that its nested graphs capture.
     pub fn reads(&self, node: usize) -> impl Iterator<Item = TensorId> + '_ {
         let node = &self.nodes[node];
         self.ports[node.operands.start..node.captures.end]
@@ -215,7 +217,7 @@ impl<'a> Wiring<'a> {
             .copied()
     }
 
-    /// The number of tensors, which is past that of each of them.
+    /// The number of tensors. Every tensor's number is below it.
     pub fn tensor_count(&self) -> usize {
         self.known.len()
     }
@@ -226,7 +228,7 @@ impl<'a> Wiring<'a> {
     }
 
     fn at(&self, id: TensorId) -> &TensorFacts<'a> {
-        // The numbers are those of this graph's tensors.
+        // Numbers are only given out for tensors of this graph.
         &self.known[id.0]
     }
 
@@ -250,7 +252,7 @@ impl<'a> Wiring<'a> {
         self.at(id).is_constant
     }
 
-    /// The position of the node that a tensor is a result of.
+    /// The position of the node that produces a tensor.
     pub fn producer(&self, id: TensorId) -> Option<usize> {
         self.at(id).producer
     }
@@ -260,12 +262,12 @@ impl<'a> Wiring<'a> {
         self.at(id).reads > 0 || self.at(id).is_output
     }
 
-    /// The number of places at which nodes take a tensor.
+    /// How many times nodes take a tensor as an operand.
     pub fn reads_of(&self, id: TensorId) -> usize {
         self.at(id).reads
     }
 
-    /// True if something defines this tensor.
+    /// True if something defines this tensor: an input, a constant, a node or an enclosing graph.
     pub fn is_defined(&self, id: TensorId) -> bool {
         self.at(id).is_defined()
     }

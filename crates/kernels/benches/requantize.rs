@@ -1,14 +1,16 @@
-//! Prints the speed of requantization from i32 to i8, in cache and on one thread: `cargo bench -p strait-kernels
-//! --bench requantize [-- NAME]`. Figures are 10⁹ elements a second, the median of many short runs, for accumulators
-//! that stay in the first-level cache (16 KB of them) and in the second-level one (256 KB).
+//! Measures how fast accumulators are requantized from i32 to i8, in cache and on one thread: `cargo bench -p
+//! strait-kernels --bench requantize [-- NAME]`. Figures are in 10⁹ elements a second. Each is the median of many short
+//! runs, once for accumulators that stay in the first-level cache (16 KB of them) and once for the second-level cache
+//! (256 KB).
 //!
-//! Then the same for accumulators of 64 bits, from real numbers, to real numbers, and of two codes. Elements are those
-//! of the results.
+//! The same follows for 64-bit accumulators, for float to integer, for integer to float, and for functions of two
+//! codes. The figures count result elements.
 //!
-//! Per tensor all elements have the same constants; per channel each row of 512 has its own; channels last, each of 64
-//! columns. `i32` is no requantization but a copy: what the loads and stores cost.
+//! Three layouts are measured. Per tensor: all elements share the same constants. Per channel: each row of 512 elements
+//! has its own. Channels last: each of 64 columns has its own. `i32` is a plain copy without requantization and shows
+//! what the loads and stores alone cost.
 //!
-//! It ends with an error where the best instruction set misses a mark.
+//! The program ends with an error if the best instruction set misses one of its marks.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
 
@@ -27,7 +29,7 @@ const ELEMENTS: [usize; 2] = [1 << 12, 1 << 16];
 const ROW: usize = 512;
 const COLUMNS: usize = 64;
 
-/// Mark for one Zen 4 core in its first-level cache, per tensor and per channel.
+/// Speed that one Zen 4 core has to reach with data in its first-level cache: per tensor, then per channel.
 const MARKS: [(&str, [Option<f64>; 2]); 4] = [
     ("31 bits, one rounding, half up", [Some(12.8), Some(12.2)]),
     ("31 bits, one rounding, half even", [Some(12.8), Some(12.2)]),
@@ -76,7 +78,7 @@ fn main() -> ExitCode {
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A form for some channels, or for one tensor.
+/// Makes a form with this number of channels, or with one set of parameters for the tensor (`None`).
 type Form = fn(Option<usize>) -> Option<Requantization>;
 
 const FORMS: [(&str, Form); 10] = [
@@ -135,7 +137,8 @@ const FORMS: [(&str, Form); 10] = [
     }),
 ];
 
-/// A kernel for some channels with so many elements to run on, a bench in itself; `None` where it has no channels.
+/// Prepares a kernel for this number of channels and an array of these extents, and returns a closure that runs it
+/// once. `None` if the kernel has no per-channel version.
 type Prepare = fn(Context, Option<usize>, [usize; 3]) -> Option<Box<dyn FnMut()>>;
 
 const OTHERS: [(&str, Prepare); 7] = [
@@ -300,7 +303,7 @@ fn per<T>(channels: Option<usize>, value: impl Fn(usize) -> T) -> Per<T> {
     }
 }
 
-/// Number of channels, and the extents of an array of so many elements.
+/// For a number of elements: the number of channels, and the extents of an array with that many elements.
 type Layout = fn(usize) -> (Option<usize>, [usize; 3]);
 
 const LAYOUTS: [Layout; 3] = [
@@ -309,13 +312,13 @@ const LAYOUTS: [Layout; 3] = [
     |n| (Some(COLUMNS), [n / COLUMNS, COLUMNS, 1]),
 ];
 
-/// The speeds in both caches, for each layout.
+/// The speeds of one form: for each layout, in both caches.
 fn speeds(cx: &Context, form: Form) -> [[f64; 2]; 3] {
     LAYOUTS.map(|layout| {
         ELEMENTS.map(|count| {
             let (channels, extents) = layout(count);
             let loops = form(channels).map_or_else(accumulators, |form| standard(&form, Some([-100, 127])).unwrap());
-            // In i32, so that the addresses are those of accumulators.
+            // Allocated as i32, so that the addresses are aligned like those of real accumulators.
             let words = words(count);
             let input: Vec<u8> = words.iter().flat_map(|x| x.to_ne_bytes()).collect();
             let mut out = vec![0; count * usize::from(loops.out().bits()) / 8];
@@ -328,7 +331,7 @@ fn speeds(cx: &Context, form: Form) -> [[f64; 2]; 3] {
     })
 }
 
-/// The same for the other kernels.
+/// The table cells of the other kernels, which do not start from i32 accumulators.
 fn other_cells(cx: &Context, prepare: Prepare) -> Vec<String> {
     let cell = |layout: &Layout| {
         let speeds = ELEMENTS.map(|count| {
@@ -343,9 +346,9 @@ fn other_cells(cx: &Context, prepare: Prepare) -> Vec<String> {
     LAYOUTS.iter().map(cell).collect()
 }
 
-/// 10⁹ elements a second.
+/// Speed of `run`, in 10⁹ elements a second.
 fn speed(count: usize, mut run: impl FnMut()) -> f64 {
-    // About 20 µs a measurement, and a hundred of them.
+    // One measurement takes about 20 µs; a hundred are made.
     let repeats = (1 << 18) / count;
     let mut seconds: Vec<f64> = (0..100)
         .map(|_| {

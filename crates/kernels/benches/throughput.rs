@@ -1,6 +1,6 @@
-//! Prints the speed of the kernels: `cargo bench -p strait-kernels [-- NAME]`. A measurement is the best of several runs
-//! on one thread; figures are 10⁹ multiply-adds a second, of the elementwise kernels 10⁹ elements. Requantization alone is
-//! measured by `--bench requantize`.
+//! Measures how fast the kernels run: `cargo bench -p strait-kernels [-- NAME]`. Each figure is the best of several
+//! runs on one thread, in 10⁹ multiply-adds a second, or for elementwise kernels in 10⁹ elements a second. `--bench
+//! requantize` measures requantization alone.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
 
@@ -12,7 +12,7 @@ use strait_kernels::{
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
-/// Convolutions of ResNet-50 and MobileNetV2, as channels, size, outputs, groups, kernel, stride.
+/// Convolutions of ResNet-50 and MobileNetV2: input channels, image size, output channels, kernel, groups and stride.
 const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
     ("1x1 64→256 at 56", 64, 56, 256, 1, 1, 1),
     ("3x3 128→128 at 28", 128, 28, 128, 1, 3, 1),
@@ -25,7 +25,7 @@ const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
     ("depthwise 384 at 14", 384, 14, 384, 384, 3, 1),
 ];
 
-/// Matrix products as rows, columns, K.
+/// Matrix products: rows, columns, K.
 const PRODUCTS: [[usize; 3]; 8] = [
     [3136, 256, 64],
     [784, 128, 1152],
@@ -192,7 +192,7 @@ fn best(run: &mut dyn FnMut()) -> f64 {
     black_box(best)
 }
 
-/// One form of each family with parameters per channel.
+/// One requantization form of each arithmetic family, with parameters per channel.
 fn forms(channels: usize) -> Vec<(&'static str, Box<dyn Loops>)> {
     let narrowing = |shift: u8, rounding| Narrowing {
         shift: Per::Channel(vec![shift; channels].into()),
@@ -238,7 +238,7 @@ fn forms(channels: usize) -> Vec<(&'static str, Box<dyn Loops>)> {
     ]
 }
 
-/// From sums of 64 bits to 16.
+/// A form that requantizes 64-bit sums to 16 bits.
 fn sixteen(channels: usize) -> Box<dyn Loops> {
     let form = form::SixteenByEight {
         multiplier: Per::Channel(vec![1_500_000_000; channels].into()),

@@ -1,4 +1,4 @@
-/// Reason why a kernel did not run. None of these depends on the values in a tensor.
+/// Why a kernel did not run. No error depends on the values in a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
@@ -16,7 +16,7 @@ pub enum KernelError {
     Tile(String),
 }
 
-/// `Ok` if a slice has the length that the shape asks for.
+/// Checks that a slice has the length that its shape asks for. `None` stands for a length that overflows.
 pub(crate) fn expect_len(what: &str, found: usize, wanted: Option<usize>) -> Result<(), KernelError> {
     match wanted {
         Some(wanted) if wanted == found => Ok(()),
@@ -29,7 +29,7 @@ pub(crate) fn expect_len(what: &str, found: usize, wanted: Option<usize>) -> Res
     }
 }
 
-/// The product of some extents, `None` where it overflows.
+/// The product of some extents; `None` if it overflows.
 pub(crate) fn product(extents: &[usize]) -> Option<usize> {
     extents.iter().try_fold(1_usize, |p, &e| p.checked_mul(e))
 }

@@ -1,17 +1,17 @@
-//! Instruction sets, and how one piece of Rust is compiled for each.
+//! Instruction sets, and how one piece of Rust code is compiled for each of them.
 
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{I32s, Scalar, Simd};
 
-/// The instruction set that a kernel runs on. Which one never changes a bit of the result.
+/// The instruction set that a kernel runs on. The choice never changes a bit of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// The compiler's baseline. Fused multiply-adds may be calls into the C library: right, not fast.
+    /// The compiler's baseline. Fused multiply-adds may become calls into the C library: correct, but slow.
     Scalar,
     /// x86-64 with AVX2 and FMA.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI. (A machine without VNNI runs as AVX2.)
+    /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI. A machine that has AVX-512 without VNNI uses `Avx2`.
     Avx512,
 }
 
@@ -41,7 +41,7 @@ impl Isa {
             .filter(move |&isa| isa <= best)
     }
 
-    /// The name in reports and in `--isa`.
+    /// The name that reports and `--isa` use.
     pub fn name(self) -> &'static str {
         match self {
             Isa::Scalar => "scalar",
@@ -51,34 +51,34 @@ impl Isa {
     }
 }
 
-/// Instruction set of a kernel call; passed to each call, so there is no global state.
+/// The instruction set to use, passed to every kernel call. There is no global state.
 ///
-/// Threads are those of the rayon pool that the caller runs in (`ThreadPool::install`). Work is split by output tile
-/// only, so their number changes no result.
+/// Kernels use the threads of the rayon pool that the caller runs in (`ThreadPool::install`). Work is split by output
+/// tile only, so the number of threads does not change any result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     isa: Isa,
 }
 
 impl Context {
-    /// The best instruction set of this machine.
+    /// Chooses the best instruction set of this machine.
     pub fn detect() -> Context {
         Context { isa: Isa::detect() }
     }
 
-    /// A given instruction set, lowered to the best one that this machine has.
+    /// Chooses the given instruction set, or the best one that this machine has if the given one is better than that.
     pub fn with_isa(isa: Isa) -> Context {
         Context {
             isa: isa.min(Isa::detect()),
         }
     }
 
-    /// The instruction set in use. This machine has it.
+    /// The instruction set in use. The machine is known to have it.
     pub fn isa(self) -> Isa {
         self.isa
     }
 
-    /// That of code that is compiled for `S`.
+    /// A context for code that is already compiled for the instruction set `S`.
     ///
     /// # Safety
     /// The machine has the instruction set.
@@ -87,18 +87,20 @@ impl Context {
         Context { isa: S::ISA }
     }
 
-    /// Runs a job on vectors of this context's instruction set; false, and nothing is done, where it has none.
+    /// Runs a job on vectors of this context's instruction set. If the set has no vectors, it does nothing and returns
+    /// false.
     pub(crate) fn run_on_vectors<J: VectorJob>(self, job: J) -> bool {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => {
-                // SAFETY: the field is private, and what makes a context gives only what the machine has.
+                // SAFETY: the field is private, and every constructor allows only an instruction set that the machine
+                // has.
                 unsafe { on_avx2_vectors(job) };
                 true
             }
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                // SAFETY: as above.
+                // SAFETY: as above, the machine has AVX-512.
                 unsafe { on_avx512_vectors(job) };
                 true
             }
@@ -114,10 +116,10 @@ impl Context {
     pub(crate) fn run<J: Job>(self, job: J) -> J::Output {
         match self.isa {
             Isa::Scalar => job.run::<Scalar>(),
-            // SAFETY: the field is private, and what makes a context gives only what the machine has.
+            // SAFETY: the field is private, and every constructor allows only an instruction set that the machine has.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => unsafe { with_avx2(job) },
-            // SAFETY: as above.
+            // SAFETY: as above, the machine has AVX-512.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => unsafe { with_avx512(job) },
             #[cfg(not(target_arch = "x86_64"))]
@@ -126,22 +128,22 @@ impl Context {
     }
 }
 
-/// A loop nest that the compiler vectorises. `run` must be `#[inline(always)]`, and so must all that it calls in its
-/// inner loops: then it is compiled once for each instruction set, inside the function that enables it.
+/// A loop nest that the compiler vectorises. Mark `run` and everything that its inner loops call `#[inline(always)]`.
+/// The code is then compiled once for each instruction set, inside the function that enables the set.
 pub(crate) trait Job {
-    /// Its result.
+    /// What the job returns.
     type Output;
-    /// Does it.
+    /// Runs the job.
     fn run<S: Simd>(self) -> Self::Output;
 }
 
-/// A loop nest written for vectors of i32. `run` must be `#[inline(always)]`, as must all that it calls.
+/// A loop nest written by hand for vectors of i32. Mark `run` and everything that it calls `#[inline(always)]`.
 #[cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "only x86-64 has vectors so far")
 )]
 pub(crate) trait VectorJob {
-    /// Does it.
+    /// Runs the job.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
@@ -151,14 +153,14 @@ pub(crate) trait VectorJob {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn on_avx2_vectors<J: VectorJob>(job: J) {
-    // SAFETY: this is compiled for them.
+    // SAFETY: this function is compiled for AVX2, so the machine has it.
     unsafe { job.run::<std::arch::x86_64::__m256i>() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn on_avx512_vectors<J: VectorJob>(job: J) {
-    // SAFETY: this is compiled for them.
+    // SAFETY: this function is compiled for AVX-512, so the machine has it.
     unsafe { job.run::<std::arch::x86_64::__m512i>() }
 }
 

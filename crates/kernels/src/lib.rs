@@ -1,15 +1,16 @@
-//! The loops: GEMM, convolution, pooling, elementwise and lookup, on slices; scalar and SIMD.
+//! The compute loops of the project, scalar and SIMD: GEMM, convolution, pooling, elementwise operations and lookup,
+//! all on slices.
 //!
-//! Tensors are row-major, images NCHW. Kernels know extents and strides, no graph and no target.
+//! Tensors are row-major, and images are NCHW. Kernels know extents and strides, but neither graphs nor targets.
 //!
 //! # The same bits everywhere
 //! Neither the instruction set ([`Isa`]) nor the number of threads changes a bit of any result.
-//! - **Integers** are exact: sums wrap as i32 does, and the caller sees to it that they do not have to.
-//! - **Float products** (GEMM, convolution): every 256 products of an output element are a chain of fused multiply-adds
-//!   (`f32::mul_add`) that starts at +0; the chains are added to the bias (+0 without one) one after the other. K ascends;
-//!   padding takes part as zeros. Nothing of it is split over threads.
-//! - **Float sums** over an axis, softmax's too: sixteen partial sums, see [`float::reduce`].
-//! - **Elementary functions** are our own, from operations that IEEE 754 defines to the last bit.
+//! - **Integers** are exact. Sums wrap like i32 does; the caller makes sure that none of them overflows.
+//! - **Float products** (GEMM, convolution): the products of an output element are added in blocks of 256. Each block
+//!   is a chain of fused multiply-adds (`f32::mul_add`) that starts at +0. The blocks are then added to the bias (+0
+//!   without one) one after the other. K ascends, and padding takes part as zeros. No such sum is split over threads.
+//! - **Float sums** over an axis, also those of softmax, use sixteen partial sums; see [`float::reduce`].
+//! - **Elementary functions** are our own, and use only operations that IEEE 754 defines to the last bit.
 //!
 //! # Threads
 //! A kernel uses the rayon pool that it is called in, and splits its work by output tile only.

@@ -1,4 +1,4 @@
-//! Splitting work over the threads of the current rayon pool, by output only.
+//! Splits work over the threads of the current rayon pool, by output only.
 
 use crate::error::KernelError;
 use rayon::prelude::*;
@@ -6,11 +6,11 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 thread_local! {
-    /// True while work is on this thread alone.
+    /// True while work stays on this thread, inside [`alone`].
     static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` on this thread, without any other: no thread has to be made for it.
+/// Runs `work` with all its kernels on this thread only, so that no thread pool has to be created for it.
 pub fn alone<R>(work: impl FnOnce() -> R) -> R {
     struct Before(bool);
     impl Drop for Before {
@@ -22,17 +22,19 @@ pub fn alone<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// The number of threads that work is split over: those of the current rayon pool, or one in [`alone`].
+/// The number of threads that kernels split their work over: the size of the current rayon pool, or one inside
+/// [`alone`].
 pub fn threads() -> usize {
     if ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 
-/// Below this many multiply-adds (or comparable steps) a kernel stays on its thread: waking another costs more.
+/// With fewer multiply-adds than this (or comparable steps), a kernel stays on its thread, because waking another one
+/// would cost more than it saves.
 const WORTH_SPLITTING: usize = 1 << 17;
 
-/// Runs `task(0..tasks)`, on several threads if the whole is at least `WORTH_SPLITTING` steps.
+/// Runs `task(0)` to `task(tasks − 1)`, on several threads if the work has at least `WORTH_SPLITTING` steps in total.
 ///
-/// A task must write no output element of another one; then neither the order nor the number of threads matters.
+/// No task may write an output element of another task. Then neither the order nor the number of threads matters.
 pub(crate) fn for_each(tasks: usize, steps: usize, task: &(dyn Fn(usize) + Sync)) {
     if tasks > 1 && steps >= WORTH_SPLITTING && threads() > 1 {
         (0..tasks).into_par_iter().for_each(task);
@@ -41,43 +43,43 @@ pub(crate) fn for_each(tasks: usize, steps: usize, task: &(dyn Fn(usize) + Sync)
     }
 }
 
-/// The same for tasks that may fail; of several failures the first task's is given.
+/// Like `for_each`, for tasks that can fail. If several fail, the error of the first of these tasks is returned.
 pub(crate) fn try_for_each(
     tasks: usize,
     steps: usize,
     task: &(dyn Fn(usize) -> Result<(), KernelError> + Sync),
 ) -> Result<(), KernelError> {
     if tasks > 1 && steps >= WORTH_SPLITTING && threads() > 1 {
-        // `reduce` combines neighbours in order.
+        // `reduce` combines neighbours in order, so the first error wins.
         (0..tasks).into_par_iter().map(task).reduce(|| Ok(()), Result::and)
     } else {
         (0..tasks).try_for_each(task)
     }
 }
 
-/// The same over consecutive pieces of `out`, each `size` elements (the last may be shorter).
+/// Runs a task on each piece of `out`, where pieces are consecutive and have `size` elements (the last may be shorter).
 pub(crate) fn for_each_chunk<T: Send>(out: &mut [T], size: usize, steps: usize, task: impl Fn(usize, &mut [T]) + Sync) {
     let len = out.len();
     let out = Shared::new(out);
     for_each(len.div_ceil(size), steps, &|i| {
         let start = i * size;
-        // SAFETY: the pieces are disjoint, and each is one task's.
+        // SAFETY: the pieces do not overlap, and each belongs to one task.
         task(i, unsafe { out.slice(start, size.min(len - start)) });
     });
 }
 
-/// An output slice that several tasks write, each its own elements: tiles of a matrix are not contiguous, so
-/// `chunks_mut` cannot express them.
+/// An output slice that several tasks write at the same time, each its own elements. Tiles of a matrix are not
+/// contiguous, so `chunks_mut` cannot split them.
 pub(crate) struct Shared<'a, T> {
     start: *mut T,
     len: usize,
     borrow: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: `Shared` is an exclusive borrow of the slice that is handed out piece by piece; `slice` asks its callers
-// to keep the pieces of different threads apart.
+// SAFETY: `Shared` holds an exclusive borrow of the slice and hands it out piece by piece. `slice` requires of its
+// callers that the pieces of different threads do not overlap.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
-// SAFETY: as above.
+// SAFETY: as above; pieces of different threads do not overlap.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
 
 impl<'a, T> Shared<'a, T> {
@@ -89,15 +91,16 @@ impl<'a, T> Shared<'a, T> {
         }
     }
 
-    /// `len` elements from `at`.
+    /// Borrows `len` elements from index `at` on.
     ///
     /// # Safety
-    /// While the returned borrow lives, no other borrow (of any thread) may overlap it.
+    /// While the returned borrow lives, no other borrow, on any thread, may overlap it.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn slice(&self, at: usize, len: usize) -> &mut [T] {
         assert!(at <= self.len && len <= self.len - at, "a tile outside its output");
-        // SAFETY: in bounds by the assertion; unique by the caller's promise; the borrow cannot outlive `'a`.
+        // SAFETY: the assertion keeps the borrow in bounds, the caller guarantees that it is unique, and it cannot
+        // outlive `'a`.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
     }
 }

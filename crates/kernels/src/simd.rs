@@ -11,32 +11,39 @@ pub(crate) use i32s::I32s;
 
 /// An instruction set that a [`crate::isa::Job`] is compiled for.
 pub(crate) trait Simd {
-    /// Its name.
+    /// The instruction set.
     const ISA: Isa;
-    /// Vectors of f32.
+    /// Its vectors of f32.
     type F32s: F32s;
-    /// Sixteen dot products of four bytes, or of two words.
+    /// Its accumulators for dot products of four bytes or of two 16-bit words, sixteen at a time.
     type Dots: Dots;
 
-    /// Runs a part of a job that is big enough for a call: compiled once, not in each of its callers.
+    /// Runs a part of a job that is large enough to be worth a function call. It is compiled once, and not inlined in
+    /// each caller.
     ///
     /// # Safety
-    /// The machine has the instruction set: code that is compiled for it is running already.
+    /// The machine has the instruction set, because code compiled for it is already running.
     unsafe fn call<J: Job>(job: J) -> J::Output;
 }
 
 /// A vector of f32 with a fused multiply-add: each lane is `f32::mul_add`, on every instruction set.
 pub(crate) trait F32s: Copy {
-    /// Lanes.
+    /// Number of lanes.
     const LANES: usize;
-    /// Rows of the widest GEMM tile whose accumulators, two vectors a row, fit in registers.
+    /// Number of rows of the widest GEMM tile whose accumulators (two vectors a row) fit in registers.
     const ROWS: usize;
+    /// All lanes are `x`.
+    ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn splat(x: f32) -> Self;
+    /// Loads `LANES` elements.
+    ///
     /// # Safety
     /// `LANES` elements are readable at `from`, and the machine has the instruction set.
     unsafe fn load(from: *const f32) -> Self;
+    /// Stores `LANES` elements.
+    ///
     /// # Safety
     /// `LANES` elements are writable at `to`, and the machine has the instruction set.
     unsafe fn store(self, to: *mut f32);
@@ -47,44 +54,45 @@ pub(crate) trait F32s: Copy {
     unsafe fn add_product(self, x: f32, y: Self) -> Self;
 }
 
-/// Sixteen i32 accumulators of dot products: of four bytes, one operand unsigned, the other signed, or of two signed words
-/// of 16 bits; wraps as i32 does.
+/// Sixteen i32 accumulators of dot products. A dot product is of four bytes, one operand unsigned and the other signed,
+/// or of two signed 16-bit words. Sums wrap like i32 does.
 pub(crate) trait Dots: Copy {
-    /// Rows of the widest tile.
+    /// Number of rows of the widest register tile.
     const ROWS: usize;
-    /// Tiles of three panels pay.
+    /// True if register tiles of three panels are faster than narrower ones.
     const WIDE: bool;
-    /// Sixteen accumulators: `start` and one of `columns`.
+    /// Starts the sixteen accumulators: lane `l` is `start + columns[l]`.
     ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn new(start: i32, columns: &[i32; 16]) -> Self;
-    /// The accumulators.
+    /// The values of the accumulators.
     fn to_array(self) -> [i32; 16];
-    /// Lane `l` gains `Σⱼ panel[4·l + j] · four[j]`; the panel is the unsigned operand if `PANEL_UNSIGNED`, else
-    /// `four`.
+    /// Adds `Σⱼ panel[4·l + j] · four[j]` to lane `l`. The panel is the unsigned operand if `PANEL_UNSIGNED` is true,
+    /// otherwise `four` is.
     ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self;
-    /// Lane `l` gains the products of the two words at `panel[4·l]` and those of `two`.
+    /// Adds to lane `l` the dot product of two 16-bit words: the two in `panel` from byte `4·l` on, and the two in
+    /// `two`.
     ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self;
-    /// Lane `l` gains `weight·bytes[l]`, the bytes signed or not.
+    /// Adds `weight·bytes[l]` to lane `l`. The bytes are signed if `SIGNED` is true.
     ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self;
-    /// Lane `l` gains `weight·words[l]`.
+    /// Adds `weight·words[l]` to lane `l`.
     ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self;
 }
 
-/// No instruction set beyond the compiler's baseline.
+/// The compiler's baseline, without further instruction sets.
 pub(crate) struct Scalar;
 impl Simd for Scalar {
     const ISA: Isa = Isa::Scalar;
@@ -108,13 +116,13 @@ impl F32s for [f32; 8] {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: the caller's promise; an array of f32 has the alignment of f32.
+        // SAFETY: the caller guarantees that the elements are readable, and an array of f32 has the alignment of f32.
         unsafe { *from.cast::<[f32; 8]>() }
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
-        // SAFETY: as for `load`.
+        // SAFETY: as for `load`, with elements that are writable.
         unsafe { *to.cast::<[f32; 8]>() = self }
     }
 
@@ -129,7 +137,7 @@ impl F32s for [f32; 8] {
 }
 
 impl Dots for [i32; 16] {
-    // The compiler keeps one row in vector registers, but not several.
+    // The compiler keeps one row of accumulators in vector registers, but not several.
     const ROWS: usize = 1;
     const WIDE: bool = false;
 
@@ -201,13 +209,13 @@ impl Dots for [i32; 16] {
     }
 }
 
-/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, exclusive-or `flip`.
+/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
     use std::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; the loads are of whole arrays; the last step is between types of 64 bytes, of
-    // which every pattern is valid.
+    // SAFETY: SSE2 is part of x86-64. The loads read whole arrays. The last step converts between types of 64 bytes,
+    // and every bit pattern is valid for both.
     unsafe {
         let flip = _mm_set1_epi8(flip.cast_signed());
         let [a, b, c, d] = lines;
@@ -230,7 +238,7 @@ pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
     }
 }
 
-/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, exclusive-or `flip`.
+/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
@@ -243,13 +251,13 @@ pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
     row
 }
 
-/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are words `l` of the lines.
+/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are word `l` of both lines.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
     use std::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; the loads are of halves of whole arrays; the last step is between types of 64 bytes,
-    // of which every pattern is valid.
+    // SAFETY: SSE2 is part of x86-64. The loads read halves of whole arrays. The last step converts between types of 64
+    // bytes, and every bit pattern is valid for both.
     unsafe {
         let load = |line: &[i16; 16], half: usize| _mm_loadu_si128(line.as_ptr().add(8 * half).cast());
         let (front, back) = ([load(a, 0), load(b, 0)], [load(a, 1), load(b, 1)]);
@@ -262,7 +270,7 @@ pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
     }
 }
 
-/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are words `l` of the lines.
+/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are word `l` of both lines.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
@@ -283,7 +291,7 @@ mod x86 {
     use crate::isa::{Isa, Job, with_avx2, with_avx512};
     use std::arch::x86_64::*;
 
-    /// AVX2 and FMA.
+    /// x86-64 with AVX2 and FMA.
     pub(crate) struct Avx2;
     impl Simd for Avx2 {
         const ISA: Isa = Isa::Avx2;
@@ -292,12 +300,12 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn call<J: Job>(job: J) -> J::Output {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { with_avx2(job) }
         }
     }
 
-    /// AVX-512 with VNNI.
+    /// x86-64 with AVX-512 and VNNI.
     pub(crate) struct Avx512;
     impl Simd for Avx512 {
         const ISA: Isa = Isa::Avx512;
@@ -306,7 +314,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn call<J: Job>(job: J) -> J::Output {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { with_avx512(job) }
         }
     }
@@ -317,25 +325,25 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm256_set1_ps(x) }
         }
 
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm256_loadu_ps(from) }
         }
 
         #[inline(always)]
         unsafe fn store(self, to: *mut f32) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm256_storeu_ps(to, self) }
         }
 
         #[inline(always)]
         unsafe fn add_product(self, x: f32, y: Self) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm256_fmadd_ps(_mm256_set1_ps(x), y, self) }
         }
     }
@@ -346,31 +354,32 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm512_set1_ps(x) }
         }
 
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm512_loadu_ps(from) }
         }
 
         #[inline(always)]
         unsafe fn store(self, to: *mut f32) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm512_storeu_ps(to, self) }
         }
 
         #[inline(always)]
         unsafe fn add_product(self, x: f32, y: Self) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe { _mm512_fmadd_ps(_mm512_set1_ps(x), y, self) }
         }
     }
 
-    /// Sixteen accumulators, each as the sum of two neighbouring i32, for AVX2. Bytes have no exact product there
-    /// (`vpmaddubsw` saturates), so they are widened to i16, and `vpmaddwd` adds the products of two neighbours.
+    /// Sixteen accumulators for AVX2, each kept as two neighbouring i32 that are added at the end. AVX2 has no exact
+    /// product of bytes (`vpmaddubsw` saturates), so bytes are widened to i16, and `vpmaddwd` adds the products of two
+    /// neighbours.
     #[derive(Clone, Copy)]
     pub(crate) struct Pairs([__m256i; 4]);
 
@@ -380,13 +389,13 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn new(start: i32, columns: &[i32; 16]) -> Self {
-            // SAFETY: the caller's promise; each load is of 16 of the 64 bytes of `columns`.
+            // SAFETY: the caller guarantees that the machine has AVX2. Each load reads 16 of the 64 bytes of `columns`.
             unsafe {
                 let start = _mm_set1_epi32(start);
                 let mut sums = [_mm256_setzero_si256(); 4];
                 for (i, sum) in sums.iter_mut().enumerate() {
                     let four = _mm_loadu_si128(columns.as_ptr().add(4 * i).cast());
-                    // The second of each pair is 0.
+                    // The second i32 of each pair starts at 0.
                     *sum = _mm256_cvtepu32_epi64(_mm_add_epi32(four, start));
                 }
                 Pairs(sums)
@@ -396,10 +405,10 @@ mod x86 {
         #[inline(always)]
         fn to_array(self) -> [i32; 16] {
             let Pairs([a, b, c, d]) = self;
-            // SAFETY: a value of this type exists only where AVX2 does. The last step is between types of 64 bytes, of
-            // which every pattern is valid.
+            // SAFETY: a value of this type exists only on a machine with AVX2. The last step converts between types of
+            // 64 bytes, and every bit pattern is valid for both.
             unsafe {
-                // `vphaddd` works in halves of a register: the middle quarters change places.
+                // `vphaddd` works on each half of a register by itself, so the two middle quarters have to be swapped.
                 let low = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b));
                 let high = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(c, d));
                 std::mem::transmute::<[__m256i; 2], [i32; 16]>([low, high])
@@ -408,7 +417,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self {
-            // SAFETY: the caller's promise; each load is of 16 of the 64 bytes of `panel`.
+            // SAFETY: the caller guarantees that the machine has AVX2. Each load reads 16 of the 64 bytes of `panel`.
             unsafe {
                 let four = _mm_cvtsi32_si128(i32::from_ne_bytes(four));
                 let four = if PANEL_UNSIGNED {
@@ -433,14 +442,14 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self {
-            // SAFETY: the caller's promise; each load is of 16 of the 64 bytes of `panel`. `vpmaddwd` wraps where both of its
-            // products are 2^30, as a sum in i32 does.
+            // SAFETY: the caller guarantees that the machine has AVX2. Each load reads 16 of the 64 bytes of `panel`.
+            // If both products are 2^30, `vpmaddwd` wraps, as a sum in i32 does.
             unsafe {
                 let two = _mm256_set1_epi64x(i64::from(u32::from_ne_bytes(two)));
                 let mut sums = self.0;
                 for (i, sum) in sums.iter_mut().enumerate() {
                     let words = _mm_loadu_si128(panel.as_ptr().add(16 * i).cast());
-                    // The second of each pair of accumulators gains 0.
+                    // Adds 0 to the second accumulator of each pair.
                     let wide = _mm256_cvtepu32_epi64(words);
                     *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(wide, two));
                 }
@@ -450,9 +459,9 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self {
-            // SAFETY: the caller's promise; each load is of four of the sixteen words.
+            // SAFETY: the caller guarantees that the machine has AVX2. Each load reads four of the sixteen words.
             unsafe {
-                // 0 for the second of each pair.
+                // The second factor of each pair is 0.
                 let weight = _mm256_set1_epi64x(i64::from(weight.cast_unsigned()));
                 let mut sums = self.0;
                 for (i, sum) in sums.iter_mut().enumerate() {
@@ -465,9 +474,9 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
-            // SAFETY: the caller's promise; the load is of the 16 bytes of `bytes`.
+            // SAFETY: the caller guarantees that the machine has AVX2. The load reads the 16 bytes of `bytes`.
             unsafe {
-                // 0 for the second of each pair.
+                // The second factor of each pair is 0.
                 let weight = _mm256_set1_epi64x(i64::from(weight.cast_unsigned()));
                 let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
                 let four = [
@@ -490,7 +499,7 @@ mod x86 {
         }
     }
 
-    /// Sixteen accumulators in one register.
+    /// Sixteen accumulators for AVX-512, in one register.
     #[derive(Clone, Copy)]
     pub(crate) struct Vnni(__m512i);
 
@@ -500,7 +509,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn new(start: i32, columns: &[i32; 16]) -> Self {
-            // SAFETY: the caller's promise; the load is of the 64 bytes of `columns`.
+            // SAFETY: the caller guarantees that the machine has VNNI. The load reads the 64 bytes of `columns`.
             unsafe {
                 Vnni(_mm512_add_epi32(
                     _mm512_set1_epi32(start),
@@ -511,13 +520,13 @@ mod x86 {
 
         #[inline(always)]
         fn to_array(self) -> [i32; 16] {
-            // SAFETY: both types are 64 bytes, of which every pattern is valid.
+            // SAFETY: both types have 64 bytes, and every bit pattern is valid for both.
             unsafe { std::mem::transmute::<__m512i, [i32; 16]>(self.0) }
         }
 
         #[inline(always)]
         unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self {
-            // SAFETY: the machine has VNNI by the caller's promise; the load is of the 64 bytes of `panel`.
+            // SAFETY: the caller guarantees that the machine has VNNI. The load reads the 64 bytes of `panel`.
             // `vpdpbusd` takes its first factor as unsigned and adds without saturation.
             unsafe {
                 let panel = _mm512_loadu_si512(panel.as_ptr().cast());
@@ -532,8 +541,8 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self {
-            // SAFETY: the machine has VNNI by the caller's promise; the load is of the 64 bytes of `panel`. `vpdpwssd` adds
-            // without saturation.
+            // SAFETY: the caller guarantees that the machine has VNNI. The load reads the 64 bytes of `panel`.
+            // `vpdpwssd` adds without saturation.
             unsafe {
                 let panel = _mm512_loadu_si512(panel.as_ptr().cast());
                 let two = _mm512_set1_epi32(i32::from_ne_bytes(two));
@@ -543,7 +552,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self {
-            // SAFETY: the caller's promise; the load is of the sixteen words.
+            // SAFETY: the caller guarantees that the machine has AVX-512. The load reads the sixteen words.
             unsafe {
                 let wide = _mm512_cvtepi16_epi32(_mm256_loadu_si256(words.as_ptr().cast()));
                 Vnni(_mm512_add_epi32(
@@ -555,7 +564,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
-            // SAFETY: the caller's promise; the load is of the 16 bytes of `bytes`.
+            // SAFETY: the caller guarantees that the machine has AVX-512. The load reads the 16 bytes of `bytes`.
             unsafe {
                 let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
                 let wide = if SIGNED {

@@ -1,17 +1,17 @@
-//! Sliding windows over NCHW images: what convolutions and pools share.
+//! Windows that slide over NCHW images: what convolutions and pools have in common.
 
 use crate::error::{KernelError, product};
 
-/// A window that slides over the rows and columns of an image. One-dimensional ones have height 1.
+/// A window that slides over the rows and columns of an image. A one-dimensional window has height 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Rows and columns of taps.
+    /// Height and width of the kernel, in taps.
     pub kernel: [usize; 2],
-    /// Steps between neighbouring outputs.
+    /// Distance between neighbouring outputs, along rows and columns.
     pub stride: [usize; 2],
-    /// Steps between neighbouring taps.
+    /// Distance between neighbouring taps, along rows and columns.
     pub dilation: [usize; 2],
-    /// Padding: top, left, bottom, right.
+    /// Padding at the top, left, bottom and right.
     pub pads: [usize; 4],
 }
 
@@ -20,18 +20,19 @@ pub struct Window {
 pub struct Images {
     /// Number of images.
     pub batch: usize,
-    /// Channels of each.
+    /// Channels of each image.
     pub channels: usize,
-    /// Height and width.
+    /// Height and width of each image.
     pub size: [usize; 2],
 }
 
-/// Extents above this are refused, so that no sum of products below can overflow.
+/// Larger extents are refused, so that no sum of products below can overflow.
 const LARGEST_EXTENT: usize = 1 << 24;
-/// The most elements in one padded image.
+/// The largest number of elements in one padded image.
 const LARGEST_IMAGE: usize = 1 << 29;
 
-/// Taps of the window of a pool, padding included: sums of codes of 16 bits stay far inside 64.
+/// The largest number of taps in a pool's window, padding included. With this limit, a sum of 16-bit codes stays far
+/// inside 64 bits.
 const LARGEST_WINDOW: usize = 1 << 40;
 
 impl Window {
@@ -45,12 +46,13 @@ impl Window {
         }
     }
 
-    /// Extent of the taps, dilation included: `(kernel − 1)·dilation + 1`. Valid after `check`.
+    /// Number of elements that the taps span along an axis, dilation included: `(kernel − 1)·dilation + 1`. Call
+    /// `check` first.
     pub(crate) fn reach(&self, axis: usize) -> usize {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
     }
 
-    /// Every extent is in range and none is zero where zero means nothing.
+    /// Checks that every extent is in range, and that none is zero where zero makes no sense.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         let positive = [self.kernel, self.stride, self.dilation].concat();
         if positive.contains(&0) {
@@ -75,7 +77,7 @@ impl Window {
         }
     }
 
-    /// Height and width of the output over images of `size`: `⌊(size + pads − reach) / stride⌋ + 1`.
+    /// Height and width of the output for images of `size`: `⌊(size + pads − reach) / stride⌋ + 1`.
     pub fn output(&self, size: [usize; 2]) -> Result<[usize; 2], KernelError> {
         self.check()?;
         let mut out = [0; 2];
@@ -97,32 +99,32 @@ impl Window {
 }
 
 impl Images {
-    /// Number of elements, `None` where it does not fit in a machine word.
+    /// Number of elements of the batch; `None` if it overflows `usize`.
     pub fn elements(&self) -> Option<usize> {
         product(&[self.batch, self.channels, self.size[0], self.size[1]])
     }
 
-    /// Elements of one channel of one image.
+    /// Number of elements in one channel of one image.
     pub(crate) fn plane(&self) -> usize {
         self.size[0] * self.size[1]
     }
 
-    /// Elements of one image.
+    /// Number of elements in one image.
     pub(crate) fn image(&self) -> usize {
         self.channels * self.plane()
     }
 }
 
-/// Extents and window of a convolution.
+/// Shapes of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conv {
-    /// Taps, strides, dilation, padding.
+    /// The kernel's taps, strides, dilation and padding.
     pub window: Window,
     /// Extents of the input.
     pub input: Images,
-    /// Output channels of all groups.
+    /// Number of output channels, all groups together.
     pub out_channels: usize,
-    /// Groups; divides the input and the output channels.
+    /// Number of groups. It divides both the input channels and the output channels.
     pub groups: usize,
 }
 
@@ -136,13 +138,13 @@ impl Conv {
         })
     }
 
-    /// Weights of one output channel: channels of a group times taps.
+    /// Number of weights of one output channel: the input channels of a group times the taps.
     pub fn depth(&self) -> usize {
         let [height, width] = self.window.kernel;
         self.input.channels / self.groups.max(1) * height * width
     }
 
-    /// The groups divide the channels.
+    /// Checks the extents, and that the groups divide the channels.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         self.window.check()?;
         let (channels, outputs, groups) = (self.input.channels, self.out_channels, self.groups);
@@ -158,23 +160,24 @@ impl Conv {
     }
 }
 
-/// Layout of one image in which 16 neighbouring output positions of a row read 16 neighbouring elements.
+/// Memory layout of one image in which 16 neighbouring output positions of a row read 16 neighbouring elements.
 ///
-/// Rows are padded, and for a horizontal stride `s` each row is split into its `s` phases (elements `0, s, 2s, …`,
-/// then `1, 1 + s, …`): output column `x` and tap column `t` meet at `phase = t·d mod s`, element `x + t·d div s`.
-/// The im2col matrix `[taps][positions]` is then `image[tap_offset + position_offset]`, and is never made as a whole.
+/// Rows are padded. For a horizontal stride `s`, each row is split into `s` phases (elements `0, s, 2s, …`, then `1, 1
+/// + s, …`). Output column `x` and tap column `t` then read element `x + t·d div s` of phase `t·d mod s`, where `d` is
+/// the dilation. The im2col matrix `[taps][positions]` is `image[tap_offset + position_offset]`, so it never has to be
+/// stored as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     window: Window,
     input: [usize; 2],
-    /// Elements of one phase of a row, and of a row with all its phases.
+    /// Number of elements in one phase of a row, and (next field) in a row with all its phases.
     phase: usize,
     row: usize,
-    /// Elements of one channel.
+    /// Number of elements in one channel.
     pub(crate) plane: usize,
-    /// Output height and width.
+    /// Height and width of the output.
     pub(crate) output: [usize; 2],
-    /// The image as it stands has this layout already.
+    /// True if the image in memory already has this layout.
     pub(crate) in_place: bool,
 }
 
@@ -203,7 +206,7 @@ impl Layout {
         }
     }
 
-    /// Elements from one output row to the next.
+    /// Number of elements from one output row to the next.
     pub(crate) fn row_step(&self) -> usize {
         self.window.stride[0] * self.row
     }
@@ -213,7 +216,8 @@ impl Layout {
         self.output[0] * self.output[1]
     }
 
-    /// Writes one channel in this layout. `padded` has `plane` elements; `pad` fills what the image does not cover.
+    /// Copies one channel into this layout. `padded` has `plane` elements; `pad` fills the elements outside of the
+    /// image.
     pub(crate) fn pad_plane<T: Copy>(&self, plane: &[T], pad: T, padded: &mut [T]) {
         let [top, left, ..] = self.window.pads;
         let stride = self.window.stride[1];
@@ -228,7 +232,7 @@ impl Layout {
                 let column = left + first;
                 let to = &mut row[(column % stride) * self.phase + column / stride..];
                 if stride == 2 {
-                    // The common case, as a loop that the compiler vectorises.
+                    // The common case, written as a loop that the compiler vectorises.
                     let pairs = source[first..].chunks(2);
                     to.iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair[0]);
                 } else {
@@ -239,7 +243,7 @@ impl Layout {
         }
     }
 
-    /// Offsets of the taps, in the order channel, row, column: the K axis of the im2col matrix.
+    /// Offsets of all taps in the order channel, row, column. This is the K axis of the im2col matrix.
     pub(crate) fn tap_offsets(&self, channels: usize) -> Vec<usize> {
         let Window {
             kernel,
@@ -259,10 +263,11 @@ impl Layout {
         offsets
     }
 
-    /// The positions `first..first + count` as stretches of neighbouring elements: `(offset, length)`.
+    /// Splits the output positions `first..first + count` into runs of neighbouring elements, each as `(offset,
+    /// length)`.
     pub(crate) fn runs(&self, first: usize, count: usize) -> Runs {
         let step = self.row_step();
-        // Rows that follow one another without a gap are one long row.
+        // Rows without a gap between them are treated as one long row.
         let width = if step == self.output[1] {
             self.positions()
         } else {
@@ -277,7 +282,7 @@ impl Layout {
     }
 }
 
-/// See [`Layout::runs`].
+/// Iterator over runs; see [`Layout::runs`].
 pub(crate) struct Runs {
     width: usize,
     step: usize,
@@ -300,11 +305,11 @@ impl Iterator for Runs {
     }
 }
 
-/// Extents and window of a pool. The output extents are the caller's: rounding up or down is its rule, and a window
-/// that hangs over the padded image is cut there.
+/// Shapes of a pool. The caller gives the output size, because formats round it up or down by rules of their own. Where
+/// a window reaches beyond the padded image, the part outside is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Taps, strides, dilation, padding.
+    /// The window's taps, strides, dilation and padding.
     pub window: Window,
     /// Extents of the input.
     pub input: Images,
@@ -312,10 +317,10 @@ pub struct Pool {
     pub output: [usize; 2],
 }
 
-/// The taps of one output row or column that fall into the image.
+/// Which taps of one output row or column fall into the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taps {
-    /// Image coordinate of the first such tap.
+    /// Image coordinate of the first tap inside of the image.
     pub(crate) first: usize,
     /// Number of taps inside of the image.
     pub(crate) inside: usize,
@@ -324,7 +329,7 @@ pub(crate) struct Taps {
 }
 
 impl Pool {
-    /// Elements of one output channel.
+    /// Number of elements in one output channel.
     pub(crate) fn out_plane(&self) -> usize {
         self.output[0] * self.output[1]
     }
@@ -337,7 +342,7 @@ impl Pool {
         }
     }
 
-    /// The extents are in range, and every window starts inside the padded image.
+    /// Checks that the extents are in range, and that every window starts inside the padded image.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         self.window.check()?;
         let kernel = self.window.kernel;
@@ -369,7 +374,7 @@ impl Pool {
         Ok(())
     }
 
-    /// The taps of every output row (axis 0) or column (axis 1).
+    /// The taps of each output row (axis 0) or output column (axis 1).
     pub(crate) fn taps(&self, axis: usize) -> Vec<Taps> {
         let (size, before, dilation) = (
             self.input.size[axis],
@@ -378,7 +383,7 @@ impl Pool {
         );
         let padded_end = before + size + self.window.pads[axis + 2];
         let taps = |o: usize| {
-            // In coordinates of the padded image.
+            // Positions here count from the start of the padded image.
             let start = o * self.window.stride[axis];
             let below = |end: usize| {
                 end.saturating_sub(start)

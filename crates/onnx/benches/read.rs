@@ -1,8 +1,9 @@
-//! The time from a file to its module, on one thread: a model of few nodes and 100 MB of weights, in its own file and in
-//! one beside it, and graphs of 100,000 nodes on small tensors, half of which compute shapes, as exporters leave them.
+//! Measures the time from a file to its module, on one thread. The files are a model of few nodes with 100 MB of
+//! weights, once in one file and once with a data file, and graphs of 100,000 nodes on small tensors. In one of these,
+//! half of the nodes compute shapes, as in the output of exporters.
 //!
-//! `cargo bench -p strait-onnx` prints one line per measurement, the median of several, and ends with an error where a mark
-//! was missed. `cargo bench -p strait-onnx -- NAME` measures those whose name contains NAME.
+//! `cargo bench -p strait-onnx` prints one line per measurement, the median of several runs, and ends with an error if
+//! a mark is missed. `cargo bench -p strait-onnx -- NAME` measures those whose name contains NAME.
 
 #[path = "shared/file.rs"]
 mod file;
@@ -13,17 +14,18 @@ use strait_core::Module;
 use strait_import::ReadOptions;
 use strait_onnx::read;
 
-/// Measurements of each, of which the median counts.
+/// Number of runs of a measurement. Their median is printed.
 const TURNS: usize = 9;
 
-/// Rows and columns of each of the weights, and their number: 104,857,600 bytes together.
+/// Number of rows and of columns of each weight, and (next constant) the number of weights: 104,857,600 bytes together.
 const WIDTH: usize = 1024;
 const LAYERS: usize = 25;
 
-/// Nodes of a large graph.
+/// Number of nodes of a large graph.
 const NODES: usize = 100_000;
 
-/// A case: its name, what writes its files into a folder and answers with the number of its nodes, and its mark in seconds.
+/// A case: its name, a function that writes its files into a folder and returns the number of nodes, and its mark in
+/// seconds.
 struct Case {
     name: &'static str,
     write: fn(&Path) -> Result<usize, Box<dyn Error>>,
@@ -56,7 +58,7 @@ const CASES: [Case; 4] = [
 const MODEL: &str = "model.onnx";
 const WEIGHTS: &str = "model.onnx.data";
 
-/// A chain of products with large weights.
+/// Writes a chain of matrix products with large weights.
 fn weights(folder: &Path, beside: bool) -> Result<usize, Box<dyn Error>> {
     let mut model = File::new("x", &[1, WIDTH]);
     let mut data: Vec<u8> = Vec::new();
@@ -85,12 +87,12 @@ fn weights(folder: &Path, beside: bool) -> Result<usize, Box<dyn Error>> {
     Ok(nodes)
 }
 
-/// Extents of the small tensors.
+/// Number of channels of the small tensors, and (next constant) their extents.
 const CHANNELS: usize = 4;
 const SIDE: usize = 4;
 const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
 
-/// Adds a convolution of 1 × 1 with weights of its own.
+/// Adds a 1 × 1 convolution with weights of its own.
 fn convolution(model: &mut File, of: &str, block: &str) -> String {
     let (weight, result) = (format!("{block}.conv.weight"), format!("/{block}/conv/Conv_output_0"));
     let values: Vec<u8> = (0..CHANNELS * CHANNELS)
@@ -106,7 +108,7 @@ fn convolution(model: &mut File, of: &str, block: &str) -> String {
     result
 }
 
-/// Residual blocks of three nodes.
+/// Writes residual blocks of three nodes each.
 fn activations(folder: &Path) -> Result<usize, Box<dyn Error>> {
     let mut model = File::new("x", &IMAGE);
     let mut last = "x".to_string();
@@ -125,7 +127,7 @@ fn activations(folder: &Path) -> Result<usize, Box<dyn Error>> {
     Ok(nodes)
 }
 
-/// Blocks of ten nodes, of which five compute the shape that a tensor is brought into.
+/// Writes blocks of ten nodes each, of which five compute the shape for a reshape.
 fn shapes(folder: &Path) -> Result<usize, Box<dyn Error>> {
     let mut model = File::new("x", &IMAGE);
     model.constant("whole", I64, &[1], Data::Raw(&(-1i64).to_le_bytes()));

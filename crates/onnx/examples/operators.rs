@@ -1,4 +1,5 @@
-//! Prints the operators that are read, one line each: `domain name first last versions`, by operator sets.
+//! Prints the operators that are read, one line each: `domain name first last versions`. `first` and `last` are
+//! operator sets.
 //!
 //! `cargo run -p strait-onnx --example operators`
 

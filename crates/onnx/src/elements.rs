@@ -1,8 +1,8 @@
-//! Element types by their number in the format.
+//! Element types, by their number in the format.
 
 use strait_core::Elem;
 
-/// Number, name in the specification, and our type where there is one.
+/// For each type: its number, its name in the specification, and our type if we have one.
 const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (1, "float", Some(Elem::F32)),
     (2, "uint8", Some(Elem::U8)),
@@ -34,7 +34,7 @@ const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (28, "float6e3m2", None),
 ];
 
-/// The element type with this number, or its name where we have none.
+/// The element type with this number, or as an error its name if we do not have it.
 pub(crate) fn element(number: i64) -> Result<Elem, String> {
     match TYPES.iter().find(|(n, _, _)| i64::from(*n) == number) {
         Some((_, _, Some(elem))) => Ok(*elem),

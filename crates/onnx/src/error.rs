@@ -1,14 +1,14 @@
-//! Errors of writing.
+//! Errors of writing ONNX.
 
-/// Reason why a module could not be written as ONNX.
+/// Why a module could not be written as ONNX.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The module cannot be written. Ours, or the fault of the target that made it.
+    /// The module cannot be written. This is our fault, or that of the target that made the module.
     #[error("`{node}`: {text}")]
     Unwritable {
-        /// The node or value.
+        /// The node or value that cannot be written.
         node: String,
-        /// Reason of the refusal.
+        /// Why it cannot be written.
         text: String,
     },
     /// The output could not be written.

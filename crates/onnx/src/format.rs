@@ -1,4 +1,4 @@
-//! The format, as whoever opens files of several formats knows it.
+//! Registers ONNX as a format, for callers that open files of several formats.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use strait_import::{
 
 use crate::Model;
 
-/// The graph of a model, by its number in the format.
+/// The field number of a model's graph.
 const GRAPH: u64 = 7;
 
-/// ONNX.
+/// The format of ONNX files.
 #[derive(Clone, Copy, Debug)]
 pub struct Onnx;
 
@@ -22,7 +22,7 @@ impl Format for Onnx {
         "ONNX"
     }
 
-    /// A version, and then known fields up to the graph.
+    /// A model starts with a version, followed by known fields up to the graph.
     fn recognises(&self, bytes: &[u8]) -> bool {
         let mut fields = fields(bytes);
         matches!(fields.next(), Some((1, Value::Number(_))))

@@ -1,13 +1,13 @@
-//! ONNX in and out.
+//! Reads and writes ONNX.
 //!
-//! [`Model::open`] maps a file and decodes its structure; the weights stay in the file and become slices of the map.
-//! [`Decoded::read`](strait_import::Decoded::read) builds a module of the float stage out of it: opsets 7 to 28, of the standard domain and of ONNX
-//! Runtime's own. What it does not know is reported all at once. Types and shapes come from the inference functions of
-//! `strait-core`, and from nowhere else.
+//! [`Model::open`] maps a file and decodes its structure. The weights stay in the file and become slices of the memory
+//! map. [`Decoded::read`](strait_import::Decoded::read) builds a module of the float stage: it knows operator sets 7 to
+//! 28 of the standard domain, and ONNX Runtime's own domain. Unknown operators are reported all at once. Types and
+//! shapes come only from the inference functions of `strait-core`.
 //!
-//! [`write()`] turns a module into ONNX: float ops, `quantize` and `dequantize` as `QuantizeLinear` and `DequantizeLinear`
-//! with scales and zero points from the values, foreign nodes as they are. [`encode()`] does the same in two files where one is
-//! too small.
+//! [`write()`] turns a module into ONNX. Float ops become ONNX operators. `quantize` and `dequantize` become
+//! `QuantizeLinear` and `DequantizeLinear`, with scales and zero points taken from the values. Foreign nodes are
+//! written as they are. [`encode()`] does the same, with a second file if one file is too small.
 
 mod elements;
 mod error;

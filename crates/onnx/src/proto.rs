@@ -1,10 +1,11 @@
 //! The protobuf messages of an ONNX file, by their published field numbers.
 //!
-//! Only the fields that are read or written are declared; a decoder skips the rest. `bytes` fields are slices of the
-//! decoded buffer. An attribute may hold a graph (field 6), whose nodes have attributes again; the decoder takes 100 messages
-//! inside of each other. Lists of graphs (field 11), which no operator has, are left out.
+//! Only the fields that we read or write are declared; the decoder skips the rest. `bytes` fields are slices of the
+//! decoded buffer. An attribute may be a graph (field 6), whose nodes have attributes again; the decoder accepts 100
+//! nested messages. Lists of graphs (field 11), which no operator has, are left out.
 //!
-//! Fields are `optional` where presence matters to a reader, or where other programs ask whether the field is there.
+//! Fields are `optional` if a reader has to know whether they are present, or if other programs check that they are
+//! there.
 
 use bytes::Bytes;
 use prost::Message;
@@ -28,7 +29,7 @@ pub(crate) struct ModelProto {
     pub(crate) functions: Vec<FunctionProto>,
 }
 
-/// A version of the operator set of one domain.
+/// The version of the operator set of one domain.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct OperatorSetIdProto {
     #[prost(string, tag = "1")]
@@ -37,7 +38,7 @@ pub(crate) struct OperatorSetIdProto {
     pub(crate) version: i64,
 }
 
-/// An operator that the model defines itself, by nodes on its formal operands.
+/// An operator that the model defines itself, by nodes on formal operands.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FunctionProto {
     #[prost(string, tag = "1")]
@@ -46,7 +47,7 @@ pub(crate) struct FunctionProto {
     pub(crate) input: Vec<String>,
     #[prost(string, repeated, tag = "5")]
     pub(crate) output: Vec<String>,
-    /// Attributes without a default.
+    /// The attributes without a default.
     #[prost(string, repeated, tag = "6")]
     pub(crate) attribute: Vec<String>,
     #[prost(message, repeated, tag = "7")]
@@ -55,15 +56,15 @@ pub(crate) struct FunctionProto {
     pub(crate) opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, tag = "10")]
     pub(crate) domain: String,
-    /// Attributes with a default.
+    /// The attributes with a default.
     #[prost(message, repeated, tag = "11")]
     pub(crate) attribute_proto: Vec<AttributeProto>,
-    /// Tells functions of one name apart.
+    /// Distinguishes functions of the same name.
     #[prost(string, tag = "13")]
     pub(crate) overload: String,
 }
 
-/// Nodes, constants, inputs and outputs.
+/// A graph: nodes, constants, inputs and outputs.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct GraphProto {
     #[prost(message, repeated, tag = "1")]
@@ -82,7 +83,7 @@ pub(crate) struct GraphProto {
     pub(crate) sparse_initializer: Vec<SparseTensorProto>,
 }
 
-/// One operation. An empty name in `input` is an operand that is left out.
+/// One operation. An empty name in `input` means that the operand is omitted.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct NodeProto {
     #[prost(string, repeated, tag = "1")]
@@ -97,12 +98,12 @@ pub(crate) struct NodeProto {
     pub(crate) attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
     pub(crate) domain: String,
-    /// Which of the functions of one name.
+    /// Which of several functions with the same name is meant.
     #[prost(string, tag = "8")]
     pub(crate) overload: String,
 }
 
-/// A named attribute, whose value is in the field that `kind` says.
+/// A named attribute. `kind` says which field has its value.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct AttributeProto {
     #[prost(string, tag = "1")]
@@ -123,15 +124,15 @@ pub(crate) struct AttributeProto {
     pub(crate) ints: Vec<i64>,
     #[prost(bytes = "bytes", repeated, tag = "9")]
     pub(crate) strings: Vec<Bytes>,
-    /// One of [`kind`].
+    /// One of the numbers in [`kind`].
     #[prost(int32, tag = "20")]
     pub(crate) kind: i32,
-    /// In a function: the attribute of the function that is meant.
+    /// Inside a function: the name of the function's attribute whose value is used.
     #[prost(string, tag = "21")]
     pub(crate) ref_attr_name: String,
 }
 
-/// The values of `AttributeProto::kind`.
+/// The possible values of `AttributeProto::kind`.
 pub(crate) mod kind {
     pub(crate) const FLOAT: i32 = 1;
     pub(crate) const INT: i32 = 2;
@@ -142,7 +143,7 @@ pub(crate) mod kind {
     pub(crate) const INTS: i32 = 7;
     pub(crate) const STRINGS: i32 = 8;
 
-    /// The kinds by number, as the specification spells them.
+    /// The names of the kinds in the specification, by number.
     const NAMES: [&str; 15] = [
         "undefined",
         "float",
@@ -170,40 +171,40 @@ pub(crate) mod kind {
     }
 }
 
-/// A constant. Its elements are in `raw_data`, in the list of their type, or in another file.
+/// A constant. Its elements are in `raw_data`, in the list for their type, or in another file.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub(crate) dims: Vec<i64>,
-    /// One of the numbers in [`crate::elements`].
+    /// The element type, by its number in [`crate::elements`].
     #[prost(int32, tag = "2")]
     pub(crate) data_type: i32,
     #[prost(float, repeated, tag = "4")]
     pub(crate) float_data: Vec<f32>,
-    /// Also holds 8- and 16-bit integers, booleans and the bits of 16-bit floats.
+    /// Elements that are i32, integers of 8 or 16 bits, booleans, or the bits of 16-bit floats.
     #[prost(int32, repeated, tag = "5")]
     pub(crate) int32_data: Vec<i32>,
     #[prost(int64, repeated, tag = "7")]
     pub(crate) int64_data: Vec<i64>,
     #[prost(string, tag = "8")]
     pub(crate) name: String,
-    /// Little-endian, row-major, not aligned.
+    /// The elements, little-endian, row-major, not aligned.
     #[prost(bytes = "bytes", optional, tag = "9")]
     pub(crate) raw_data: Option<Bytes>,
     #[prost(double, repeated, tag = "10")]
     pub(crate) double_data: Vec<f64>,
-    /// Also holds unsigned integers of 32 bits.
+    /// Elements that are u64 or u32.
     #[prost(uint64, repeated, tag = "11")]
     pub(crate) uint64_data: Vec<u64>,
-    /// `location`, `offset` and `length`, where `data_location` says so.
+    /// `location`, `offset` and `length` of the elements, if `data_location` says that they are in another file.
     #[prost(message, repeated, tag = "13")]
     pub(crate) external_data: Vec<StringStringEntryProto>,
-    /// 0: here; 1: in another file.
+    /// 0 if the elements are in this message, 1 if they are in another file.
     #[prost(int32, tag = "14")]
     pub(crate) data_location: i32,
 }
 
-/// A constant with few elements that are not zero; known by name only.
+/// A sparse constant. We only read its name.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct SparseTensorProto {
     #[prost(message, optional, tag = "1")]
@@ -228,14 +229,14 @@ pub(crate) struct ValueInfoProto {
     pub(crate) value_type: Option<TypeProto>,
 }
 
-/// The type of a value; only tensors are known.
+/// The type of a value. We only read tensor types.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub(crate) tensor_type: Option<TensorTypeProto>,
 }
 
-/// Element type and shape; a shape that is absent is of unknown rank.
+/// Element type and shape. If the shape is absent, the rank is unknown.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TensorTypeProto {
     #[prost(int32, tag = "1")]
@@ -251,7 +252,7 @@ pub(crate) struct TensorShapeProto {
     pub(crate) dim: Vec<DimensionProto>,
 }
 
-/// A number, a name, or neither where nothing is known.
+/// One dimension: a number, a name, or neither if it is unknown.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct DimensionProto {
     #[prost(int64, optional, tag = "1")]

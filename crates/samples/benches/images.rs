@@ -1,9 +1,9 @@
-//! The time from 500 photographs of 640 × 480 to what a network takes: decoded, resized to 224 × 224 with Pillow's bilinear filter,
-//! normalized, channels first. On two threads, one sample each.
+//! Measures the time from 500 photographs of 640 × 480 to a network's input: decoded, resized to 224 × 224 with
+//! Pillow's bilinear filter, normalized, channels first. Two threads each work on one sample at a time.
 //!
-//! `cargo bench -p strait-samples -- FOLDER` measures the images of a folder and prints the median of several turns in milliseconds
-//! for each image. `cargo xtask bench --images` makes the images, runs this and Pillow with NumPy in two processes in turns, and
-//! compares.
+//! `cargo bench -p strait-samples -- FOLDER` measures the images of a folder, and prints the median of several runs in
+//! milliseconds for each image. `cargo xtask bench --images` makes the images, runs this program and Pillow with NumPy
+//! alternately, and compares them.
 
 use std::{
     env,
@@ -53,7 +53,7 @@ fn spec() -> InputSpec {
     }
 }
 
-/// Reads all samples on as many threads; the number of them.
+/// Reads all samples on several threads, and returns their number.
 fn read(folder: &Path) -> Result<usize, Box<dyn Error>> {
     let samples = Samples::open(&Set::from(folder), &[spec()])?;
     let next = AtomicUsize::new(0);
@@ -79,7 +79,7 @@ fn read(folder: &Path) -> Result<usize, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    // Cargo adds an argument of its own.
+    // Cargo adds an argument of its own, which starts with `--`.
     let folder = env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let Some(folder) = folder.map(PathBuf::from) else {
         println!("no folder of images is given: nothing is measured");

@@ -1,4 +1,5 @@
-//! Members of the archives that `numpy.savez` and `numpy.savez_compressed` write: stored as they are, or deflated.
+//! Reads members of the archives that `numpy.savez` and `numpy.savez_compressed` write. Members are stored as they are,
+//! or deflated.
 
 use std::io::{self, Cursor};
 use std::path::Path;
@@ -10,28 +11,29 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{DataError, Kind};
 
-/// The most that a deflated member may become, whatever its length in the archive.
+/// A deflated member may always inflate to this many bytes, whatever its length in the archive.
 const MOST_INFLATED: u64 = 256 << 20;
 
-/// And how many times its length in the archive it may become beyond that. Samples are no emptier than that: a thousand times
-/// are zeros alone, and a file that is made to fill the disk.
+/// A larger member may inflate to this many times its length in the archive. Real samples do not compress better than
+/// that. A factor of a thousand means all zeros, or a file made to fill the disk.
 const MOST_TIMES: u64 = 100;
 
 /// An archive in a mapped file.
 pub(crate) struct Archive {
     name: String,
     bytes: Bytes,
-    /// None of one that is in memory.
+    /// The mapped file; `None` for an archive in memory.
     file: Option<Arc<MappedFile>>,
     zip: ZipArchive<Cursor<Bytes>>,
 }
 
-/// The content of a member: a slice of the archive where it is stored as it is. Inflated it is in a file, so that memory does
-/// not grow with the number of samples. The file has no name: nothing is left of it, however the process ends.
+/// The content of a member. If the member is stored, it is a slice of the archive. If it is deflated, it is inflated
+/// into a temporary file, so that memory does not grow with the number of samples. That file has no name, so nothing is
+/// left of it however the process ends.
 pub(crate) struct Content {
-    /// All of it.
+    /// The whole content.
     pub(crate) bytes: Bytes,
-    /// The file that it is in, and where.
+    /// The file that has the content, and the offset in it.
     pub(crate) file: Option<(Arc<MappedFile>, usize)>,
 }
 
@@ -47,7 +49,7 @@ impl Archive {
 
     fn new(name: String, bytes: Bytes, file: Option<Arc<MappedFile>>) -> Result<Archive, DataError> {
         match ZipArchive::new(Cursor::new(bytes.clone())) {
-            // One of the two would be read, and nobody could say which one was meant.
+            // With two members of one name, it would not be clear which one is meant.
             Ok(zip) if zip.has_duplicate_names() => Err(broken(&name, "two of its members have one name")),
             Ok(zip) => Ok(Archive { name, bytes, file, zip }),
             Err(error) => Err(broken(&name, &format!("{error}; it may be cut short"))),
@@ -59,14 +61,14 @@ impl Archive {
         self.zip.file_names().filter_map(|name| Some(name.ok()?.into_owned()))
     }
 
-    /// The length of a member's content, as the directory states it; nothing larger is inflated.
+    /// The length of a member's content according to the directory. More than that is never inflated.
     pub(crate) fn size(&mut self, member: &str) -> Option<u64> {
         let index = self.zip.index_for_name(member)?;
         Some(self.zip.by_index_raw(index).ok()?.size())
     }
 
-    /// The content of a member: a slice of the archive where it is stored as it is, inflated otherwise, with its length and
-    /// its checksum held against the directory. `None` where there is no member of this name.
+    /// The content of a member: a slice of the archive if it is stored, and otherwise inflated. Its length and checksum
+    /// are checked against the directory. `None` if there is no member of this name.
     pub(crate) fn member(&mut self, member: &str) -> Result<Option<Content>, DataError> {
         let Some(index) = self.zip.index_for_name(member) else {
             return Ok(None);
@@ -124,7 +126,7 @@ impl Archive {
 
     fn inflate(&mut self, index: usize, size: u64) -> io::Result<MappedFile> {
         let mut file = tempfile::tempfile()?;
-        // The reader stops where the content grows past the size that the directory states, so a member cannot fill the disk.
+        // The reader stops when the content grows beyond the size in the directory, so a member cannot fill the disk.
         let written = io::copy(&mut self.zip.by_index(index)?, &mut file)?;
         if written != size {
             let text = "it is shorter than the directory says";

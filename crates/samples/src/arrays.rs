@@ -1,4 +1,4 @@
-//! Arrays of an archive that are no samples, and the numbers of an array as integers or reals.
+//! Arrays that are not samples, and arrays converted to integers or floats.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,8 +11,8 @@ use crate::{
 /// All arrays of an `.npz`, by their names without `.npy`.
 ///
 /// # Errors
-/// A file that cannot be read, members that are no arrays, and contents of more than `most` bytes together, before any of
-/// them is inflated.
+/// The file cannot be read, a member is not an array, or the contents have more than `most` bytes together. The size is
+/// checked before anything is inflated.
 pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, DataError> {
     let shown = path.display();
     let mut archive = Archive::open(path)?;
@@ -41,7 +41,8 @@ pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, Da
 }
 
 impl Array {
-    /// The numbers, the last axis fastest; `None` where one of them is not whole or leaves `i64`.
+    /// All numbers as integers, with the last axis fastest. `None` if one of them is not whole or does not fit in
+    /// `i64`.
     pub fn integers(&self) -> Option<Vec<i64>> {
         let (numbers, size) = (self.numbers(), self.number_type().size());
         numbers
@@ -50,7 +51,7 @@ impl Array {
             .collect()
     }
 
-    /// The numbers as float32, the last axis fastest.
+    /// All numbers as float32, with the last axis fastest.
     pub fn reals(&self) -> Vec<f32> {
         let numbers = self.numbers();
         let mut reals = vec![0.0; numbers.len() / self.number_type().size()];
@@ -58,7 +59,7 @@ impl Array {
         reals
     }
 
-    /// As [`Array::integers`], of one sample.
+    /// Like [`Array::integers`], for one sample.
     ///
     /// # Panics
     /// As [`Array::sample`].
@@ -70,7 +71,7 @@ impl Array {
             .collect()
     }
 
-    /// As [`Array::reals`], of one sample.
+    /// Like [`Array::reals`], for one sample.
     ///
     /// # Panics
     /// As [`Array::sample`].

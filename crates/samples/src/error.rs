@@ -1,30 +1,30 @@
-//! The errors of stored samples.
+//! Errors of stored samples.
 
 use strait_core::codes;
 
-/// The stored data cannot be used. The fault is the data's, or that of the configuration that names the data; it is never
-/// Strait's.
+/// Why stored data cannot be used. The fault is in the data, or in the configuration that names the data, never in
+/// Strait.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DataError {
-    /// The kind of fault.
+    /// The kind of error.
     pub kind: Kind,
-    /// The fault in one sentence, which names the file or the input.
+    /// What is wrong, in one sentence that names the file or the input.
     pub message: String,
-    /// Facts that bear on the fault: what is there, what is read.
+    /// Facts that help to understand the error: what was found, and what can be read.
     pub notes: Vec<String>,
-    /// Advice.
+    /// Advice for fixing it.
     pub help: Vec<String>,
 }
 
-/// The kinds of faults.
+/// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A file or folder cannot be read.
     File,
-    /// The file is not what its name says, or it is cut short.
+    /// The file does not have the format that its name says, or is truncated.
     Format,
-    /// The numbers are of a type that is not read.
+    /// The numbers have a type that we do not read.
     Type,
     /// A sample does not fit the model's input.
     Shape,
@@ -32,7 +32,7 @@ pub enum Kind {
     Count,
     /// There are fewer samples than are asked for.
     Wanted,
-    /// Data and inputs do not correspond by name.
+    /// The data and the model's inputs do not match by name.
     Name,
     /// A sample contains NaN or infinity.
     NotFinite,
@@ -43,7 +43,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The code of the kind. Codes are stable: programs act on them.
+    /// The code of the kind. Codes are stable, because programs depend on them.
     pub fn code(self) -> &'static str {
         match self {
             Kind::File => "D001",
@@ -81,7 +81,7 @@ impl DataError {
         self
     }
 
-    /// The error and the notes, as one sentence.
+    /// The message and the notes, as one sentence.
     pub fn sentence(&self) -> String {
         let all: Vec<&str> = std::iter::once(&self.message)
             .chain(&self.notes)

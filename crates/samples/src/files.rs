@@ -1,4 +1,4 @@
-//! From a path to arrays, by the names of the model's inputs.
+//! Opens the data at a path, and assigns arrays and images to the model's inputs.
 
 use std::{
     collections::BTreeMap,
@@ -18,14 +18,14 @@ use crate::{
     source::Pieces,
 };
 
-/// The find for an input.
+/// What was found for an input.
 #[derive(Debug)]
 pub(crate) enum InputSource {
     /// Arrays.
     Arrays(Pieces),
     /// Images.
     Images(Listing),
-    /// So many samples of random numbers.
+    /// Random numbers, for this many samples.
     Random(usize),
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSou
     }
 }
 
-/// Arrays and archives, which are batches, or images.
+/// Opens a listing of arrays and archives, which are batches, or of images.
 fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     let paths: Vec<PathBuf> = (0..listing.count()).map(|file| listing.path(file)).collect();
     let is = |path: &&PathBuf, kind: &str| extension(path) == kind;
@@ -72,12 +72,12 @@ fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSou
     }
 }
 
-/// Arrays for one input, one behind the other.
+/// Arrays for one input, one after the other.
 fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<Pieces, DataError> {
     paths.into_iter().map(|path| Array::open(path)).collect()
 }
 
-/// The arrays of archives for each input, one behind the other.
+/// The arrays of several archives for each input, one after the other.
 fn archives_of<'p>(
     paths: impl IntoIterator<Item = &'p PathBuf>,
     inputs: &[&str],
@@ -97,7 +97,7 @@ fn one_array(shown: &str, inputs: &[&str]) -> DataError {
     DataError::new(Kind::Name, message).help(help)
 }
 
-/// Images for the only input.
+/// Images for the model's only input.
 fn only(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match inputs {
         [_] => Ok(vec![InputSource::Images(listing)]),
@@ -144,10 +144,10 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataError
     }
 }
 
-/// One file or folder for each input.
+/// Opens one file or folder for each input.
 ///
 /// # Errors
-/// An input without a file, and a file without an input.
+/// An input has no file, or a file has no input.
 pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     if let Some(stranger) = files.keys().find(|name| !inputs.contains(&name.as_str())) {
         let message = format!("the model has no input {stranger:?}");
@@ -187,7 +187,7 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataE
         .iter()
         .map(|name| folder.join(format!("{}.npy", names::escape(name))))
         .collect();
-    // Each input by its name: an array, or of several inputs a folder of images.
+    // Each input by its name: an array or, if there are several inputs, a folder of images.
     let several = inputs.len() > 1;
     let images = |file: &PathBuf| Some(file.with_extension("")).filter(|folder| several && folder.is_dir());
     if named.iter().all(|file| files.contains(file) || images(file).is_some()) {
@@ -247,7 +247,7 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
             let names: Vec<String> = names.take(20).collect();
             let message = format!("{shown} has no array for the input {input:?}");
             let finding = DataError::new(Kind::Name, message).note(format!("its arrays are {}", list(&names)));
-            // What is another input's is not meant for this one.
+            // Files that belong to other inputs are not suggested.
             let free = names.iter().map(String::as_str).filter(|name| !inputs.contains(name));
             return Err(meant(finding, input, free));
         };
@@ -256,7 +256,7 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
     Ok(found)
 }
 
-/// Adds what was probably meant.
+/// Adds a suggestion of what was probably meant.
 fn meant<'a>(finding: DataError, name: &str, names: impl IntoIterator<Item = &'a str>) -> DataError {
     match nearest::did_you_mean(name, names).first() {
         Some(near) => finding.help(format!("did you mean {near:?}?")),

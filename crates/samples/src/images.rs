@@ -17,24 +17,24 @@ use crate::{
     source::text,
 };
 
-/// Images that are decoded at a time before it is looked whether there are enough of them.
+/// How many images are decoded before counting again whether there are enough readable ones.
 const AT_ONCE: usize = 256;
 
-/// The stack of a thread, whatever `RUST_MIN_STACK` says.
+/// The stack size of a thread, whatever `RUST_MIN_STACK` says.
 const STACK: usize = 2 << 20;
 
-/// See the module.
+/// The images for one input.
 #[derive(Debug)]
 pub(crate) struct Images {
     listing: Listing,
     pipeline: Pipeline,
-    /// Height, width and channels of each.
+    /// Height, width and channels of each image.
     shape: [usize; 3],
 }
 
 impl Images {
-    /// The images of a listing, which all have the same size behind the pipeline. Where its steps leave the size open, it is that
-    /// of the first that can be decoded.
+    /// The images of a listing, which all have the same size after the pipeline. If its steps do not determine the
+    /// size, the first image that can be decoded does.
     pub(crate) fn new(listing: Listing, pipeline: &Pipeline, skips: bool) -> Result<Images, DataError> {
         let (size, channels) = pipeline.size();
         let mut images = Images {
@@ -68,7 +68,7 @@ impl Images {
         &self.pipeline
     }
 
-    /// The name of the first.
+    /// The name of the first image.
     pub(crate) fn first(&self) -> &str {
         self.listing.name(0)
     }
@@ -77,10 +77,10 @@ impl Images {
         self.listing.path(image)
     }
 
-    /// The levels of an image, rows from top to bottom.
+    /// The levels of an image, with rows from top to bottom.
     ///
     /// # Errors
-    /// A file that cannot be read or decoded, was changed since the marks were taken, or has another size behind the steps.
+    /// A file cannot be read or decoded, has changed since the marks were taken, or has another size after the steps.
     pub(crate) fn read(&self, image: usize, marks: Marks<'_>) -> Result<Vec<u8>, DataError> {
         let pixels = self.pixels_of(image, marks)?;
         let found = [pixels.height, pixels.width, pixels.channels];
@@ -110,8 +110,8 @@ impl Images {
         self.pipeline.run(&bytes).map_err(|error| refused(&path, &error))
     }
 
-    /// The images that cannot be decoded, among the first that are needed for `most` which can; all of them for none. On all
-    /// processors.
+    /// The images that cannot be decoded, among the first ones, until `most` readable images are found. `None` means
+    /// all images. Uses all processors.
     pub(crate) fn unreadable(&self, most: Option<usize>) -> Vec<usize> {
         let (mut found, mut begin) = (Vec::new(), 0);
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -134,7 +134,7 @@ impl Images {
                 }
             };
             let mut more: Vec<usize> = thread::scope(|scope| {
-                // This thread looks too, and alone where the system has no more.
+                // This thread takes part too, and does all the work if the system has no other.
                 let start = |_| {
                     let thread = thread::Builder::new().stack_size(STACK);
                     thread.spawn_scoped(scope, look).ok()
@@ -151,12 +151,13 @@ impl Images {
         found
     }
 
-    /// Leaves out these, in rising order.
+    /// Leaves out these images, given in ascending order.
     pub(crate) fn leave_out(&mut self, images: &[usize]) {
         self.listing.leave_out(images);
     }
 
-    /// Takes in the first `count`: their bytes, what decodes them, and what is done to them. Answers with the marks of the files.
+    /// Adds the first `count` images to a hash: their bytes, their decoder, and the steps applied to them. Returns the
+    /// marks of the files.
     pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<Vec<Mark>, DataError> {
         text(hasher, decoder());
         text(hasher, &self.pipeline.arithmetic().join(", "));

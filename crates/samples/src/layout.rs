@@ -1,8 +1,8 @@
-//! The check that samples have the axes of the model's input in its order.
+//! Checks that samples have their axes in the same order as the model's input.
 //!
-//! Numbers lie in the order of the axes. A sample whose axes are the model's in another order has as many numbers as the
-//! input, and would be read as another sample. A sample may leave out axes of size 1, add some, or be flat, as no number moves
-//! by that. But extents alone do not tell axes of size 1 from the others:
+//! Numbers lie in memory in the order of the axes. If a sample has the model's axes in another order, it has the right
+//! number of elements but would be read wrongly. A sample may omit axes of size 1, add some, or be flat, because that
+//! does not move any number. But extents alone do not tell an axis of size 1 from a moved one:
 //!
 //! ```text
 //! sample  [8, 1, 8]   channels, height, width
@@ -10,8 +10,8 @@
 //!                     or an axis of size 1 that stands elsewhere: no number moves
 //! ```
 //!
-//! So a sample of the input's rank is refused where moving the channels, the last axis to the front or the first to the back,
-//! gives the input's shape and moves a number.
+//! So a sample with the same rank as the input is refused if moving its channels (the last axis to the front, or the
+//! first axis to the back) gives the input's shape and moves any number.
 
 use crate::{
     error::{DataError, Kind},
@@ -20,7 +20,7 @@ use crate::{
     source::Source,
 };
 
-/// Where the channels go.
+/// Where the channel axis is moved.
 #[derive(Clone, Copy, PartialEq)]
 enum Move {
     LastToFront,
@@ -39,7 +39,8 @@ impl Move {
         moved
     }
 
-    /// A number moves where neither the channels nor the other axes together are of size 1.
+    /// True if the move changes the order of numbers. It does not if the channels, or all other axes together, have
+    /// size 1.
     fn moves_numbers(self, shape: &[usize]) -> bool {
         let parts = match self {
             Move::LastToFront => shape.split_last(),
@@ -48,7 +49,7 @@ impl Move {
         parts.is_some_and(|(&channels, others)| channels != 1 && others.iter().any(|&extent| extent != 1))
     }
 
-    /// The layouts of images that it goes from and to.
+    /// The image layouts before and after the move.
     fn layouts(self) -> [&'static str; 2] {
         match self {
             Move::LastToFront => ["NHWC", "NCHW"],
@@ -57,7 +58,7 @@ impl Move {
     }
 }
 
-/// Holds the shape of a sample, behind the steps of the preprocessing, against that of the input.
+/// Checks the shape of a sample after preprocessing against the shape of the input.
 pub(crate) fn check(source: &Source, sample: &[usize], spec: &InputSpec) -> Result<(), DataError> {
     let model = input_shape(sample.len(), &spec.shape);
     let other_order = in_other_order(sample, model);
@@ -97,7 +98,7 @@ pub(crate) fn check(source: &Source, sample: &[usize], spec: &InputSpec) -> Resu
     Err(finding)
 }
 
-/// The model's shape without the batch dimension, unless a sample has an axis for that.
+/// The model's shape without its batch dimension, unless samples have an axis for that.
 fn input_shape(rank: usize, model: &[usize]) -> &[usize] {
     match model {
         [1, rest @ ..] if rank < model.len() => rest,
@@ -117,7 +118,8 @@ fn in_other_order(sample: &[usize], model: &[usize]) -> bool {
     sample != model && Move::BOTH.into_iter().any(moved)
 }
 
-/// Advice for samples in another order, `stored` being their shape in the file; never what the preprocessing says already.
+/// Advice for samples with another axis order, whose shape in the file is `stored`. It never repeats a step that the
+/// preprocessing already has.
 fn advice(stored: &[usize], model: &[usize], plan: &Plan) -> Option<String> {
     let permutes = plan
         .operations

@@ -1,12 +1,14 @@
-//! Samples in files: arrays and labels from `.npy` and `.npz`, and arrays and archives of arrays back into files. The only
-//! crate that knows these formats. Images become pixels in `strait-images`.
+//! Samples in files: reads arrays and labels from `.npy` and `.npz`, and writes arrays and archives of arrays. No other
+//! crate knows these formats. Images become pixels in `strait-images`.
 //!
-//! Samples lie along the first axis of an array, in place of the model's batch dimension, or in front of its shape where
-//! it has none. Files are mapped: a sample is read when it is asked for, so memory does not depend on their number.
+//! Samples lie along the first axis of an array. It replaces the model's batch dimension, or comes before the model's
+//! shape if that has none. Files are mapped, and a sample is read when it is asked for, so memory does not grow with
+//! the number of samples.
 //!
-//! For an input of floats the numbers of a sample, of whatever type, become float32; then the [preprocessing](Plan) follows.
-//! For an input of integers or truth values they stay what they are: a file has the input's type, or one whose numbers all are
-//! of it, such as int32 for int64, and of the preprocessing there are only the steps that move numbers.
+//! If an input takes floats, a sample's numbers of any type are converted to float32, and then the
+//! [preprocessing](Plan) is applied. If an input takes integers or booleans, they are not converted to floats. The file
+//! then has the input's type, or a type whose numbers all fit into it, such as int32 for int64, and the preprocessing
+//! may only have steps that move numbers.
 //!
 //! | samples in | are read as |
 //! |---|---|
@@ -23,12 +25,13 @@
 //!
 //! # Which code reads what
 //!
-//! Archives are read by the crate `zip`. Its limits hold for our purpose: what it allocates is bounded by the file's length,
-//! a member's content by the size that its directory states, checked here.
-//! The header of an `.npy` is read by this crate. `ndarray-npy` 0.10 takes the memory that a header asks for before it looks
-//! at the file's length, has views only of numbers that are aligned (the members of an archive are not), and brings a parser
-//! generator of twenty crates for a header of one line.
-//! Archives are written by this crate, in eighty lines: the bytes of a package are part of an artifact, and stay the same.
+//! The crate `zip` reads archives. Its limits suffice here: its allocations are bounded by the file's length, and a
+//! member's content by the size in the directory, which we check.
+//! This crate reads the header of an `.npy` itself. `ndarray-npy` 0.10 allocates the memory that a header asks for
+//! before it looks at the file's length, it views only aligned numbers (which members of an archive are not), and it
+//! depends on a parser generator of twenty crates for a header of one line.
+//! This crate also writes archives itself, in eighty lines, because the bytes of a package are part of an artifact and
+//! must not change.
 
 mod archive;
 mod arrays;

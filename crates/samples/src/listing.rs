@@ -6,8 +6,8 @@
 //! a list (.txt)   one path in each line, from the folder of the list on, in this order; `#` begins a remark
 //! ```
 //!
-//! Paths are compared part by part, byte by byte, so that the order is the same on every system. A folder below the folder of
-//! the set is a class: its classes are the positions of these folders in their order.
+//! Paths are compared component by component and byte by byte, so that the order is the same on every system. A folder
+//! directly below the folder of the set is a class; the number of a class is the position of its folder in this order.
 
 use std::{
     collections::BTreeSet,
@@ -19,28 +19,28 @@ use strait_document::Glob;
 
 use crate::error::{DataError, Kind};
 
-/// Folders within folders.
+/// How deep folders may be nested.
 const DEEPEST: usize = 64;
 
-/// More folders than a set has.
+/// The largest number of folders in a set.
 const MOST_FOLDERS: usize = 1_000_000;
 
-/// More files than a set has.
+/// The largest number of files in a set.
 const MOST_FILES: usize = 50_000_000;
 
-/// A longer list is none.
+/// The largest size of a list, in bytes.
 const MOST_LIST: u64 = 1 << 30;
 
-/// Images or arrays, each with a name.
+/// A list of image or array files, each with a name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     /// The folder that the names are relative to.
     root: PathBuf,
-    /// Their paths from the root on, with `/`.
+    /// The paths of the files relative to the root, with `/`.
     names: Vec<String>,
-    /// Those that were left out.
+    /// The names of images that were left out.
     left_out: Vec<String>,
-    /// The names of the folders at the root that hold images, in their order.
+    /// The names of the folders directly below the root that hold images, in order.
     folders: Vec<String>,
 }
 
@@ -55,12 +55,12 @@ impl Listing {
         }
     }
 
-    /// The images of a folder and of those below it.
+    /// Lists the images of a folder and of the folders below it.
     pub(crate) fn of_folder(root: &Path) -> Result<Listing, DataError> {
         Ok(Listing::new(root, walk(root, &is_image, MOST_FOLDERS)?))
     }
 
-    /// The images that a pattern matches; `None` where the path is no pattern.
+    /// Lists the images that a pattern matches; `None` if the path is not a pattern.
     pub(crate) fn of_pattern(pattern: &Path) -> Option<Result<Listing, DataError>> {
         let text = pattern.to_str()?.replace('\\', "/");
         let wild = text.find(['*', '?'])?;
@@ -82,7 +82,7 @@ impl Listing {
         )
     }
 
-    /// The images in a list.
+    /// Reads the images named in a list.
     pub(crate) fn of_list(file: &Path) -> Result<Listing, DataError> {
         let root = file.parent().unwrap_or(Path::new(""));
         let text = read_text(file)?;
@@ -97,7 +97,7 @@ impl Listing {
         }
     }
 
-    /// These images.
+    /// Lists exactly these images.
     pub(crate) fn of_paths(paths: &[PathBuf]) -> Result<Listing, DataError> {
         let name = |path: &PathBuf| {
             let name = path.to_str().map(|name| name.replace('\\', "/"));
@@ -119,7 +119,7 @@ impl Listing {
     /// The name of an image.
     ///
     /// # Panics
-    /// A position that no image has is a defect of the caller.
+    /// If there is no image at this position, which would be a bug in the caller.
     pub(crate) fn name(&self, image: usize) -> &str {
         &self.names[image]
     }
@@ -136,7 +136,7 @@ impl Listing {
         &self.left_out
     }
 
-    /// Leaves out these, in rising order.
+    /// Leaves out these images, given in ascending order.
     pub(crate) fn leave_out(&mut self, images: &[usize]) {
         let names = std::mem::take(&mut self.names);
         for (image, name) in names.into_iter().enumerate() {
@@ -154,12 +154,12 @@ impl Listing {
     }
 }
 
-/// The first folder of a name.
+/// The first folder in a name.
 fn folder(name: &str) -> Option<&str> {
     name.split_once('/').map(|(folder, _)| folder)
 }
 
-/// True if the name of a file is that of an image.
+/// True if the file name has the extension of an image.
 pub(crate) fn is_image(name: &str) -> bool {
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {
@@ -176,8 +176,8 @@ pub(crate) fn read_text(file: &Path) -> Result<String, DataError> {
         .map_err(|_| DataError::new(Kind::Format, format!("{} is not text in UTF-8", file.display())))
 }
 
-/// The files below a folder for which this holds, as paths from there on, in their order. Links are followed, but not back
-/// into a folder that they lie in.
+/// The files below a folder whose names are `wanted`, as paths relative to it, in order. Links are followed, but not
+/// back into a folder that contains them.
 fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Result<Vec<String>, DataError> {
     let too_many = |what: String| {
         let message = format!("{} holds {what}", root.display());
@@ -185,7 +185,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
         DataError::new(Kind::Count, message).help(help)
     };
     let mut found = Vec::new();
-    // With the folders that each lies in.
+    // Each open folder is stored with the folders that contain it.
     let mut folders = vec![(String::new(), Vec::new())];
     let mut opened = 0;
     while let Some((prefix, above)) = folders.pop() {
@@ -205,7 +205,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
         let within: Vec<_> = above.into_iter().chain([identity]).collect();
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            // What has another name is no image that a list or a label could name.
+            // A name that is not valid UTF-8 cannot be written in a list or a label file.
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 continue;
             };
@@ -224,14 +224,14 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
     Ok(found)
 }
 
-/// A folder is known by its device and its number there, whatever it is called.
+/// Identifies a folder by its device and inode number, whatever path leads to it.
 #[cfg(unix)]
 fn identity(folder: &Path) -> std::io::Result<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     fs::metadata(folder).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// By its path without links.
+/// Identifies a folder by its path without links.
 #[cfg(not(unix))]
 fn identity(folder: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(folder)

@@ -1,23 +1,23 @@
-//! Samples that stay what they were when their digest was taken.
+//! Detects samples that have changed since their digest was taken.
 //!
-//! A compilation is known by the digest of its samples, and reads them again later: other processes may have written to the
-//! files in the meantime. So a sample's mark is taken with the digest, and whatever is read of it afterwards is held against
-//! it.
+//! A compilation is identified by the digest of its samples, but reads the samples again later. Other processes may
+//! have written to the files in the meantime. So each sample gets a mark together with the digest, and whenever the
+//! sample is read again, it is checked against its mark.
 
 use crate::error::{DataError, Kind};
 
-/// BLAKE3 of a sample's bytes as they are stored.
+/// The BLAKE3 hash of a sample's bytes as they are stored.
 pub(crate) type Mark = [u8; 32];
 
 /// The marks of the samples of an input, as far as they have been taken.
 pub(crate) type Marks<'a> = &'a [Mark];
 
-/// The mark of these bytes.
+/// The mark for these bytes.
 pub(crate) fn mark(bytes: &[u8]) -> Mark {
     blake3::hash(bytes).into()
 }
 
-/// Holds the bytes of a sample against its mark, where it has one. `file` is for the message.
+/// Checks the bytes of a sample against its mark, if it has one. `file` is named in the error.
 pub(crate) fn hold(bytes: &[u8], sample: usize, marks: Marks<'_>, file: impl Fn() -> String) -> Result<(), DataError> {
     match marks.get(sample) {
         Some(before) if *before != mark(bytes) => {

@@ -1,4 +1,4 @@
-//! Classes of images by their names and folders, and what else is known of images.
+//! Classes of images from label files and folder names, and other facts about images.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -9,17 +9,17 @@ use crate::{
     samples::Samples,
 };
 
-/// The way from images to samples.
+/// How images become samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Names and versions of the decoders.
     pub decoder: String,
-    /// Names and versions of the libraries whose arithmetic resizing and gray have.
+    /// Names and versions of the libraries whose arithmetic resizing and the conversion to gray follow.
     pub arithmetic: Vec<String>,
 }
 
 impl Samples {
-    /// The way from images to samples; `None` where no input has images.
+    /// How images become samples; `None` if no input has images.
     pub fn reading(&self) -> Option<Reading> {
         let pipeline = self.images()?.pipeline();
         Some(Reading {
@@ -28,21 +28,20 @@ impl Samples {
         })
     }
 
-    /// The names of the images that were left out because they cannot be decoded, in their order.
+    /// The names of the images that were left out because they cannot be decoded, in order.
     pub fn left_out(&self) -> &[String] {
         self.images().map_or(&[], |images| images.listing().left_out())
     }
 
-    /// The name of the image of a sample, of the first input that has images: its path below the folder of the set.
+    /// The name of a sample's image, for the first input that has images: its path below the folder of the set.
     pub fn image(&self, sample: usize) -> Option<&str> {
         Some(self.images()?.listing().names().get(sample)?.as_str())
     }
 
-    /// The class of each sample: the position of the folder that its image is in, among the folders of the set in the order of
-    /// their names.
+    /// The class of each sample: the position of its image's folder among the folders of the set, sorted by name.
     ///
     /// # Errors
-    /// Samples that are no images, and images that are in no folder below that of the set.
+    /// The samples are not images, or an image is directly in the folder of the set.
     pub(crate) fn folder_classes(&self) -> Result<Vec<u32>, DataError> {
         let listing = self.listing("the folders of images are no labels of them")?;
         let class = |sample| {
@@ -58,12 +57,12 @@ impl Samples {
         (0..self.count()).map(class).collect()
     }
 
-    /// The class of each sample by a file with lines of a name and a class, between them a comma or a blank: the name of the image's
-    /// file, its path below the folder of the set, or the name of a folder that it is in. A first line without a class is a
-    /// heading.
+    /// The class of each sample from a label file. Each line has a name and a class, separated by a comma or a blank.
+    /// The name is the image's file name, its path below the folder of the set, or the name of a folder that contains
+    /// it. A first line without a class is a heading.
     ///
     /// # Errors
-    /// Samples that are no images, a file that cannot be read, a line that is none, and an image without a line.
+    /// The samples are not images, the file cannot be read, a line is malformed, or an image has no line.
     pub(crate) fn named_classes(&self, file: &Path) -> Result<Vec<u32>, DataError> {
         let listing = self.listing("the labels are by name")?;
         let shown = file.display();

@@ -1,4 +1,4 @@
-//! The `.npy` format of NumPy (versions 1 to 3), over mapped bytes: numbers are read where they lie.
+//! Reads and writes NumPy's `.npy` format (versions 1 to 3). Files are mapped, and numbers are read in place.
 //!
 //! ```text
 //! \x93NUMPY  major  minor  header length (u16, from version 2 on u32)
@@ -28,30 +28,30 @@ use crate::{
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// A longer header is not that of an array of numbers.
+/// The longest header that an array of numbers can have, in bytes.
 const LONGEST_HEADER: usize = 64 << 10;
 
-/// More axes than NumPy itself allows.
+/// The largest number of axes that NumPy allows.
 const MOST_AXES: usize = 64;
 
-/// The order of the numbers in a file, and of the bytes of a number.
+/// The order of the numbers in a file, and the byte order of each number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Order {
-    /// The first axis is the fastest (Fortran order), not the last.
+    /// True if the first axis is fastest (Fortran order), instead of the last.
     first_fastest: bool,
     big_endian: bool,
 }
 
-/// An array in a file. Its bytes stay where they are.
+/// An array in a file. Its bytes are not copied.
 #[derive(Clone, Debug)]
 pub struct Array {
     name: String,
     number_type: NumberType,
     shape: Vec<usize>,
     order: Order,
-    /// As many as type and shape ask for.
+    /// The bytes of the numbers; their length matches type and shape.
     bytes: Bytes,
-    /// The file, and where the bytes begin in it, of an array that can be looked at sample by sample.
+    /// The file and the offset of the bytes in it, if samples can be mapped one by one.
     file: Option<(Arc<MappedFile>, usize)>,
 }
 
@@ -59,7 +59,7 @@ impl Array {
     /// Maps the file.
     ///
     /// # Errors
-    /// A file that cannot be read, and as for [`Array::parse`].
+    /// The file cannot be read; otherwise as for [`Array::parse`].
     pub fn open(path: &Path) -> Result<Array, DataError> {
         let name = path.display().to_string();
         let file = MappedFile::open(path, u64::MAX)
@@ -80,7 +80,7 @@ impl Array {
         Ok(array)
     }
 
-    /// The array in a member of an archive, which is all that the member holds.
+    /// The array that is the whole content of a member of an archive.
     pub(crate) fn of_member(name: &str, content: &Content) -> Result<Array, DataError> {
         let array = Array::of_content(name, content)?;
         let whole = &content.bytes;
@@ -94,10 +94,10 @@ impl Array {
         }
     }
 
-    /// The array in `bytes`, which are not copied. `name` is for messages.
+    /// The array in `bytes`, which are not copied. Messages call it `name`.
     ///
     /// # Errors
-    /// Bytes that are no array, an array that is cut short, and types of numbers that are not read.
+    /// The bytes are not an array, the array is truncated, or its numbers have a type that we do not read.
     pub fn parse(name: &str, bytes: &Bytes) -> Result<Array, DataError> {
         let broken = |what: &str| DataError::new(Kind::Format, format!("{name} is not an array of NumPy: {what}"));
         let (header, start) = header(bytes).ok_or_else(|| {
@@ -105,7 +105,7 @@ impl Array {
         })?;
         let parsed = Header::parse(header).ok_or_else(|| broken(&format!("its header is {:?}", shortened(header))))?;
         let (number_type, big_endian) = number_type(name, parsed.descr)?;
-        // Extents of 0 are left out: the strides of an empty array have to fit, too.
+        // Extents of 0 are left out of the product, because the strides of an empty array have to fit too.
         let mut most = parsed.shape.iter().filter(|&&extent| extent != 0);
         let most = most.try_fold(number_type.size(), |size, &extent| size.checked_mul(extent));
         let most = most.filter(|&size| size <= isize::MAX as usize);
@@ -141,7 +141,7 @@ impl Array {
         self.number_type
     }
 
-    /// The extents, the axis of the samples first.
+    /// The extents, with the axis of the samples first.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -156,8 +156,8 @@ impl Array {
         &self.bytes
     }
 
-    /// The numbers where they lie, in Fortran order or not. `None` where they are of another type, big-endian, or not
-    /// aligned, as those of an archive's member may be.
+    /// A view of the numbers in place, in Fortran order or not. `None` if they have another type, are big-endian, or
+    /// are not aligned, as in members of an archive.
     pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         if NumberType::from(T::ELEM) != self.number_type || self.order.big_endian {
             return None;
@@ -165,18 +165,18 @@ impl Array {
         self.arranged(bytemuck::try_cast_slice(&self.bytes).ok()?)
     }
 
-    /// Numbers, or the bytes of each, as the file arranges them.
+    /// A view of numbers, or of the bytes of each number, in the order of the file.
     fn arranged<'a, T>(&self, numbers: &'a [T]) -> Option<ArrayViewD<'a, T>> {
         let shape = IxDyn(&self.shape).set_f(self.order.first_fastest);
         ArrayViewD::from_shape(shape, numbers).ok()
     }
 
-    /// The numbers of one sample, little-endian, the last axis fastest. From a file they are a map of their own, so
-    /// that memory does not grow with the number of samples that were looked at; where the file has another order they
-    /// are a copy.
+    /// The numbers of one sample, little-endian, with the last axis fastest. If the array is in a file, the sample is
+    /// mapped by itself, so memory does not grow with the number of samples that were read. If the file has another
+    /// order, they are copied.
     ///
     /// # Panics
-    /// A single number has no samples, and a sample that is not there is a defect of the caller.
+    /// If the array is a single number, or there is no such sample, which would be a bug in the caller.
     pub fn sample(&self, sample: usize) -> Bytes {
         if self.order != Order::default() {
             return self.in_order(Some(sample));
@@ -188,16 +188,16 @@ impl Array {
         }
     }
 
-    /// The bytes of a sample among those of all, in the order of the samples.
+    /// The range of a sample's bytes among the bytes of all samples.
     fn range_of(&self, sample: usize) -> Range<usize> {
         let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
         sample * size..(sample + 1) * size
     }
 
-    /// As [`Array::sample`], as a copy: whatever happens to the file afterwards, it stays as it is.
+    /// Like [`Array::sample`], but as a copy that does not change, whatever happens to the file afterwards.
     ///
     /// # Errors
-    /// A file that has been cut since it was opened.
+    /// The file has become shorter since it was opened.
     pub(crate) fn read_sample(&self, sample: usize) -> Result<Bytes, DataError> {
         if self.order != Order::default() {
             return Ok(self.in_order(Some(sample)));
@@ -212,7 +212,7 @@ impl Array {
             .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))
     }
 
-    /// All numbers, little-endian, the last axis fastest: where they lie, or a copy where the file has another order.
+    /// All numbers, little-endian, with the last axis fastest: in place, or as a copy if the file has another order.
     pub(crate) fn numbers(&self) -> Bytes {
         if self.order == Order::default() {
             self.bytes.clone()
@@ -221,7 +221,7 @@ impl Array {
         }
     }
 
-    /// The numbers of a sample, or of all, little-endian, the last axis fastest.
+    /// The numbers of one sample or of all, copied in little-endian order with the last axis fastest.
     fn in_order(&self, sample: Option<usize>) -> Bytes {
         match self.number_type.size() {
             1 => self.gathered::<1>(sample),
@@ -233,7 +233,7 @@ impl Array {
 
     fn gathered<const N: usize>(&self, sample: Option<usize>) -> Bytes {
         let Some(all) = self.arranged(self.bytes.as_chunks::<N>().0) else {
-            // Length and shape were held against each other when the array was read.
+            // This cannot happen: length and shape were checked when the array was read.
             return Bytes::new();
         };
         let numbers = match sample {
@@ -272,7 +272,7 @@ fn shortened(text: &str) -> String {
     text.trim_end().chars().take(80).collect()
 }
 
-/// The type behind a code such as `<f4`, and whether its numbers are big-endian.
+/// The type for a code such as `<f4`, and whether its numbers are big-endian.
 fn number_type(name: &str, code: &str) -> Result<(NumberType, bool), DataError> {
     let (order, rest) = code.split_at_checked(1).unwrap_or(("", code));
     match (order, NumberType::of_code(rest)) {
@@ -290,7 +290,7 @@ fn number_type(name: &str, code: &str) -> Result<(NumberType, bool), DataError> 
     }
 }
 
-/// Entries of the header's dictionary.
+/// The entries of the header's dictionary.
 struct Header<'a> {
     descr: &'a str,
     fortran_order: bool,
@@ -298,8 +298,8 @@ struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Reads the literal of a Python dictionary with exactly these three keys, whose values are a string, a truth value
-    /// and a tuple of whole numbers. (Records have a list as `descr`; they are not arrays of numbers.)
+    /// Parses a Python dictionary literal with exactly these three keys. Their values are a string, a boolean, and a
+    /// tuple of whole numbers. (For records `descr` is a list; they are not arrays of numbers.)
     fn parse(text: &'a str) -> Option<Header<'a>> {
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
@@ -345,13 +345,13 @@ impl<'a> Header<'a> {
     }
 }
 
-/// A string in single or double quotes, and what follows it.
+/// A string in single or double quotes, and the text after it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|letter| matches!(letter, '\'' | '"'))?;
     text[1..].split_once(quote)
 }
 
-/// `2, 3`, `2,` or nothing.
+/// Parses extents, written as `2, 3`, `2,` or nothing.
 fn extents(text: &str) -> Option<Vec<usize>> {
     let text = text.trim();
     let text = text.strip_suffix(',').unwrap_or(text);
@@ -365,7 +365,7 @@ fn extents(text: &str) -> Option<Vec<usize>> {
     extents.filter(|extents| extents.len() <= MOST_AXES)
 }
 
-/// Writes an array number by number, so that it need not be in memory.
+/// Writes an array piece by piece, so that it does not have to be in memory.
 #[derive(Debug)]
 pub struct Writer {
     out: BufWriter<File>,
@@ -373,10 +373,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a file for an array of this type and shape.
+    /// Creates a file for an array of this type and shape.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn create(path: &Path, number_type: NumberType, shape: &[usize]) -> io::Result<Writer> {
         let size = shape
             .iter()
@@ -387,10 +387,10 @@ impl Writer {
         Ok(Writer { out, left })
     }
 
-    /// Appends the bytes of some of its numbers.
+    /// Appends the bytes of some numbers.
     ///
     /// # Errors
-    /// Those of the file system, and more bytes than the shape asks for.
+    /// Errors of the file system, or more bytes than the shape has room for.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let left = self.left.checked_sub(bytes.len());
         self.left =
@@ -398,10 +398,10 @@ impl Writer {
         self.out.write_all(bytes)
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     ///
     /// # Errors
-    /// Those of the file system, and fewer bytes than the shape asks for.
+    /// Errors of the file system, or fewer bytes than the shape needs.
     pub fn finish(mut self) -> io::Result<()> {
         if self.left != 0 {
             return Err(io::Error::new(
@@ -413,14 +413,15 @@ impl Writer {
     }
 }
 
-/// A whole file: the header that names type and shape, and the numbers, little-endian, the last axis fastest.
+/// The bytes of a whole file: the header with type and shape, and the numbers, little-endian, with the last axis
+/// fastest.
 pub fn encode(number_type: NumberType, shape: &[usize], numbers: &[u8]) -> Vec<u8> {
     let mut file = encode_header(number_type, shape);
     file.extend_from_slice(numbers);
     file
 }
 
-/// Version 1, so padded that the numbers begin at a multiple of 64.
+/// A header of version 1, padded so that the numbers begin at a multiple of 64.
 fn encode_header(number_type: NumberType, shape: &[usize]) -> Vec<u8> {
     let order = if number_type.size() == 1 { '|' } else { '<' };
     let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
@@ -431,7 +432,7 @@ fn encode_header(number_type: NumberType, shape: &[usize]) -> Vec<u8> {
         text.push(' ');
     }
     text.push('\n');
-    // At most MOST_AXES numbers of 20 digits each: far below 65536.
+    // The text has at most MOST_AXES numbers of 20 digits each, far below 65536 bytes.
     [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
 }
 

@@ -1,10 +1,10 @@
-//! The types that stored numbers have, and how they become float32.
+//! The types of stored numbers, and their conversion to float32.
 
 use strait_core::{Elem, F16};
 
-/// The types of the numbers in a file, each with its storage, its name in the header of an `.npy` file less the sign of
-/// the byte order, its name in NumPy, and its value as float32, rounded to nearest even where it needs more than 24
-/// bits.
+/// Declares the types of numbers in a file. Each has its storage type, its code in an `.npy` header without the sign
+/// for the byte order, its name in NumPy, and its conversion to float32, rounded to nearest even if it needs more than
+/// 24 bits.
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident($storage:ty, $code:literal, $numpy:literal, $to_f32:expr))*) => {
         /// The type of the numbers of an array in a file.
@@ -30,14 +30,14 @@ macro_rules! types {
                 }
             }
 
-            /// Bytes of one number.
+            /// Number of bytes of one number.
             pub fn size(self) -> usize {
                 match self {
                     $(NumberType::$name => size_of::<$storage>(),)*
                 }
             }
 
-            /// The little-endian numbers in `bytes` as float32. As many as both sides have.
+            /// Converts little-endian numbers in `bytes` to float32, up to the length of the shorter side.
             pub(crate) fn to_f32(self, bytes: &[u8], out: &mut [f32]) {
                 match self {
                     $(NumberType::$name => each(bytes, out, |number| $to_f32(<$storage>::from_le_bytes(number))),)*
@@ -75,7 +75,7 @@ types! {
 }
 
 impl NumberType {
-    /// The type that NumPy writes as `code`, such as `f4`.
+    /// The type that NumPy calls `code`, such as `f4`.
     pub(crate) fn of_code(code: &str) -> Option<NumberType> {
         Self::ALL.iter().copied().find(|number| number.code() == code)
     }
@@ -89,14 +89,14 @@ impl NumberType {
             .join(", ")
     }
 
-    /// True if it can hold anything but whole numbers.
+    /// True if the type can hold numbers that are not whole.
     pub fn is_float(self) -> bool {
         matches!(self, NumberType::F16 | NumberType::F32 | NumberType::F64)
     }
 
-    /// True if every number of this type is one of `elem`, which holds no floats.
+    /// True if every number of this type is also a number of `elem`, an integer type or boolean.
     pub(crate) fn fits(self, elem: Elem) -> bool {
-        // The bits of the magnitude, and whether there is a sign.
+        // The number of bits of the magnitude, and whether there is a sign.
         let range = |number: NumberType| match number {
             NumberType::Bool => Some((1, false)),
             NumberType::U8 => Some((8, false)),
@@ -115,7 +115,8 @@ impl NumberType {
         }
     }
 
-    /// The little-endian numbers in `bytes` as those of `elem`, which they [fit](Self::fits). As many as both sides have.
+    /// Converts little-endian numbers in `bytes` to `elem`, which they [fit](Self::fits), up to the length of the
+    /// shorter side.
     pub(crate) fn widen(self, bytes: &[u8], elem: Elem, out: &mut [u8]) {
         let (from, to) = (self.size(), elem.size());
         if from == to && self != NumberType::Bool {
@@ -124,7 +125,7 @@ impl NumberType {
             return;
         }
         for (number, out) in bytes.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
-            // Of a type that fits every number is whole, and in the range of the wider one.
+            // A type that fits has only whole numbers in the range of the wider type.
             let whole = match self {
                 NumberType::Bool => i64::from(number.iter().any(|&byte| byte != 0)),
                 _ => self.to_whole(number).unwrap_or(0),
@@ -133,7 +134,7 @@ impl NumberType {
         }
     }
 
-    /// The number in `bytes` if it is whole, and in the range of `i64`.
+    /// The number in `bytes`, if it is whole and in the range of `i64`.
     pub(crate) fn to_whole(self, bytes: &[u8]) -> Option<i64> {
         fn one<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Option<T> {
             Some(read(bytes.try_into().ok()?))
@@ -159,10 +160,10 @@ impl From<Elem> for NumberType {
     fn from(elem: Elem) -> NumberType {
         match elem {
             Elem::Bool => NumberType::Bool,
-            // Without four bits, the bytes of the format hold them.
+            // The format has no types of 4 bits, so codes are stored as bytes.
             Elem::U8 | Elem::U4 => NumberType::U8,
             Elem::I8 | Elem::I4 => NumberType::I8,
-            // The bits: the format has no word for the type.
+            // The format has no such type, so the bits are stored.
             Elem::U16 | Elem::BF16 => NumberType::U16,
             Elem::U32 => NumberType::U32,
             Elem::U64 => NumberType::U64,

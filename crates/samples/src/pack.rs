@@ -1,24 +1,24 @@
-//! Archives in the making: zip files of members that are stored as they are, as `numpy.savez` makes them. Times are those of
-//! the format's epoch, so that the same members are the same bytes.
+//! Writes zip archives whose members are stored without compression, as `numpy.savez` does. All times are the format's
+//! epoch, so the same members always give the same bytes.
 //!
 //! Source: PKWARE's APPNOTE.TXT 4.3.
 
-/// Version 2.0 of the format is what an archiver needs to read it.
+/// The version of the format that a reader needs, 2.0.
 const VERSION: u16 = 20;
 
-/// 1 January 1980, in the way of MS-DOS.
+/// 1 January 1980, in MS-DOS format.
 const EPOCH: u16 = (1 << 5) | 1;
 
-/// An archive past the limits of the format without 64-bit sizes. The fault is the content's.
+/// An archive exceeds the limits of the format without 64-bit sizes. The fault is in the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an archive of 4 GiB, or of 65,536 members")]
 pub struct PackError;
 
-/// An archive in the making.
+/// An archive that is being written.
 #[derive(Debug, Default)]
 pub struct Pack {
     bytes: Vec<u8>,
-    /// Name, checksum, size and place of each member.
+    /// Name, checksum, size and offset of each member.
     members: Vec<(String, u32, u32, u32)>,
 }
 
@@ -26,7 +26,7 @@ impl Pack {
     /// Appends a member.
     ///
     /// # Errors
-    /// Members past the limits of the format.
+    /// The member exceeds the limits of the format.
     pub fn add(&mut self, name: &str, content: &[u8]) -> Result<(), PackError> {
         let offset = number(self.bytes.len())?;
         let size = number(content.len())?;
@@ -37,10 +37,10 @@ impl Pack {
         Ok(())
     }
 
-    /// The whole archive.
+    /// The bytes of the whole archive.
     ///
     /// # Errors
-    /// A directory past the limits of the format.
+    /// The directory exceeds the limits of the format.
     pub fn finish(mut self) -> Result<Vec<u8>, PackError> {
         let start = number(self.bytes.len())?;
         self.bytes.extend_from_slice(&directory_end(&self.members, start)?);
@@ -48,14 +48,14 @@ impl Pack {
     }
 }
 
-/// In front of a member: its checksum and size, and its name.
+/// The header before a member: its checksum, size and name.
 pub(crate) fn local_header(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
     let fields = fields(name, sum, size)?;
-    // No extra field.
+    // There is no extra field.
     Ok([b"PK\x03\x04", fields.as_slice(), &[0; 2], name.as_bytes()].concat())
 }
 
-/// The fields that a member's header and its entry in the directory share.
+/// The fields that a member's header and its directory entry have in common.
 fn fields(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
     let length = u16::try_from(name.len()).map_err(|_| PackError)?;
     let fields: [&[u8]; 9] = [
@@ -72,14 +72,14 @@ fn fields(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
     Ok(fields.concat())
 }
 
-/// Behind the members: name, checksum, size and place of each, and where this begins.
+/// The directory after the members, with name, checksum, size and offset of each. It begins at offset `start`.
 pub(crate) fn directory_end(members: &[(String, u32, u32, u32)], start: u32) -> Result<Vec<u8>, PackError> {
     let mut directory = Vec::new();
     for (name, sum, size, offset) in members {
         directory.extend_from_slice(b"PK\x01\x02");
         directory.extend_from_slice(&VERSION.to_le_bytes());
         directory.extend_from_slice(&fields(name, *sum, *size)?);
-        // No extra field, comment, disk or attributes.
+        // No extra field, comment, disk number or attributes.
         directory.extend_from_slice(&[0; 12]);
         directory.extend_from_slice(&offset.to_le_bytes());
         directory.extend_from_slice(name.as_bytes());
@@ -99,7 +99,7 @@ pub(crate) fn directory_end(members: &[(String, u32, u32, u32)], start: u32) -> 
     Ok(directory)
 }
 
-/// 2^32 − 1 itself announces 64-bit fields.
+/// A length as a 32-bit field. 2^32 − 1 is refused too, because it announces 64-bit fields.
 fn number(length: usize) -> Result<u32, PackError> {
     u32::try_from(length).ok().filter(|&n| n != u32::MAX).ok_or(PackError)
 }

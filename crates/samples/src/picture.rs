@@ -1,4 +1,4 @@
-//! Samples as pictures, for people to look at.
+//! Converts samples back to pictures that people can look at.
 
 use strait_core::Elem;
 use strait_images::Pixels;
@@ -10,7 +10,7 @@ use crate::{
     source::Source,
 };
 
-/// Where the rows, columns and channels of a sample lie: extents and strides.
+/// Extent and stride of the rows, columns and channels of a sample.
 struct Axes {
     rows: (usize, usize),
     columns: (usize, usize),
@@ -18,12 +18,12 @@ struct Axes {
 }
 
 impl Samples {
-    /// A sample as the model sees it, of the input at `input`, where that has the shape of an image of one or three channels: each
-    /// number's place between what the preprocessing makes of 0 and of 255, in levels from 0 to 255. Samples that are not
-    /// stored in bytes go from their least number to their greatest.
+    /// A picture of a sample as the model sees it, if input `input` has the shape of an image of one or three channels.
+    /// What the preprocessing makes of 0 becomes level 0, and what it makes of 255 becomes level 255. For samples that
+    /// are not stored as bytes, the smallest number becomes 0 and the largest 255.
     ///
     /// # Panics
-    /// A position that no input has is a defect of the caller.
+    /// If there is no such input, which would be a bug in the caller.
     pub fn picture(&self, input: usize, sample: &Sample) -> Option<Pixels> {
         let input = self.input(input);
         let axes = input.axes()?;
@@ -57,7 +57,7 @@ impl Samples {
 
 /// The numbers of a sample as float32.
 pub(crate) fn numbers(sample: &Sample) -> Option<Vec<f32>> {
-    // The format of arrays has no word for it.
+    // The array format has no such type.
     if sample.elem() == Elem::BF16 {
         return None;
     }
@@ -67,7 +67,7 @@ pub(crate) fn numbers(sample: &Sample) -> Option<Vec<f32>> {
 }
 
 impl InputSamples {
-    /// The axes by the letters of the preprocessing, or by the extents of channels.
+    /// The axes, found by the letters of the preprocessing, or else by the extent of the channels.
     fn axes(&self) -> Option<Axes> {
         let extents = match self.shape() {
             [1, rest @ ..] if rest.len() > 1 => rest,
@@ -95,7 +95,7 @@ impl InputSamples {
         fits.then_some(found)
     }
 
-    /// For each number what stands for black and for white.
+    /// For each number: which value stands for black, and which for white.
     fn ends(&self, numbers: &[f32]) -> [Vec<f32>; 2] {
         let in_bytes = match self.source() {
             Source::Images(_) => true,

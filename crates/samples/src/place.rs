@@ -1,45 +1,45 @@
-//! The set of samples that is asked for.
+//! Describes which samples to use.
 
 use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
 };
 
-/// Where samples are.
+/// Where samples come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SampleSource {
     /// A file, a folder, or a pattern over paths of files (see the table of [the crate](crate)).
     Path(PathBuf),
     /// These images or arrays, in this order.
     Listed(Vec<PathBuf>),
-    /// So many random numbers for each element of the inputs.
+    /// Random numbers for each element of the inputs, for this many samples.
     Random(NonZeroU32),
 }
 
-/// The consequence of an image that cannot be decoded.
+/// What happens if an image cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unreadable {
-    /// Nothing is done without it.
+    /// The work stops with an error.
     #[default]
     Refuse,
-    /// It is left out, and named in [`Samples::left_out`](crate::Samples::left_out). All images are decoded once more, before the work
-    /// begins.
+    /// The image is left out, and listed in [`Samples::left_out`](crate::Samples::left_out). For this, all images are
+    /// decoded once more before the work begins.
     Skip,
 }
 
-/// See the module.
+/// Which samples to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
-    /// Where they are.
+    /// Where the samples are.
     pub source: SampleSource,
-    /// Only the first so many; `None` for all.
+    /// Use only this many of the first samples; `None` for all.
     pub most: Option<NonZeroU32>,
-    /// The consequence of an image that cannot be decoded.
+    /// What happens if an image cannot be decoded.
     pub unreadable: Unreadable,
 }
 
 impl From<&Path> for Set {
-    /// All samples of a path.
+    /// All samples at a path.
     fn from(path: &Path) -> Set {
         Set {
             source: SampleSource::Path(path.to_owned()),

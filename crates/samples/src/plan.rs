@@ -1,8 +1,8 @@
 //! The preprocessing of samples.
 //!
-//! A batch of samples `[samples, …]` of any numeric type is read as float32 for an input of floats. The steps follow in
-//! order, each in float32 with one rounding per operation. Samples for an input of integers or truth values are not read as
-//! floats, so that only the steps that move numbers are for them, `color` and `layout`.
+//! For an input of floats, samples `[samples, …]` of any numeric type are converted to float32. Then the steps follow
+//! in order, each in float32 with one rounding per operation. Samples for an input of integers or booleans are not
+//! converted to floats, so they may only have the steps that move numbers: `color` and `layout`.
 //!
 //! ```text
 //! scale = a                 x · a
@@ -15,23 +15,24 @@
 use serde::Serialize;
 use strait_images::Pipeline;
 
-/// Steps for a batch of samples, in this order.
+/// The preprocessing steps for a batch of samples, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Plan {
-    /// One letter for each axis of a batch as stored, `N` (the samples) first; `None` where the configuration does not
+    /// One letter for each axis of a stored batch, with `N` (the samples) first. `None` if the configuration does not
     /// say.
     pub stored: Option<String>,
-    /// The steps on pixels, of samples that are images. Behind them a sample is `[height, width, channels]`.
+    /// The steps on pixels, if samples are images. After them a sample is `[height, width, channels]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels: Option<Pipeline>,
-    /// The steps that do something.
+    /// The operations, without those that would change nothing.
     pub operations: Vec<Operation>,
-    /// The letters of the axes behind the last step; `None` where those of the batch as stored are not known.
+    /// The letters of the axes after the last step. `None` if the letters of the stored axes are not known.
     pub layout: Option<String>,
 }
 
 impl Plan {
-    /// The shape of a sample as stored that becomes one of this shape. Where it has other axes than the plan, it is this shape.
+    /// The stored shape of a sample that has this shape after preprocessing. If the number of axes does not match the
+    /// plan, it is the same shape.
     pub(crate) fn stored_shape(&self, shape: &[usize]) -> Vec<usize> {
         let mut stored = shape.to_vec();
         for operation in self.operations.iter().rev() {
@@ -50,7 +51,7 @@ impl Plan {
     }
 }
 
-/// One thing done to every sample of a batch. Axes count from 0, the axis of the samples.
+/// One operation on every sample of a batch. Axis 0 is the axis of the samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -60,26 +61,26 @@ pub enum Operation {
     Offset(f32),
     /// `(x − mean) / std` for all numbers.
     NormalizeAll {
-        /// Subtracted.
+        /// What is subtracted.
         mean: f32,
-        /// Divided by; not 0.
+        /// What is divided by; not 0.
         std: f32,
     },
-    /// `(x − mean[c]) / std[c]`, where c is the position along `axis`, whose size must be that of both lists.
+    /// `(x − mean[c]) / std[c]`, where c is the position along `axis`. The axis must be as long as both lists.
     NormalizeChannels {
-        /// The axis of the channels.
+        /// The channel axis.
         axis: usize,
-        /// Subtracted.
+        /// What is subtracted, for each channel.
         mean: Vec<f32>,
-        /// Divided by; none is 0.
+        /// What is divided by, for each channel; none is 0.
         std: Vec<f32>,
     },
-    /// Positions 0 and 2 along `axis`, whose size must be 3, change places.
+    /// Swaps positions 0 and 2 along `axis`, whose size must be 3.
     SwapColors {
-        /// The axis of the channels.
+        /// The channel axis.
         axis: usize,
     },
-    /// Axis `i` of the result is axis `axes[i]` of what was there. `axes[0]` is 0.
+    /// Permutes axes: axis `i` of the result is axis `axes[i]` of the operand. `axes[0]` is 0.
     Permute {
         /// A permutation of 0 to rank - 1.
         axes: Vec<usize>,

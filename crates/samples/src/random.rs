@@ -1,4 +1,4 @@
-//! Random numbers in the place of samples, for a first look at a model without data.
+//! Random numbers instead of samples, for a first look at a model without data.
 //!
 //! ```text
 //! an input with a range [a, b]          a + (b − a) · u, behind the preprocessing
@@ -7,26 +7,26 @@
 //! integers, without a range             0 or 1
 //! ```
 //!
-//! The numbers are those of SplitMix64 (Steele, Lea, Flood 2014), begun for each sample and input anew.
+//! The generator is SplitMix64 (Steele, Lea, Flood 2014), seeded anew for each sample and input.
 
 use strait_core::Elem;
 
 use crate::numbers::NumberType;
 
-/// See the module.
+/// Random samples for one input.
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     count: usize,
-    /// Position of the input.
+    /// The position of the input.
     input: usize,
     shape: Vec<usize>,
     number_type: NumberType,
-    /// The least number, and the distance to the greatest.
+    /// The smallest number, and the distance from it to the largest.
     range: [f64; 2],
 }
 
 impl Random {
-    /// Numbers for the input at `input`, of these types and of this shape as stored.
+    /// Random samples for input `input`, with this type and stored shape.
     pub(crate) fn new(
         count: usize,
         input: usize,
@@ -43,7 +43,8 @@ impl Random {
         }
     }
 
-    /// The type of numbers for an input of `elem`, and their range. Whole numbers of an input with a wider type lie within one byte.
+    /// The type of the random numbers for an input of type `elem`, and their range. Integers always fit in one byte,
+    /// even if the input's type is wider.
     pub(crate) fn kind(elem: Elem, has_steps: bool, range: Option<[f64; 2]>) -> (NumberType, [f64; 2]) {
         match (elem.is_float(), range) {
             (true, Some(range)) => (NumberType::F32, range),

@@ -4,17 +4,17 @@ use strait_core::Elem;
 
 use crate::picture::numbers;
 
-/// The numbers of one sample for one input: of the input's type and shape, little-endian, the last axis fastest.
+/// The numbers of one sample for one input, with the input's type and shape, little-endian, with the last axis fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     elem: Elem,
     shape: Vec<usize>,
-    /// The bytes, in words, so that numbers of every type are aligned.
+    /// The bytes, stored in 64-bit words so that numbers of any type are aligned.
     words: Vec<u64>,
 }
 
 impl Sample {
-    /// Zeros. The shape's elements fit into memory: samples of as many have been found in files.
+    /// A sample of zeros. The shape is known to fit into memory, because samples of this size were found in files.
     pub(crate) fn zeros(elem: Elem, shape: &[usize]) -> Sample {
         let bytes = elem.size() * shape.iter().product::<usize>();
         Sample {
@@ -29,18 +29,18 @@ impl Sample {
         self.elem
     }
 
-    /// The input's shape, the batch dimension included where the model has one.
+    /// The input's shape, including the batch dimension if the model has one.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The bytes. They are aligned for the type.
+    /// The bytes of the numbers, aligned for their type.
     pub fn bytes(&self) -> &[u8] {
         let bytes: &[u8] = bytemuck::cast_slice(&self.words);
         &bytes[..self.elem.size() * self.shape.iter().product::<usize>()]
     }
 
-    /// The numbers as float32; those of bfloat16 as none.
+    /// The numbers as float32; empty if they are bfloat16.
     pub fn reals(&self) -> Vec<f32> {
         numbers(self).unwrap_or_default()
     }

@@ -1,4 +1,5 @@
-//! Samples for a model: read, preprocessed and checked one at a time, so that memory does not depend on their number.
+//! Samples for a model. They are read, preprocessed and checked one at a time, so that memory does not grow with their
+//! number.
 
 use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::OnceLock};
 
@@ -22,18 +23,18 @@ use crate::{
     steps::Steps,
 };
 
-/// Properties of an input of the model that are needed to read samples for it.
+/// What has to be known about a model's input to read samples for it.
 #[derive(Clone, Debug)]
 pub struct InputSpec {
     /// Its name.
     pub name: String,
     /// Its type.
     pub elem: Elem,
-    /// Its shape, the batch dimension included where the model has one.
+    /// Its shape, including the batch dimension if the model has one.
     pub shape: Vec<usize>,
-    /// From stored samples to the input.
+    /// The preprocessing from stored samples to the input.
     pub preprocess: Plan,
-    /// The range that random numbers are drawn from, behind the preprocessing, where one is known.
+    /// The range of random numbers after preprocessing, if it is known.
     pub range: Option<[f64; 2]>,
 }
 
@@ -46,54 +47,54 @@ pub struct Samples {
     digested: OnceLock<Digested>,
 }
 
-/// The digest of the samples, and for each input the marks that were taken with it.
+/// The digest of the samples, and the marks of each input, which were taken together.
 #[derive(Debug)]
 struct Digested {
     digest: [u8; 32],
     marks: Vec<Vec<Mark>>,
 }
 
-/// The samples for an input of a model.
+/// The samples for one input of a model.
 #[derive(Debug)]
 pub(crate) struct InputSamples {
     name: String,
     source: Source,
-    /// The letters of the axes behind the last step.
+    /// The letters of the axes after the last step.
     layout: Option<String>,
     steps: Steps,
-    /// The model's.
+    /// The element type of the model's input.
     elem: Elem,
-    /// The model's.
+    /// The shape of the model's input.
     shape: Vec<usize>,
     elements: usize,
-    /// True if NaN are meant where they are stored.
+    /// True if stored NaN are allowed.
     takes_nan: bool,
 }
 
-/// Memory that reading a sample needs; one per thread.
+/// Working memory for reading samples; each thread needs one.
 #[derive(Debug, Default)]
 pub struct Scratch(Vec<f32>);
 
 impl Samples {
-    /// The samples of a set (see the table of [the crate](crate)).
+    /// Opens the samples of a set (see the table of [the crate](crate)).
     ///
     /// # Errors
-    /// Files that cannot be read, that do not fit the inputs, or hold fewer samples than are asked for or none.
+    /// Files cannot be read or do not fit the inputs, or there are no samples, or fewer than are asked for.
     pub fn open(set: &Set, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         Samples::new(files::open(&set.source, &names)?, inputs, set.most, set.unreadable)
     }
 
-    /// The samples in one file or folder for each input.
+    /// Opens the samples in one file or folder for each input.
     ///
     /// # Errors
-    /// As for [`Samples::open`], and names that are not those of the inputs.
+    /// As for [`Samples::open`]; also names that are not names of inputs.
     pub fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         Samples::new(files::open_by_name(files, &names)?, inputs, None, Unreadable::Refuse)
     }
 
-    /// The same samples, in which NaN are meant where they are stored, as infinite numbers are. Otherwise they are an error.
+    /// The same samples, in which stored NaN are allowed, as stored infinities always are. By default NaN are an error.
     pub fn with_nan(mut self) -> Samples {
         self.inputs.iter_mut().for_each(|input| input.takes_nan = true);
         self
@@ -146,7 +147,7 @@ impl Samples {
         self.count
     }
 
-    /// Number of samples of the set, of which these are the first.
+    /// Number of samples in the whole set, of which the first [`count`](Samples::count) are used.
     pub fn stored(&self) -> usize {
         self.stored
     }
@@ -154,10 +155,11 @@ impl Samples {
     /// One sample: the numbers for each input, in the order of the inputs.
     ///
     /// # Errors
-    /// A sample for an input of floats with NaN in it, or of which preprocessing or the input's type makes infinity.
+    /// The sample has a NaN in an input of floats, or becomes infinite by preprocessing or by conversion to the input's
+    /// type.
     ///
     /// # Panics
-    /// A position that no sample has is a defect of the caller.
+    /// If there is no such sample, which would be a bug in the caller.
     pub fn sample(&self, sample: usize, scratch: &mut Scratch) -> Result<Vec<Sample>, DataError> {
         let inputs = self.inputs.iter().enumerate();
         inputs
@@ -165,8 +167,8 @@ impl Samples {
             .collect()
     }
 
-    /// The least and the largest number of the samples in use, for each input that holds integers or truth values; nothing for
-    /// one of floats, and where there are no numbers.
+    /// The smallest and the largest number in the samples used, for each input of integers or booleans. `None` for an
+    /// input of floats, and if there are no numbers.
     pub fn whole_ranges(&self) -> Vec<Option<[i64; 2]>> {
         let inputs = self.inputs.iter().enumerate();
         inputs
@@ -174,12 +176,12 @@ impl Samples {
             .collect()
     }
 
-    /// The SHA-256 of the samples that are used: types, shapes, numbers or files as stored, how they are split into arrays,
-    /// what decodes them, and what is done to them. It is computed once. From then on a sample whose file was changed in the
-    /// meantime is an error when it is read, so that whatever is made of the samples is made of those that have this digest.
+    /// The SHA-256 of the samples that are used. It covers types, shapes, the numbers or files as stored, how they are
+    /// split into arrays, what decodes them, and the preprocessing. It is computed once. If a sample's file changes
+    /// afterwards, reading the sample fails, so everything that is computed from the samples belongs to this digest.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// A file cannot be read.
     pub fn digest(&self) -> Result<[u8; 32], DataError> {
         if let Some(digested) = self.digested.get() {
             return Ok(digested.digest);
@@ -212,7 +214,7 @@ impl Samples {
     }
 }
 
-/// Holds the numbers of samples of the inputs against each other.
+/// Checks that all inputs have the same number of samples.
 fn same_count(inputs: &[InputSamples]) -> Result<(), DataError> {
     let count = inputs.first().map_or(0, |input| input.source.count());
     let Some(other) = inputs.iter().find(|input| input.source.count() != count) else {
@@ -242,7 +244,7 @@ fn leave_out(inputs: &mut [InputSamples], most: Option<NonZeroU32>) -> Result<()
 }
 
 impl InputSamples {
-    /// The samples of the input at `input`.
+    /// The samples for the input at position `input`.
     fn new(found: InputSource, spec: &InputSpec, input: usize, skips: bool) -> Result<InputSamples, DataError> {
         let plan = &spec.preprocess;
         let preprocess = |message: String| DataError::new(Kind::Preprocess, message);
@@ -326,7 +328,7 @@ impl InputSamples {
         &self.source
     }
 
-    /// The result of the steps on a sample of this number alone.
+    /// What the preprocessing makes of a sample in which every number is `stored`.
     pub(crate) fn made_of(&self, stored: f32, count: usize) -> Vec<f32> {
         let mut sample = vec![stored; count];
         self.steps.apply(&mut sample, &mut Vec::new());
@@ -377,7 +379,7 @@ impl InputSamples {
         }
     }
 
-    /// Writes one sample to `out`, which is as long as the input's shape asks for.
+    /// Writes one preprocessed sample to `out`, which has as many numbers as the input's shape.
     fn floats(
         &self,
         (sample, marks): (usize, Marks<'_>),
@@ -392,7 +394,8 @@ impl InputSamples {
         }
         let place = self.source.place(sample);
         number_type.to_f32(&bytes, out);
-        // What is infinite as stored is meant, as in a mask that is added to scores; what steps make of numbers is not.
+        // Stored infinities are intended, as in a mask that is added to scores. An infinity that a step produces is an
+        // error.
         let number = |x: f32| if self.takes_nan && x.is_nan() { 0.0 } else { x };
         let mut finite: Vec<f32> = out.iter().map(|&x| if x.is_infinite() { 0.0 } else { x }).collect();
         let overflow = self.steps.overflow(&mut finite, &mut scratch.0);
@@ -421,7 +424,7 @@ impl InputSamples {
         }
         let mut range: Option<[i64; 2]> = None;
         for sample in 0..count {
-            // What cannot be read is told where the sample is used.
+            // A sample that cannot be read is reported where it is used.
             let Stored { number_type, bytes } = self.source.read(sample, marks).ok()?;
             let whole = bytes.chunks_exact(number_type.size());
             let whole = whole.filter_map(|number| number_type.to_whole(number));
@@ -434,8 +437,8 @@ impl InputSamples {
     }
 }
 
-/// Holds samples for an input of integers or truth values against its type, and its preprocessing against what is done to
-/// them.
+/// Checks samples for an input of integers or booleans: their type has to fit, and their preprocessing may only move
+/// numbers.
 fn keeps_numbers(source: &Source, steps: &Steps, spec: &InputSpec) -> Result<(), DataError> {
     let wanted = NumberType::from(spec.elem).name();
     if let Some((number_type, name)) = source.types().into_iter().find(|(found, _)| !found.fits(spec.elem)) {

@@ -12,13 +12,14 @@ use crate::{
     random::Random,
 };
 
-/// Arrays that follow each other along the axis of the samples.
+/// Arrays whose samples follow one another.
 pub(crate) type Pieces = Vec<Array>;
 
-/// See the module.
+/// The source of the samples for one input.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// Arrays, of which none is empty or a single number, with the number of samples up to and including each.
+    /// Arrays, none of which is empty or a single number. `ends` has the number of samples up to and including each
+    /// array.
     Arrays { pieces: Pieces, ends: Vec<usize> },
     /// Images.
     Images(Images),
@@ -29,12 +30,12 @@ pub(crate) enum Source {
 /// A sample as it is stored.
 pub(crate) struct Stored {
     pub(crate) number_type: NumberType,
-    /// Little-endian, the last axis fastest.
+    /// The numbers, little-endian, with the last axis fastest.
     pub(crate) bytes: Bytes,
 }
 
 impl Source {
-    /// Arrays whose samples have one shape.
+    /// Arrays whose samples all have the same shape.
     pub(crate) fn arrays(mut pieces: Pieces, input: &str) -> Result<Source, DataError> {
         if let Some(single) = pieces.iter().find(|array| array.shape().is_empty()) {
             let message = format!("{} is a single number, not samples along a first axis", single.name());
@@ -82,7 +83,7 @@ impl Source {
         }
     }
 
-    /// The types of the numbers, each with the name of what holds them.
+    /// The types of the numbers, each with the name of the array or image that has them.
     pub(crate) fn types(&self) -> Vec<(NumberType, &str)> {
         match self {
             Source::Arrays { pieces, .. } => {
@@ -94,10 +95,10 @@ impl Source {
         }
     }
 
-    /// The numbers of a sample.
+    /// The numbers of a sample, as stored.
     ///
     /// # Errors
-    /// A file that was changed since the marks were taken; an image that cannot be decoded, or that has another size.
+    /// A file has changed since the marks were taken, or an image cannot be decoded or has another size.
     pub(crate) fn read(&self, sample: usize, marks: Marks<'_>) -> Result<Stored, DataError> {
         Ok(match self {
             Source::Arrays { pieces, ends } => {
@@ -120,7 +121,7 @@ impl Source {
         })
     }
 
-    /// Where a sample is, for messages.
+    /// Where a sample is stored, for messages.
     pub(crate) fn place(&self, sample: usize) -> String {
         match self {
             Source::Arrays { pieces, ends } => {
@@ -132,11 +133,11 @@ impl Source {
         }
     }
 
-    /// Takes in the first `count` samples: types, shapes, numbers as stored, and how they are split into arrays. Answers with
-    /// their marks; random numbers, which no file has, have none.
+    /// Adds the first `count` samples to a hash: types, shapes, numbers as stored, and how they are split into arrays.
+    /// Returns their marks. Random numbers are in no file and have no marks.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// A file cannot be read.
     pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<Vec<Mark>, DataError> {
         match self {
             Source::Arrays { pieces, ends } => {
@@ -165,13 +166,13 @@ impl Source {
     }
 }
 
-/// Takes in a text with its length.
+/// Adds a text and its length to a hash.
 pub(crate) fn text(hasher: &mut Sha256, text: &str) {
     hasher.update((text.len() as u64).to_le_bytes());
     hasher.update(text.as_bytes());
 }
 
-/// The array that a sample is in, and where.
+/// The array that has a sample, and the sample's position in it.
 fn locate<'a>(pieces: &'a [Array], ends: &[usize], sample: usize) -> (&'a Array, usize) {
     let piece = ends.partition_point(|&end| end <= sample);
     let begin = piece.checked_sub(1).map_or(0, |before| ends[before]);

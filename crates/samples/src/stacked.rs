@@ -1,8 +1,8 @@
-//! Archives of arrays that grow sample by sample: an `.npz` whose arrays are all written at once, so that none of them is in
+//! Writes an `.npz` archive whose arrays grow sample by sample. All arrays are written at once, so none has to be in
 //! memory.
 //!
-//! Types and shapes are known beforehand, and nothing is compressed: where each member begins is known, too. Only the
-//! checksums come last. They are those of the bytes in their order, which is that of the samples.
+//! Types and shapes are known in advance and nothing is compressed, so the offset of each member is known too. Only the
+//! checksums are written at the end. They run over the bytes in their order, which is the order of the samples.
 
 use std::{
     fs::File,
@@ -16,42 +16,43 @@ use crate::{
     pack::{PackError, directory_end, local_header},
 };
 
-/// An array of the archive, in the making.
+/// An array of the archive that is being written.
 #[derive(Debug)]
 struct Member {
     name: String,
-    /// Where its local header begins.
+    /// The offset of its local header.
     begin: u64,
-    /// Bytes of the header of the array and of all its numbers.
+    /// Number of bytes of the array's header and all its numbers.
     size: u64,
-    /// Bytes that are written.
+    /// Number of bytes written so far.
     written: u64,
     sum: crc32fast::Hasher,
 }
 
-/// See the module.
+/// An archive that is being written.
 #[derive(Debug)]
 pub struct Stacked {
     file: File,
     members: Vec<Member>,
 }
 
-/// An archive cannot be written.
+/// Why an archive cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum StackedError {
-    /// The file system's fault.
+    /// The file system reports an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Arrays that are too large together.
+    /// The arrays are too large together.
     #[error(transparent)]
     Large(#[from] PackError),
 }
 
 impl Stacked {
-    /// Begins a file with these arrays: name, type of the numbers, and shape with the number of samples first.
+    /// Creates a file with these arrays. Each has a name, a type of numbers, and a shape with the number of samples
+    /// first.
     ///
     /// # Errors
-    /// Those of the file system, and arrays of 4 GiB together.
+    /// Errors of the file system, or arrays that have 4 GiB or more together.
     pub fn create(path: &Path, arrays: &[(String, NumberType, Vec<usize>)]) -> Result<Stacked, StackedError> {
         let mut members = Vec::new();
         let (mut heads, mut begin) = (Vec::new(), 0);
@@ -87,7 +88,7 @@ impl Stacked {
     /// Appends the numbers of a sample to the array at this position.
     ///
     /// # Errors
-    /// Those of the file system, and more bytes than its shape asks for.
+    /// Errors of the file system, or more bytes than the shape has room for.
     pub fn append(&mut self, array: usize, bytes: &[u8]) -> Result<(), StackedError> {
         let other = || io::Error::new(io::ErrorKind::InvalidInput, "more numbers than the shape says");
         let member = self.members.get_mut(array).ok_or_else(other)?;
@@ -104,10 +105,10 @@ impl Stacked {
         Ok(())
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     ///
     /// # Errors
-    /// Those of the file system, and fewer bytes than the shapes ask for.
+    /// Errors of the file system, or fewer bytes than the shapes need.
     pub fn finish(mut self) -> Result<(), StackedError> {
         let mut directory = Vec::new();
         let mut end = 0;

@@ -1,15 +1,15 @@
-//! Applies a [`Plan`] to one sample at a time. The mathematics is stated there: every step in float32, one rounding per
-//! operation, so that the result is the same on every machine.
+//! Applies a [`Plan`] to one sample at a time. The plan defines the mathematics: every step is in float32, with one
+//! rounding per operation, so the result is the same on every machine.
 
 use ndarray::{ArrayView, ArrayViewMutD, IxDyn, ShapeBuilder as _};
 
 use crate::plan::{Operation, Plan};
 
-/// A plan for samples of one shape.
+/// A plan, prepared for samples of one shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Steps {
     steps: Vec<Step>,
-    /// The shape behind the last step.
+    /// The shape after the last step.
     pub shape: Vec<usize>,
 }
 
@@ -21,17 +21,17 @@ enum Step {
         mean: f32,
         std: f32,
     },
-    /// Numbers lie as [outer, channels, inner].
+    /// The numbers are seen as [outer, channels, inner].
     NormalizeChannels {
         inner: usize,
         mean: Vec<f32>,
         std: Vec<f32>,
     },
-    /// Numbers lie as [outer, 3, inner].
+    /// The numbers are seen as [outer, 3, inner].
     SwapColors {
         inner: usize,
     },
-    /// Axis `i` of the result has `extents[i]` positions, `strides[i]` numbers apart in what was there.
+    /// Axis `i` of the result has `extents[i]` positions, which are `strides[i]` numbers apart in the operand.
     Permute {
         extents: Vec<usize>,
         strides: Vec<usize>,
@@ -39,7 +39,7 @@ enum Step {
 }
 
 impl Steps {
-    /// The plan for samples of `shape` (without the axis of the samples). The error is a sentence.
+    /// Prepares the plan for samples of `shape` (without the axis of the samples). An error is a sentence.
     pub(crate) fn new(plan: &Plan, shape: &[usize]) -> Result<Steps, String> {
         let found = shape.len() + 1;
         if let Some(rank) = plan.stored.as_ref().map(String::len).filter(|&rank| rank != found) {
@@ -90,13 +90,14 @@ impl Steps {
         Ok(Steps { steps, shape })
     }
 
-    /// The key of the first step that computes with the numbers of a sample, and does not only move them.
+    /// The key of the first step that computes with numbers and does not only move them.
     pub(crate) fn computing(&self) -> Option<&'static str> {
         let moves = |step: &&Step| matches!(step, Step::SwapColors { .. } | Step::Permute { .. });
         self.steps.iter().find(|step| !moves(step)).map(Step::key)
     }
 
-    /// Does the steps that move numbers, in place. There are no others in a plan for an input that holds no floats.
+    /// Applies the steps, which only move numbers, in place. The plan of an input that does not take floats has no
+    /// other steps.
     pub(crate) fn move_numbers<T: Copy>(&self, sample: &mut [T]) {
         for step in &self.steps {
             match step {
@@ -110,13 +111,13 @@ impl Steps {
         }
     }
 
-    /// From a sample as stored to what the model takes, in place; `scratch` keeps its memory from call to call.
+    /// Applies all steps to a stored sample, in place. `scratch` keeps its memory from call to call.
     pub(crate) fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
         self.steps.iter().for_each(|step| step.apply(sample, scratch));
     }
 
-    /// The first step that makes NaN or infinity of a sample as stored, and an example; none where the sample itself is
-    /// not finite, or no step does.
+    /// Names the first step that makes NaN or an infinity of a stored sample, with an example. `None` if no step does,
+    /// or if the stored sample itself is not finite.
     pub(crate) fn overflow(&self, sample: &mut [f32], scratch: &mut Vec<f32>) -> Option<String> {
         if sample.iter().any(|x| !x.is_finite()) {
             return None;
@@ -124,7 +125,8 @@ impl Steps {
         self.steps.iter().find_map(|step| {
             let before = sample.to_vec();
             step.apply(sample, scratch);
-            // Steps that move numbers keep all of them finite, so each is where it was.
+            // Steps that move numbers keep all of them finite. So a number that is not finite now is still where it was
+            // before this step.
             let at = sample.iter().position(|x| !x.is_finite())?;
             Some(format!(
                 "the preprocessing step `{}` makes {} of {}",
@@ -137,7 +139,7 @@ impl Steps {
 }
 
 impl Step {
-    /// The key in a configuration.
+    /// The step's key in a configuration.
     fn key(&self) -> &'static str {
         match self {
             Step::Scale(_) => "scale",
@@ -169,14 +171,15 @@ impl Step {
     }
 }
 
-/// Number of positions of an axis, and the stride between two of them in numbers. Axes count the one of the samples.
+/// Number of positions along an axis, and the stride between two of them in numbers. Axes count from the axis of the
+/// samples.
 fn around(shape: &[usize], axis: usize) -> Result<(usize, usize), String> {
     let inside = axis.checked_sub(1).filter(|&axis| axis < shape.len());
     let axis = inside.ok_or("the samples have no axis for the channels")?;
     Ok((shape[axis], shape[axis + 1..].iter().product::<usize>()))
 }
 
-/// The first of three colors of `inner` numbers each and the last change places.
+/// Swaps the first and the last of three colors of `inner` numbers each.
 fn swap_colors<T>(sample: &mut [T], inner: usize) {
     for colors in sample.chunks_exact_mut((3 * inner).max(1)) {
         let (first, rest) = colors.split_at_mut(inner);
@@ -184,11 +187,11 @@ fn swap_colors<T>(sample: &mut [T], inner: usize) {
     }
 }
 
-/// The numbers of `source` in the order of the result.
+/// Writes the numbers of `source` in the order of the result.
 fn permute<T: Copy>(source: &[T], extents: &[usize], strides: &[usize], out: &mut [T]) {
     let from = ArrayView::from_shape(IxDyn(extents).strides(IxDyn(strides)), source);
     let to = ArrayViewMutD::from_shape(IxDyn(extents), out);
-    // Extents and strides are those of a permutation of the sample's axes, so both views are there.
+    // Extents and strides are a permutation of the sample's axes, so both views exist.
     if let (Ok(from), Ok(mut to)) = (from, to) {
         to.assign(&from);
     }

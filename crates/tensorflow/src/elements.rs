@@ -1,8 +1,8 @@
-//! Element types by their number in the format.
+//! Element types, by their number in the format.
 
 use strait_core::Elem;
 
-/// Number, name in the specification, and our type where there is one.
+/// For each type: its number, its name in the specification, and our type if we have one.
 const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (1, "float", Some(Elem::F32)),
     (2, "double", Some(Elem::F64)),
@@ -33,10 +33,10 @@ const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (30, "uint4", None),
 ];
 
-/// Added to the number of a type for a reference to a variable of it.
+/// The number of a reference type is the number of its element type plus this.
 const REFERENCE: i32 = 100;
 
-/// The element type with this number, or its name where we have none.
+/// The element type with this number, or as an error its name if we do not have it.
 pub(crate) fn element(number: i32) -> Result<Elem, String> {
     match TYPES.iter().find(|(n, _, _)| *n == number) {
         Some((_, _, Some(elem))) => Ok(*elem),

@@ -1,4 +1,4 @@
-//! The format, as whoever opens files of several formats knows it.
+//! Registers TensorFlow graphs as a format, for callers that open files of several formats.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use strait_import::{
 
 use crate::{FORMAT, Model};
 
-/// Frozen graphs of TensorFlow.
+/// The format of frozen TensorFlow graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorFlow;
 
@@ -19,7 +19,7 @@ impl Format for TensorFlow {
         FORMAT
     }
 
-    /// Nodes, which begin with a name and an operator.
+    /// A graph is a list of nodes, and each begins with a name and an operator.
     fn recognises(&self, bytes: &[u8]) -> bool {
         let Some((1, Value::Bytes(node))) = fields(bytes).next() else {
             return false;

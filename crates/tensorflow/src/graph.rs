@@ -1,9 +1,9 @@
-//! A graph as the file has it, looked over once: which results its nodes have and who takes them.
+//! The graph of a file: the results of each node, and which nodes take them.
 //!
-//! A tensor is called `node:k`, as TensorFlow calls it; a file leaves out `:0`. An operand `^node` says that a node runs after
-//! another one. It decides nothing here: of the operators that are read none has an effect, so that no order of them can be
-//! told from another, and those that have an effect or read what others leave behind (variables, queues, tables, random
-//! numbers) are refused by their names wherever an output needs them.
+//! Tensors are called `node:k`, as in TensorFlow; files leave out `:0`. An operand `^node` says that a node runs after
+//! another one. We ignore it, because no operator that we read has side effects, so the order does not matter.
+//! Operators that have side effects, or read what others leave behind (variables, queues, tables, random numbers), are
+//! refused by name if an output needs them.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,33 @@ use strait_import::{ReadError, Wiring};
 use crate::proto::{AttrValue, GraphDef, NodeDef, Value};
 use crate::switches::{self, Branch};
 
-/// The most results of all nodes together, for each node or operand of the file. A few bytes name any number of them.
+/// Limit on the total number of results, per node or operand of the file. A few bytes could otherwise name any number
+/// of results.
 const MOST_RESULTS: usize = 16;
 
-/// The same for a small file.
+/// For small files the limit on results is at least this.
 const LEAST_LIMIT: usize = 1 << 16;
 
-/// A result of a node: the node's position in the file, and which of its results.
+/// A result of a node: the node's position in the file, and the number of the result.
 pub(crate) type Port = (usize, usize);
 
-/// A graph with the names and the operands of its nodes.
+/// A graph, with the names and operands of its nodes looked up.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) def: GraphDef,
-    /// The nodes by their names.
+    /// The positions of the nodes, by name.
     positions: BTreeMap<String, usize>,
-    /// By node: its operands that are tensors.
+    /// For each node: its operands that are tensors.
     operands: Vec<Vec<Port>>,
-    /// By node: the names of its results.
+    /// For each node: the names of its results.
     results: Vec<Vec<String>>,
-    /// By node: who takes its results, each by its position and the operand's.
+    /// For each node: which nodes take its results, as pairs of node and operand position.
     users: Vec<Vec<(usize, usize)>>,
-    /// By node: what becomes of it where constants decide between branches.
+    /// For each node: its state if constants decide between branches.
     branches: Vec<Branch>,
 }
 
-/// The node and the number of the result that an operand names; `None` for an operand that is no tensor.
+/// The node and the number of the result that an operand names; `None` for an operand that is not a tensor.
 fn port(operand: &str) -> Option<(&str, usize)> {
     if operand.starts_with('^') {
         return None;
@@ -50,7 +51,7 @@ fn port(operand: &str) -> Option<(&str, usize)> {
 }
 
 impl Graph {
-    /// Fails where a node is defined twice, or takes what is not there.
+    /// Looks up all names. Fails if a node is defined twice, or if an operand does not exist.
     pub(crate) fn new(def: GraphDef) -> Result<Graph, ReadError> {
         let mut positions = BTreeMap::new();
         for (position, node) in def.node.iter().enumerate() {
@@ -120,12 +121,12 @@ impl Graph {
         &self.def.node[position]
     }
 
-    /// The position of a node.
+    /// The position of a node, by name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.positions.get(name).copied()
     }
 
-    /// The operands of a node that are tensors, without those that no run takes because a constant decides so.
+    /// The operands of a node that are tensors, except those in branches that a constant rules out.
     pub(crate) fn operands(&self, node: usize) -> &[Port] {
         let operands = &self.operands[node];
         match self.branches[node] {
@@ -134,7 +135,7 @@ impl Graph {
         }
     }
 
-    /// Fate of a node where constants decide between branches.
+    /// The state of a node if constants decide between branches.
     pub(crate) fn branch(&self, node: usize) -> Branch {
         self.branches[node]
     }
@@ -149,14 +150,14 @@ impl Graph {
         &self.results[node]
     }
 
-    /// The result of this name.
+    /// The result with this name.
     pub(crate) fn find(&self, tensor: &str) -> Option<Port> {
         let (name, result) = tensor.rsplit_once(':')?;
         let (node, result) = (self.position(name)?, result.parse().ok()?);
         (result < self.results[node].len()).then_some((node, result))
     }
 
-    /// Who takes a result: nodes, and at which operand. Those that no run reaches are left out.
+    /// The nodes that take a result, each with its operand position. Nodes in branches that never run are left out.
     pub(crate) fn users(&self, port: Port) -> impl Iterator<Item = (usize, usize)> + '_ {
         let users = self.users[port.0].iter().copied();
         users.filter(move |&(node, position)| {
@@ -164,8 +165,8 @@ impl Graph {
         })
     }
 
-    /// The tensors and nodes as a builder sees them. A graph names no outputs: where nobody says otherwise these are the results
-    /// of nodes that nothing takes; and then its inputs are the placeholders that these need.
+    /// The tensors and nodes, as a builder needs them. TensorFlow graphs name no outputs. If the caller names none, the
+    /// outputs are the results that no node takes, and the inputs are the placeholders that these need.
     pub(crate) fn wiring(&self, are_outputs_given: bool) -> Result<Wiring<'_>, ReadError> {
         let count = self.def.node.len();
         let mut wiring = Wiring::with_room(count + count / 4, count);
@@ -176,7 +177,7 @@ impl Graph {
             let is_needed = needed.as_ref().is_none_or(|needed| needed[position]);
             match node.op.as_str() {
                 "Const" => {
-                    // The format keeps positions of nodes, and a constant has one too.
+                    // Nodes have to keep their positions, so a constant is also a node.
                     results.iter().take(1).try_for_each(|name| wiring.constant(name))?;
                     wiring.node(
                         &node.name,
@@ -212,7 +213,7 @@ impl Graph {
         Ok(wiring)
     }
 
-    /// By node: whether constants alone decide what it makes.
+    /// For each node: whether its results depend only on constants.
     fn constants(&self) -> Vec<bool> {
         let nodes = &self.def.node;
         let mut is_constant: Vec<bool> = nodes.iter().map(|node| node.op == "Const").collect();
@@ -229,8 +230,9 @@ impl Graph {
         is_constant
     }
 
-    /// The results of nodes that nothing takes but what only looks at them, and on which an input has some influence: training
-    /// leaves constants behind that nobody takes any more, and conditions leave both sides of a switch.
+    /// The outputs of a graph that names none: results that no node takes (except nodes that only look at them) and
+    /// that depend on an input. Training leaves behind constants that nobody takes any more, and conditions leave both
+    /// sides of a switch.
     fn ends(&self) -> Vec<Port> {
         let mut is_taken = vec![false; self.def.node.len()];
         for (position, node) in self.def.node.iter().enumerate() {
@@ -279,7 +281,7 @@ impl Graph {
         nodes.flat_map(|(_, results)| results.iter().map(String::as_str))
     }
 
-    /// True if a function of the file's library has this name.
+    /// True if the file's library has a function of this name.
     pub(crate) fn is_function(&self, name: &str) -> bool {
         let functions = self.def.library.iter().flat_map(|library| &library.function);
         functions
@@ -293,7 +295,7 @@ impl Graph {
     }
 }
 
-/// Operators that look at a tensor and make nothing of it.
+/// True for operators that look at a tensor and compute nothing from it.
 fn is_aside(op: &str) -> bool {
     op.contains("Summary")
         || matches!(
@@ -302,12 +304,12 @@ fn is_aside(op: &str) -> bool {
         )
 }
 
-/// An attribute's value.
+/// The value of a node's attribute.
 pub(crate) fn attribute<'a>(node: &'a NodeDef, key: &str) -> Option<&'a Value> {
     node.attr.get(key).and_then(|AttrValue { value }| value.as_ref())
 }
 
-/// The number of results that a node's attributes tell of; at least one.
+/// The number of results that a node has according to its attributes; at least one.
 fn declared_results(node: &NodeDef) -> usize {
     let number = |key: &str| match attribute(node, key) {
         Some(&Value::Int(count)) => usize::try_from(count).ok(),

@@ -1,12 +1,12 @@
 //! Reads frozen TensorFlow graphs.
 //!
-//! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its structure;
-//! weights stay in the file and become slices of the map where it has them as bytes. [`Decoded::read`] builds a module of the
-//! float stage out of it. Operators that are not known are reported all at once, each with a way around. Types and shapes come
-//! from the inference functions of `strait-core`, and from nowhere else.
+//! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its
+//! structure. Weights stay in the file and become slices of the memory map if the file stores them as bytes.
+//! [`Decoded::read`] builds a module of the float stage. Unknown operators are reported all at once, each with a way to
+//! leave it out. Types and shapes come only from the inference functions of `strait-core`.
 //!
-//! Convolutions, pools and resizes of the IR have their channels in front. Where a graph has them last, such a node becomes one
-//! between two transposes; rules of the canonical graph move and cancel these.
+//! Convolutions, pools and resizes of the IR have channels first. If a graph has channels last, such a node is read as
+//! one between two transposes, and the canonicaliser's rules move and cancel these.
 
 mod elements;
 mod format;
@@ -42,10 +42,10 @@ use crate::proto::GraphDef;
 use crate::tensor::Budget;
 use crate::types::Tensors;
 
-/// The longest message of the protobuf decoder that is passed on.
+/// The longest message of the protobuf decoder that is passed on, in characters.
 const LONGEST_MESSAGE: usize = 300;
 
-/// Name of the format in messages.
+/// The name of the format in messages.
 const FORMAT: &str = "TensorFlow";
 
 /// A decoded graph. Its weights are slices of the mapped file.
@@ -66,7 +66,7 @@ impl Model {
     /// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
     ///
     /// # Errors
-    /// A file that cannot be mapped, or is no frozen graph.
+    /// The file cannot be mapped, or is not a frozen graph.
     pub fn open(path: &Path) -> Result<Model, ReadError> {
         let bytes = strait_mapped::map(path, MOST_BYTES_OF_PROTOBUF).map_err(|source| ReadError::File {
             path: path.into(),
@@ -78,7 +78,7 @@ impl Model {
     /// Decodes a graph from memory.
     ///
     /// # Errors
-    /// Bytes that are no frozen graph.
+    /// The bytes are not a frozen graph.
     pub fn decode(bytes: Bytes) -> Result<Model, ReadError> {
         let decode = |words: String| ReadError::Decode { format: FORMAT, words };
         let def = GraphDef::decode(bytes).map_err(|error| {
@@ -106,13 +106,13 @@ impl Model {
         state::check(&self.graph, &wiring, &cut)?;
         self.between(&wiring, &cut, &options, is_single)
             .map_err(|error| match error {
-                // Where nodes are not known, a cut behind them changes the inputs as well.
+                // If some nodes are not known, they are reported instead: a cut after them would change the inputs too.
                 ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
                 other => other,
             })
     }
 
-    /// All nodes of a cut whose operators are not known.
+    /// An error that lists all nodes of a cut whose operators are not known.
     fn unknown(&self, wiring: &Wiring<'_>, cut: &Cut) -> Option<ReadError> {
         let fault = |&node: &usize| match ops::find(&self.graph, node) {
             Err(Refusal::Unsupported(text)) => Some((
@@ -163,7 +163,7 @@ impl Model {
         Ok((module, Assumed { batch, ..assumed }))
     }
 
-    /// The options with the names of tensors where they name nodes, which stand for their first results.
+    /// The options, with names of nodes replaced by the names of their first results.
     fn spelled_out(&self, options: &ReadOptions) -> ReadOptions {
         let tensor = |name: &String| match self.graph.position(name) {
             Some(node) => self.graph.tensor((node, 0)).to_owned(),
@@ -181,7 +181,8 @@ impl Model {
         }
     }
 
-    /// The type of a tensor at which the graph begins: what the file and its readers say of it, or what the part above it makes.
+    /// The type of a tensor at which the graph begins: what the file and the nodes that take it say, or what the part
+    /// above it gives.
     fn begin(
         &self,
         tensors: &Tensors<'_>,
@@ -211,7 +212,7 @@ impl Model {
         }
     }
 
-    /// The type that the part above a tensor makes of it, where that part is read.
+    /// The type of a tensor, found by reading the part of the graph above it.
     fn above(
         &self,
         tensors: &Tensors<'_>,
@@ -225,7 +226,7 @@ impl Model {
         let above: Cut = between(wiring, Vec::new(), vec![input], true)?;
         let mut begins = BTreeMap::new();
         for &own in &above.inputs {
-            // Each is a placeholder, above which there is nothing.
+            // Each of these is a placeholder, so there is nothing above it.
             let port = self.graph.find(wiring.name(own));
             begins.extend(port.map(|port| (own, types::begin(&self.graph, port, bind))));
         }
@@ -262,18 +263,18 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// A graph names no outputs: without `outputs` in the options these are the results of the nodes that nothing takes. A node
-    /// in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need is read. Extents of
-    /// inputs that the file does not say have the keys `<tensor>.<axis>`.
+    /// A TensorFlow graph names no outputs. Without `outputs` in the options they are the results that no node takes. A
+    /// node named in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need
+    /// is read. Extents of inputs that the file does not give have the keys `<tensor>.<axis>`.
     ///
     /// # Errors
-    /// Operators that are not known, a graph that contradicts itself, variables, or options that do not fit the graph.
+    /// Unknown operators, a graph that contradicts itself, variables, or options that do not fit the graph.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
         self.build(options, false).map(|(module, _)| module)
     }
 
-    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which dimensions were
-    /// bound so is part of the answer.
+    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
+    /// answer includes which dimensions were bound this way.
     ///
     /// # Errors
     /// As [`Model::read`].
@@ -282,7 +283,7 @@ impl Decoded for Model {
     }
 }
 
-/// Refuses values for extents that no input has.
+/// Refuses bound values for extents that no input has.
 fn check_bind(tensors: &Tensors<'_>, bind: &BTreeMap<String, u64>) -> Result<(), ReadError> {
     strait_import::check_bind(bind, || {
         let keys = tensors.begins.iter().flat_map(|(&id, declared)| {

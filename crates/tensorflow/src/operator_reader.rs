@@ -1,7 +1,8 @@
-//! One node as the functions in [`crate::ops`] see it: a [`Layer`] with the attributes that the format has.
+//! One node, as the functions in [`crate::ops`] see it: a [`Layer`] with TensorFlow's attributes.
 //!
-//! Attributes whose names begin with `_`, and those that are types of operands or results, decide nothing where a node is run;
-//! any other that is not asked for is refused, as it could change the meaning.
+//! Attributes that begin with `_`, and those that are types of operands or results, do not change what a node computes.
+//! Any other attribute has to be asked for; otherwise the node is refused, because the attribute could change its
+//! meaning.
 
 use std::ops::{Deref, DerefMut};
 
@@ -14,7 +15,7 @@ use crate::graph::{Graph, attribute};
 use crate::ops;
 use crate::proto::{ListValue, NodeDef, Value};
 
-/// The nodes of a graph, for the builder.
+/// Reads the nodes of a graph for the builder.
 pub(crate) struct Nodes<'a> {
     pub(crate) graph: &'a Graph,
 }
@@ -39,7 +40,7 @@ impl<'a> Reader<'a> for Nodes<'a> {
     }
 }
 
-/// A node while it is read.
+/// A node while it is being read.
 pub(crate) struct OperatorReader<'b, 'a> {
     layer: Layer<'b, 'a>,
     def: &'a NodeDef,
@@ -66,7 +67,7 @@ fn wrong(key: &str, found: &Value, expected: &str) -> Refusal {
 }
 
 impl<'a> OperatorReader<'_, 'a> {
-    /// The operator.
+    /// The name of the node's operator.
     pub(crate) fn op(&self) -> &'a str {
         &self.def.op
     }
@@ -81,7 +82,7 @@ impl<'a> OperatorReader<'_, 'a> {
         attribute(self.def, key).is_some()
     }
 
-    /// Makes a result a constant.
+    /// Makes one of the node's results a constant.
     pub(crate) fn define_constant(&mut self, result: usize, tensor: TensorData) {
         let position = self.layer.position();
         let results = self.layer.builder.wiring().results(position);
@@ -90,7 +91,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// An integer.
+    /// An integer attribute.
     pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
         match self.value(key) {
             None => Ok(None),
@@ -99,7 +100,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// A truth value, `false` where nothing is said.
+    /// A boolean attribute; `false` if it is absent.
     pub(crate) fn flag(&mut self, key: &'static str) -> Result<bool, Refusal> {
         match self.value(key) {
             None => Ok(false),
@@ -108,7 +109,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// A float. NaN is refused.
+    /// A float attribute. NaN is refused.
     pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
         match self.value(key) {
             None => Ok(None),
@@ -120,7 +121,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// A text.
+    /// A string attribute, or its default.
     pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
         match self.value(key) {
             None => Ok(default),
@@ -138,12 +139,12 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// A list of integers.
+    /// An attribute that is a list of integers.
     pub(crate) fn ints(&mut self, key: &'static str) -> Result<Option<&'a [i64]>, Refusal> {
         Ok(self.list(key)?.map(|list| list.i.as_slice()))
     }
 
-    /// An element type.
+    /// An attribute that is an element type.
     pub(crate) fn elem(&mut self, key: &'static str) -> Result<Option<Elem>, Refusal> {
         match self.value(key) {
             None => Ok(None),
@@ -156,12 +157,12 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Attributes that change nothing at inference.
+    /// Accepts these attributes without looking at them, because they change nothing at inference.
     pub(crate) fn ignore(&mut self, keys: &[&'static str]) {
         self.asked.extend_from_slice(keys);
     }
 
-    /// Refuses attributes that nobody has asked for.
+    /// Refuses a node with an attribute that nobody has asked for.
     fn check_attributes(&self) -> Result<(), Refusal> {
         let unknown = self.def.attr.iter().find(|(key, attr)| {
             let is_type = match &attr.value {

@@ -1,8 +1,8 @@
 //! The protobuf messages of a GraphDef, by their published field numbers.
 //!
-//! Only the fields that are read are declared; a decoder skips the rest. `bytes` fields are slices of the decoded buffer. An
-//! attribute that is a function (field 10) is left out: no operator that is read has one, and messages then nest to a fixed
-//! depth.
+//! Only the fields that we read are declared; the decoder skips the rest. `bytes` fields are slices of the decoded
+//! buffer. Attributes that are functions (field 10) are left out: no operator that we read has one, and without them
+//! messages nest only to a fixed depth.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ pub(crate) struct GraphDef {
     pub(crate) versions: Option<VersionDef>,
 }
 
-/// The versions of TensorFlow's graphs that the file is of.
+/// The versions of the graph format.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct VersionDef {
     #[prost(int32, tag = "1")]
     pub(crate) producer: i32,
 }
 
-/// Functions that nodes call by their names. They are known by name only.
+/// The functions that nodes call by name. We read only their names.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FunctionDefLibrary {
     #[prost(message, repeated, tag = "1")]
@@ -41,21 +41,22 @@ pub(crate) struct FunctionDef {
     pub(crate) signature: Option<OpDef>,
 }
 
-/// The signature of a function, whose name is that of the operator which calls it.
+/// The signature of a function. Nodes call the function with its name as their operator.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct OpDef {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
 }
 
-/// One operation.
+/// A node of the graph.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct NodeDef {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
     #[prost(string, tag = "2")]
     pub(crate) op: String,
-    /// `node` or `node:k` for result k of a node, and behind all of those `^node` for one that runs before.
+    /// Operands: `node`, or `node:k` for result k of a node. After those come `^node`, for nodes that have to run
+    /// before.
     #[prost(string, repeated, tag = "3")]
     pub(crate) input: Vec<String>,
     #[prost(btree_map = "string, message", tag = "5")]
@@ -69,7 +70,7 @@ pub(crate) struct AttrValue {
     pub(crate) value: Option<Value>,
 }
 
-/// The kinds of values that are read.
+/// The kinds of attribute values that we read.
 #[derive(Clone, PartialEq, Oneof)]
 pub(crate) enum Value {
     #[prost(message, tag = "1")]
@@ -82,7 +83,7 @@ pub(crate) enum Value {
     Float(f32),
     #[prost(bool, tag = "5")]
     Flag(bool),
-    /// One of the numbers in [`crate::elements`].
+    /// An element type, by its number in [`crate::elements`].
     #[prost(int32, tag = "6")]
     Type(i32),
     #[prost(message, tag = "7")]
@@ -92,7 +93,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The kind, for messages.
+    /// The kind of the value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::List(_) => "list",
@@ -107,7 +108,7 @@ impl Value {
     }
 }
 
-/// A list, which is of one kind.
+/// A list with values of one kind.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ListValue {
     #[prost(bytes = "bytes", repeated, tag = "2")]
@@ -133,7 +134,7 @@ pub(crate) struct TensorShapeProto {
     pub(crate) unknown_rank: bool,
 }
 
-/// An extent, −1 where it is not known.
+/// One extent; −1 if it is not known.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Dim {
     #[prost(int64, tag = "1")]
@@ -143,26 +144,26 @@ pub(crate) struct Dim {
 /// A constant. Its elements are in `tensor_content`, or in the list of their type.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TensorProto {
-    /// One of the numbers in [`crate::elements`].
+    /// The element type, by its number in [`crate::elements`].
     #[prost(int32, tag = "1")]
     pub(crate) dtype: i32,
     #[prost(message, optional, tag = "2")]
     pub(crate) tensor_shape: Option<TensorShapeProto>,
-    /// Little-endian, row-major, not aligned.
+    /// The elements, little-endian, row-major, not aligned.
     #[prost(bytes = "bytes", tag = "4")]
     pub(crate) tensor_content: Bytes,
     #[prost(float, repeated, tag = "5")]
     pub(crate) float_val: Vec<f32>,
     #[prost(double, repeated, tag = "6")]
     pub(crate) double_val: Vec<f64>,
-    /// Also holds integers of 8 and 16 bits.
+    /// Elements that are i32, or integers of 8 or 16 bits.
     #[prost(int32, repeated, tag = "7")]
     pub(crate) int_val: Vec<i32>,
     #[prost(int64, repeated, tag = "10")]
     pub(crate) int64_val: Vec<i64>,
     #[prost(bool, repeated, tag = "11")]
     pub(crate) bool_val: Vec<bool>,
-    /// The bits of 16-bit floats of both kinds.
+    /// The bits of f16 and bf16 elements.
     #[prost(int32, repeated, tag = "13")]
     pub(crate) half_val: Vec<i32>,
     #[prost(uint32, repeated, tag = "16")]

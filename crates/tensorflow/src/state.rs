@@ -1,14 +1,14 @@
-//! Graphs that are not frozen.
+//! Detects graphs that are not frozen.
 //!
-//! The values of variables are in a checkpoint beside the graph, so that such a graph is no model by itself. What makes one of it
-//! is said where a file is refused, for TensorFlow 2 and 1.
+//! The values of variables are in a checkpoint beside the graph, so such a graph alone is not a model. The error
+//! explains how to freeze it, with TensorFlow 2 or 1.
 
 use strait_core::{Reason, ReasonCode};
 use strait_import::{Cut, NodeFault, ReadError, Wiring};
 
 use crate::graph::Graph;
 
-/// Operators that make, read or restore variables.
+/// Operators that create, read or restore variables.
 const VARIABLES: [&str; 10] = [
     "Variable",
     "VariableV2",
@@ -22,8 +22,8 @@ const VARIABLES: [&str; 10] = [
     "VarIsInitializedOp",
 ];
 
-/// The commands that make a frozen graph of the SavedModel in `FOLDER`, or of a graph and its checkpoint, for either version of
-/// TensorFlow.
+/// Instructions that make a frozen graph from the SavedModel in `FOLDER`, or from a graph and its checkpoint, for
+/// TensorFlow 2 and 1.
 pub const FREEZE: &str = "freeze it. With TensorFlow 2: \
     `from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2; \
     frozen = convert_variables_to_constants_v2(tf.saved_model.load('FOLDER').signatures['serving_default']); \
@@ -32,7 +32,7 @@ pub const FREEZE: &str = "freeze it. With TensorFlow 2: \
     --input_checkpoint model.ckpt --output_node_names NODES --output_graph model.pb`, or with \
     `--input_saved_model_dir FOLDER` instead of graph and checkpoint";
 
-/// Refuses a part of a graph that has variables.
+/// Refuses the part that is read if it has variables.
 pub(crate) fn check(graph: &Graph, wiring: &Wiring<'_>, cut: &Cut) -> Result<(), ReadError> {
     let is_variable = |&&node: &&usize| VARIABLES.contains(&graph.node(node).op.as_str());
     let mut variables = cut.nodes.iter().filter(is_variable);

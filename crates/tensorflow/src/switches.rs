@@ -1,36 +1,37 @@
-//! Branches that constants decide between.
+//! Resolves branches whose condition is a constant.
 //!
-//! TensorFlow 1 writes a condition as `Switch` nodes, which pass a tensor to one of two branches, and `Merge` nodes, which take
-//! that of the branch that ran. A frozen graph has constants where batch normalization and dropout asked whether it is being
-//! trained. A switch on a constant passes its operand on; what the other branch makes is dead, and so is all that takes it, or
-//! runs after it; a merge passes on the operand that is left. Everything else stays, and is refused by its name where an
-//! output needs it.
+//! TensorFlow 1 writes a condition as `Switch` nodes, which pass a tensor to one of two branches, and `Merge` nodes,
+//! which take the result of the branch that ran. In a frozen graph, constants have replaced the flag by which batch
+//! normalization and dropout ask whether the model is being trained. A switch on a constant passes its operand on to
+//! one branch. Everything in the other branch is dead, and so is everything that takes its results or runs after it. A
+//! merge passes on the operand that is left. All other switches and merges stay, and are refused by name if an output
+//! needs them.
 
 use crate::graph::{Port, attribute};
 use crate::proto::{GraphDef, TensorProto, Value};
 
-/// Fate of a node where constants decide between branches.
+/// What becomes of a node when constants decide between branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Branch {
-    /// It is what it says.
+    /// The node computes what its operator says.
     Plain,
-    /// One of its results is one of its operands.
+    /// The node passes on one of its operands as one of its results.
     Passes { operand: usize, result: usize },
-    /// No run reaches it.
+    /// The node never runs.
     Dead,
 }
 
-/// Knowledge of a node, as far as it has been visited.
+/// What is known about a node while nodes are visited in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Unknown,
     Alive,
-    /// Its first result is this truth value.
+    /// The node's first result is this truth value.
     Truth(bool),
     Dead,
 }
 
-/// By node: what becomes of it.
+/// For each node: what becomes of it.
 pub(crate) fn branches(graph: &GraphDef, operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<Branch> {
     let mut branches = vec![Branch::Plain; graph.node.len()];
     if !graph.node.iter().any(|node| is_switch(&node.op)) {
@@ -47,7 +48,7 @@ pub(crate) fn branches(graph: &GraphDef, operands: &[Vec<Port>], controls: &[Vec
         let is_ordered = |&(producer, _): &Port| states[producer] != State::Unknown;
         let op = graph.node[node].op.as_str();
         if matches!(op, "Merge" | "RefMerge") {
-            // An operand from a loop is not known yet.
+            // An operand that comes from a loop has not been visited.
             if taken.iter().all(is_ordered) {
                 let mut alive = (0..taken.len()).filter(|&position| !is_dead(&taken[position]));
                 match (alive.next(), alive.next()) {
@@ -79,7 +80,7 @@ fn is_switch(op: &str) -> bool {
     matches!(op, "Switch" | "RefSwitch")
 }
 
-/// The truth value that a node is, if constants decide on it.
+/// The truth value that a node computes, if it follows from constants.
 fn truth(graph: &GraphDef, node: usize, taken: &[Port], states: &[State]) -> Option<bool> {
     let operand = |position: usize| match taken.get(position).map(|&(producer, _)| states[producer]) {
         Some(State::Truth(truth)) => Some(truth),
@@ -99,7 +100,7 @@ fn truth(graph: &GraphDef, node: usize, taken: &[Port], states: &[State]) -> Opt
     }
 }
 
-/// The only element of a constant that is a truth value.
+/// The value of a boolean constant with one element.
 fn constant(tensor: &TensorProto) -> Option<bool> {
     const BOOL: i32 = 10;
     let extents = tensor.tensor_shape.as_ref().map_or(&[][..], |shape| &shape.dim);
@@ -113,7 +114,8 @@ fn constant(tensor: &TensorProto) -> Option<bool> {
     }
 }
 
-/// The nodes behind all that they take or run after. Those of loops, and behind them, are left out.
+/// The nodes, sorted so that each comes after all nodes that it takes from or runs after. Nodes in loops and after
+/// loops are left out.
 fn order(operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<usize> {
     let before = |node: usize| {
         let taken = operands[node].iter().map(|&(producer, _)| producer);

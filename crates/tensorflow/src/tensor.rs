@@ -1,4 +1,4 @@
-//! From constants of the format to tensors of the pool.
+//! Converts constants of the format to tensors.
 
 use std::cell::Cell;
 
@@ -11,10 +11,10 @@ use strait_import::Refusal;
 use crate::elements::element;
 use crate::proto::{TensorProto, TensorShapeProto};
 
-/// The most bytes of all constants together that are written out from lists which are shorter than their tensors.
+/// Limit on the bytes, all together, of constants whose lists are shorter than their tensors and have to be filled up.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// The bytes of constants that may still be written out.
+/// How many bytes of such constants may still be filled up.
 #[derive(Debug)]
 pub(crate) struct Budget(Cell<u64>);
 
@@ -47,8 +47,9 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Constant, text)
 }
 
-/// The tensor that a message describes. Its content is a slice of the file. A list of the type's own kind may be shorter than
-/// the tensor: its last value then stands for all that are missing, and zero where there is none.
+/// The tensor that a message describes. If its content is stored as bytes, the tensor is a slice of the file. If it is
+/// stored as a list, the list may be shorter than the tensor: the last value then stands for all missing ones, or zero
+/// if the list is empty.
 pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData, Refusal> {
     let elem = element(proto.dtype).map_err(|name| Refusal::Unsupported(format!("its element type is {name}")))?;
     let shape = extents(proto.tensor_shape.as_ref())?;
@@ -74,7 +75,7 @@ pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData,
         Some(start) => bytes.get(start..).unwrap_or_default().into(),
         None => SmallVec::from_elem(0, size),
     };
-    // Of more values than the tensor has, the first are taken, as TensorFlow does.
+    // If there are more values than elements, the first ones are taken, as TensorFlow does.
     bytes.truncate(whole);
     bytes.reserve_exact(whole - bytes.len());
     while bytes.len() < whole {
@@ -83,9 +84,9 @@ pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData,
     TensorData::new(elem, &shape, Bytes::from(bytes)).map_err(Refusal::from)
 }
 
-/// The bytes of the list in which the format keeps elements of this type.
+/// The elements as bytes, from the list in which the format keeps this type.
 fn given(proto: &TensorProto, elem: Elem) -> Result<Vec<u8>, Refusal> {
-    /// One narrow number per 32-bit entry.
+    /// Narrow numbers are stored as one 32-bit entry each.
     fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, Refusal> {
         let mut out = Vec::with_capacity(list.len() * N);
         for &entry in list {
@@ -108,7 +109,7 @@ fn given(proto: &TensorProto, elem: Elem) -> Result<Vec<u8>, Refusal> {
         Elem::U8 => narrow(words, u8::to_le_bytes)?,
         Elem::Bool => proto.bool_val.iter().map(|&v| u8::from(v)).collect(),
         Elem::F16 | Elem::BF16 => narrow(&proto.half_val, u16::to_le_bytes)?,
-        // No number of the format is one of these.
+        // The format has no numbers for these types.
         Elem::I4 | Elem::U4 => return Err(Refusal::Unsupported(format!("its element type is {elem}"))),
     })
 }

@@ -1,9 +1,10 @@
-//! Types of the tensors at which a graph begins.
+//! Finds the types of the tensors at which a graph begins.
 //!
-//! A placeholder has an element type and sometimes a shape. Inside of the graph nothing has either but for what a writer left
-//! in `_output_shapes`; the type then follows from what takes the tensor: a convolution takes four axes, and its filter says
-//! how many channels. Extents that are still missing are asked for as `<tensor>.<axis>`, and where not even their number is
-//! known, so many are taken as have values.
+//! A placeholder has an element type, and sometimes a shape. Tensors inside the graph have neither, except where a
+//! writer left `_output_shapes`. Their type is then derived from the nodes that take the tensor: a convolution takes
+//! four axes, for example, and its filter tells the number of channels. The user has to bind extents that are still
+//! missing, by the key `<tensor>.<axis>`. If not even the number of axes is known, it is the number of axes with bound
+//! values.
 
 use std::collections::BTreeMap;
 
@@ -16,20 +17,21 @@ use crate::graph::{Graph, Port, attribute};
 use crate::proto::{NodeDef, TensorShapeProto, Value};
 use crate::tensor::{Budget, tensor};
 
-/// The element types by number that names of operators stand for.
+/// Numbers of the element types that some operators always have.
 const FLOAT: i32 = 1;
 const INT32: i32 = 3;
 
-/// Older writers leave the shape of a placeholder empty where they do not know it.
+/// The first version of the graph format whose placeholders have reliable shapes. Older writers leave the shape empty
+/// if they do not know it.
 const FIRST_WITH_SHAPES: i32 = 24;
 
-/// The most operators behind a tensor that are looked at for its number of axes.
+/// How many operators after a tensor are followed to find out its number of axes.
 const FARTHEST: usize = 64;
 
 /// Extents, as far as they are known.
 type Extents = Vec<Option<u64>>;
 
-/// The tensors of a graph, with the values that are bound to extents of those at which it begins.
+/// The tensors of a graph, with the values that are bound to the extents of its inputs.
 pub(crate) struct Tensors<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) wiring: &'a Wiring<'a>,
@@ -62,7 +64,7 @@ impl Source for Tensors<'_> {
         if let Some(declared) = self.begins.get(&id) {
             return Some(declared.clone());
         }
-        // What a graph ends with is rounded to floats of fewer or more bits where it declares them.
+        // An output that the graph declares as a narrower or wider float is rounded to that type at the end.
         let port = self.graph.find(self.wiring.name(id))?;
         let elem = element(made_by(self.graph, port)?).ok()?;
         let is_rounded = elem.is_float() && elem != Elem::F32;
@@ -77,13 +79,14 @@ impl Source for Tensors<'_> {
     }
 }
 
-/// True of a tensor whose elements are read. What nothing declares of it is known where the graph is cut, or bound there.
+/// True if the graph can begin at the tensor, because we can read its element type. Missing extents are known from the
+/// cut, or bound there.
 pub(crate) fn begins(graph: &Graph, wiring: &Wiring<'_>, id: TensorId) -> Option<bool> {
     let elem = made_by(graph, graph.find(wiring.name(id))?);
     Some(elem.is_none_or(|elem| element(elem).is_ok()))
 }
 
-/// The type of a tensor at which a graph begins, as far as the file and the keys in `bind` tell.
+/// The type of a tensor at which a graph begins, as far as the file and the keys in `bind` tell it.
 pub(crate) fn begin(graph: &Graph, port: Port, bind: &BTreeMap<String, u64>) -> Declared {
     let elem = made_by(graph, port).or_else(|| taken_as(graph, port));
     let name = graph.tensor(port);
@@ -99,7 +102,8 @@ pub(crate) fn begin(graph: &Graph, port: Port, bind: &BTreeMap<String, u64>) -> 
     }
 }
 
-/// All that one of two lists of extents knows, if they are of one length; the first one otherwise.
+/// Joins two lists of extents of the same length: an extent is known if one of them knows it. If the lengths differ,
+/// the first list is used.
 fn merged(first: Option<Extents>, second: Option<Extents>) -> Option<Extents> {
     match (first, second) {
         (Some(first), Some(second)) if first.len() == second.len() => {
@@ -116,7 +120,7 @@ fn type_of(node: &NodeDef, key: &str) -> Option<i32> {
     }
 }
 
-/// The element type of a result by its producer, where that is sure.
+/// The element type of a result according to its producer, if the producer determines it.
 pub(crate) fn made_by(graph: &Graph, (node, result): Port) -> Option<i32> {
     let node = graph.node(node);
     let of = |key| type_of(node, key);
@@ -175,13 +179,13 @@ pub(crate) fn made_by(graph: &Graph, (node, result): Port) -> Option<i32> {
         | "Pad"
         | "DepthToSpace"
         | "SpaceToDepth" => of("T"),
-        // Its first result is of the type of the image; the others are of the statistics'.
+        // The first result has the type of the image; the others have the type of the statistics.
         "FusedBatchNormV2" | "FusedBatchNormV3" if result == 0 => of("T"),
         _ => None,
     }
 }
 
-/// The element type of a tensor by what takes it.
+/// The element type of a tensor according to the nodes that take it.
 fn taken_as(graph: &Graph, port: Port) -> Option<i32> {
     graph.users(port).find_map(|(user, position)| {
         let node = graph.node(user);
@@ -193,7 +197,7 @@ fn taken_as(graph: &Graph, port: Port) -> Option<i32> {
             ("Reshape", 1) => of("Tshape"),
             ("ResizeBilinear" | "ResizeNearestNeighbor" | "ResizeBicubic", 1) => Some(INT32),
             ("Select" | "SelectV2" | "Switch" | "LogicalAnd" | "LogicalOr" | "LogicalNot", 0) => None,
-            // The first operand of almost all others has the type that is called so.
+            // Almost all other operators call the type of their first operand `T`.
             (_, 0) => of("T"),
             ("Add" | "AddV2" | "Sub" | "Mul" | "RealDiv" | "Maximum" | "Minimum" | "MatMul" | "BiasAdd", 1) => of("T"),
             _ => None,
@@ -207,7 +211,7 @@ fn extents_of(shape: &TensorShapeProto) -> Option<Extents> {
     (!shape.unknown_rank && shape.dim.len() <= MAX_RANK).then(known)
 }
 
-/// The extents that the file has of a result.
+/// The extents that the file states for a result.
 fn written(graph: &Graph, (node, result): Port) -> Option<Extents> {
     let version = graph.producer();
     let node = graph.node(node);
@@ -227,7 +231,7 @@ fn written(graph: &Graph, (node, result): Port) -> Option<Extents> {
         _ => None,
     };
     let known = || match (node.op.as_str(), result) {
-        // Channels, frames and features.
+        // The axes are channels, frames and features.
         ("Mfcc", 0) => Some(vec![None, None, features("dct_coefficient_count")]),
         ("AudioSpectrogram", 0) => Some(vec![None; 3]),
         ("DecodeWav", 0) => Some(vec![features("desired_samples"), features("desired_channels")]),
@@ -241,7 +245,7 @@ fn written(graph: &Graph, (node, result): Port) -> Option<Extents> {
         .or_else(known)
 }
 
-/// The extents that what takes a tensor wants of it.
+/// The extents that the nodes which take a tensor require.
 fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
     let left = left.checked_sub(1)?;
     graph.users(port).find_map(|(user, position)| {
@@ -278,7 +282,7 @@ fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
                 let rank = usize::try_from(rank).ok().filter(|&rank| rank <= MAX_RANK)?;
                 Some(vec![None; rank])
             }
-            // What keeps the shape of its operand.
+            // Operators that keep the shape of their operand.
             (
                 "Identity" | "StopGradient" | "CheckNumerics" | "PlaceholderWithDefault" | "Cast" | "Relu" | "Relu6",
                 0,
@@ -296,7 +300,7 @@ fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
     })
 }
 
-/// The extents of a constant, also behind what passes it on.
+/// The extents of a constant, also if nodes that pass it on come in between.
 fn constant_shape(graph: &Graph, mut port: Port) -> Option<Vec<u64>> {
     for _ in 0..FARTHEST {
         let node = graph.node(port.0);
@@ -312,7 +316,7 @@ fn constant_shape(graph: &Graph, mut port: Port) -> Option<Vec<u64>> {
     None
 }
 
-/// A type that was found, as one that a file declares.
+/// A type that was inferred, in the form of a declared one.
 pub(crate) fn as_declared(name: &str, ty: &TensorType) -> Declared {
     let extent = |(axis, dim): (usize, &Dim)| match dim {
         Dim::Fixed(extent) => Extent::Known(*extent),

@@ -1,4 +1,4 @@
-//! The format, as whoever opens files of several formats knows it.
+//! Registers TFLite as a format, for callers that open files of several formats.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use strait_import::{Decoded, Format, ReadError};
 
 use crate::{Model, graph::IDENTIFIER, read::MOST_BYTES};
 
-/// TFLite.
+/// The format of TFLite files.
 #[derive(Clone, Copy, Debug)]
 pub struct TfLite;
 

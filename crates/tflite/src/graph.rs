@@ -1,7 +1,8 @@
-//! The tensors and operators of a file, taken out of the flatbuffer.
+//! Extracts the tensors and operators of a file from its flatbuffer.
 //!
-//! In a flatbuffer many places may point to one table: a few bytes can say that there are a million tensors, each with the
-//! same name of a megabyte. All that is taken out is counted against a budget that a file without such tricks stays below.
+//! In a flatbuffer, many places may point to the same table. A few bytes can claim a million tensors, each with the
+//! same name of a megabyte. So everything that is extracted counts towards a budget, which a normal file does not
+//! exceed.
 
 use bytes::Bytes;
 use planus::ReadAsRoot;
@@ -19,59 +20,59 @@ pub(crate) const IDENTIFIER: &[u8; 4] = b"TFL3";
 /// The only version of the format.
 const VERSION: i64 = 3;
 
-/// Tensors and operators of a graph.
+/// Limit on the number of tensors, and on that of operators, of a graph.
 const MOST: usize = 1 << 20;
 
-/// Bytes beyond those of the file that tables may say again.
+/// How many bytes beyond the file's size may be extracted, because tables may be shared.
 const SHARED: u64 = 1 << 24;
 
-/// The longest message of the decoder that is passed on.
+/// The longest message of the decoder that is passed on, in characters.
 const LONGEST_MESSAGE: usize = 300;
 
 /// A tensor of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
-    /// Unique in its graph.
+    /// The name, which is unique in the graph.
     pub(crate) name: String,
-    /// The number of its type of elements.
+    /// The number of the element type.
     pub(crate) elem: i8,
-    /// Extents; −1 for one that is not known.
+    /// The extents; −1 for an unknown one.
     pub(crate) shape: Vec<i32>,
-    /// False where nothing is known of the shape: then it is empty.
+    /// False if nothing is known about the shape; `shape` is empty then.
     pub(crate) has_shape: bool,
-    /// Its bytes in the file, for a constant.
+    /// For a constant: its bytes in the file.
     pub(crate) data: Option<Bytes>,
-    /// The grid on which its elements are codes; a float has none, whatever stands beside it.
+    /// The grid, if the elements are codes. Floats have no grid, even if the file gives one.
     pub(crate) grid: Option<QuantParams>,
-    /// The scale that the file says of a summand, which is on the grid of products.
+    /// For a bias: the scale that the file gives. The bias itself is on the grid of the products.
     pub(crate) said: Option<f32>,
-    /// True for a state that is kept from run to run, which only some operators take.
+    /// True for a state that is kept from run to run. Only some operators take one.
     pub(crate) is_variable: bool,
-    /// Reason why it is not read, whoever takes it.
+    /// Why the tensor cannot be read by any operator, if it cannot.
     pub(crate) refused: Option<&'static str>,
 }
 
 /// An operator of the file.
 pub(crate) struct Node<'a> {
     pub(crate) view: schema::Operator<'a>,
-    /// The position of its code.
+    /// The position of the operator's kind in `codes`.
     pub(crate) code: usize,
     pub(crate) inputs: Vec<Option<usize>>,
     pub(crate) outputs: Vec<Option<usize>>,
 }
 
-/// Kind of an operator, which several may share.
+/// The kind of an operator. Several operators may share one.
 #[derive(Clone, Debug)]
 pub(crate) struct Code<'a> {
     /// The number of the builtin operator.
     pub(crate) number: i32,
     pub(crate) version: i32,
-    /// The name of a custom operator.
+    /// The name, if it is a custom operator.
     pub(crate) custom: Option<&'a str>,
 }
 
 impl Code<'_> {
-    /// The operator's name: `CONV_2D`, or that of a custom one.
+    /// The operator's name, such as `CONV_2D`, or the name of a custom operator.
     pub(crate) fn name(&self) -> String {
         match self.custom {
             Some(custom) => custom.chars().take(64).collect(),
@@ -95,7 +96,7 @@ pub(crate) struct Graph<'a> {
     pub(crate) outputs: Vec<usize>,
 }
 
-/// The bytes are not a model of this format.
+/// The error for bytes that are not a model of this format.
 pub(crate) fn undecoded(words: &str) -> ReadError {
     ReadError::Decode {
         format: "TFLite",
@@ -110,7 +111,7 @@ fn broken(error: planus::Error) -> ReadError {
     ))
 }
 
-/// The root of a file.
+/// The root table of a file.
 pub(crate) fn root(bytes: &[u8]) -> Result<schema::Model<'_>, ReadError> {
     if bytes.get(4..8) != Some(IDENTIFIER) {
         return Err(undecoded("it does not begin with TFL3 at byte 4"));
@@ -127,7 +128,7 @@ pub(crate) fn root(bytes: &[u8]) -> Result<schema::Model<'_>, ReadError> {
     Ok(model)
 }
 
-/// Counts what is taken out of a file.
+/// How many more bytes may be extracted from a file.
 struct Budget(u64);
 
 impl Budget {
@@ -151,7 +152,7 @@ impl Budget {
 }
 
 impl<'a> Graph<'a> {
-    /// Takes the main graph out of a file.
+    /// Extracts the main graph of a file.
     pub(crate) fn new(bytes: &'a Bytes) -> Result<Graph<'a>, ReadError> {
         let model = root(bytes)?;
         let mut budget = Budget((bytes.len() as u64).saturating_add(SHARED));
@@ -170,7 +171,8 @@ impl<'a> Graph<'a> {
             outputs: Vec::new(),
         };
         graph.inputs = graph.ports(main.inputs().map_err(broken)?, &mut budget)?;
-        // Older files do not tell a scalar from what has no known shape; an input is something to be fed.
+        // Older files do not distinguish a scalar from an unknown shape. An input has to be fed, so its shape counts as
+        // known.
         for &input in &graph.inputs {
             graph.tensors[input].has_shape = true;
         }
@@ -202,9 +204,9 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// Integers of 32 bits and more are codes where they are the summand of a sum of products, and on the grid of these, whatever
-    /// stands beside them: LiteRT adds them to the products. Elsewhere they are positions and counts, beside which converters
-    /// write a grid that nobody looks at.
+    /// Gives biases their grids. An integer tensor of 32 bits or more is on the grid of the products if it is the bias
+    /// of a convolution or matrix product, whatever grid the file gives: LiteRT adds it to the products as it is.
+    /// Elsewhere such tensors are positions and counts, and the grids that converters write for them are ignored.
     fn place_summands(&mut self) {
         let mut summands: BTreeMap<usize, Option<QuantParams>> = BTreeMap::new();
         for (position, node) in self.nodes.iter().enumerate() {
@@ -237,7 +239,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The kind of the node at a position.
+    /// The kind of the operator at a position.
     pub(crate) fn code(&self, node: usize) -> &Code<'a> {
         &self.codes[self.nodes[node].code]
     }
@@ -250,13 +252,13 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Inputs or outputs of the graph.
+    /// The inputs or outputs of the graph.
     fn ports(&self, vector: Option<planus::Vector<'a, i32>>, budget: &mut Budget) -> Result<Vec<usize>, ReadError> {
         let numbers = budget.numbers(vector)?;
         numbers.into_iter().map(|index| self.tensor(index)).collect()
     }
 
-    /// Operands or results of an operator; −1 is left out.
+    /// The operands or results of an operator; −1 means omitted.
     fn operands(
         &self,
         vector: Option<planus::Vector<'a, i32>>,
@@ -281,7 +283,7 @@ fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<
     for code in all.into_iter().flatten() {
         budget.take(64)?;
         let code: schema::OperatorCode<'a> = code.map_err(broken)?;
-        // Numbers past 127 have a field of their own, and files from before it the old one alone.
+        // Operators above 127 have a newer field; older files only have the old one.
         let old = i32::from(code.deprecated_builtin_code().map_err(broken)?);
         let number = code.builtin_code().map_err(broken)?.max(old);
         let custom = code.custom_code().map_err(broken)?;
@@ -295,7 +297,8 @@ fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<
     Ok(codes)
 }
 
-/// The tensors of a graph, under unique names: the file's, and where one has none or that of another, with its number.
+/// The tensors of a graph with unique names. The number of the tensor is added to the file's name if that is missing or
+/// already taken.
 fn tensors<'a>(
     bytes: &'a Bytes,
     model: &schema::Model<'a>,
@@ -358,7 +361,7 @@ fn tensors<'a>(
     Ok(tensors)
 }
 
-/// The grid of a tensor of codes, or the reason why it is none that is read. One without scales has none.
+/// The grid of a tensor of codes, or the reason why we do not read it. A tensor without scales has no grid.
 fn grid(
     view: &schema::Tensor<'_>,
     elem: i8,
@@ -402,7 +405,7 @@ fn data<'a>(
     buffers: Option<&planus::Vector<'a, planus::Result<schema::Buffer<'a>>>>,
 ) -> Result<Option<Bytes>, ReadError> {
     let index = tensor.buffer().map_err(broken)?;
-    // The first is empty, and stands for none.
+    // Buffer 0 is always empty and means that there is none.
     if index == 0 {
         return Ok(None);
     }
@@ -420,7 +423,7 @@ fn data<'a>(
         return Ok(Some(bytes.slice_ref(data)));
     }
     let (offset, size) = (buffer.offset().map_err(broken)?, buffer.size().map_err(broken)?);
-    // Up to 1 they stand for what is filled in behind the flatbuffer.
+    // Offsets 0 and 1 are placeholders for data after the flatbuffer that has not been filled in.
     if offset <= 1 || size == 0 {
         return Ok(None);
     }

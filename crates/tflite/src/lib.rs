@@ -1,14 +1,14 @@
-//! TFLite in: from a file to a module of the float stage.
+//! Reads TFLite files as modules of the float stage.
 //!
-//! A file is a flatbuffer. Its tensors and operators are taken out of it once, with every bound checked, so that nothing behind
-//! that looks at an offset; what they become is said in the module [`mod@read`], a file for each family of operators.
+//! A file is a flatbuffer. Its tensors and operators are extracted once, with every bound checked, so later code does
+//! not look at offsets. The module [`mod@read`] defines what operators become, with a file for each family.
 //!
-//! Images of TFLite have their channels last, and those of the IR first: an operator with a window has a transpose in front
-//! of it and one behind. The canonical graph has them at its borders alone, by a rule of `strait-rewrite`.
+//! Images have channels last in TFLite and first in the IR, so an operator with a window gets a transpose before and
+//! after it. In the canonical graph only those at the graph's borders are left, by a rule of `strait-rewrite`.
 //!
-//! Tensors of codes are read as the real numbers that these stand for, on the grids that the file gives; codes go in and out where
-//! the file has them so. A fused activation is a node of its own, with the result's grid in front of it and behind it: where the
-//! runtime saturates once, both do.
+//! Tensors of codes are read as the real numbers that they stand for, on the grids that the file gives. Where the file
+//! has codes as inputs or outputs, so does the module. A fused activation becomes a node of its own, with the result's
+//! grid both before and after it. The runtime saturates once there, and saturating twice gives the same.
 
 mod format;
 mod graph;

@@ -1,8 +1,8 @@
-//! Names of the operators and of the types of elements of the format, by their numbers.
+//! Names of the format's operators and element types, by number.
 
 use strait_core::Elem;
 
-/// The builtin operators, each at its number.
+/// The builtin operators; the index is the operator's number.
 pub const OPERATORS: &[&str] = &[
     "ADD",
     "AVERAGE_POOL_2D",
@@ -216,7 +216,7 @@ pub const OPERATORS: &[&str] = &[
     "STABLEHLO_CASE",
 ];
 
-/// The types of elements, each at its number.
+/// The element types; the index is the type's number.
 pub const TYPES: &[&str] = &[
     "FLOAT32",
     "FLOAT16",
@@ -243,7 +243,7 @@ pub const TYPES: &[&str] = &[
     "FLOAT8_E5M2",
 ];
 
-/// The type of elements that a file has a number for, or its name there.
+/// The element type with this number in a file, or as an error its name if we do not have it.
 pub(crate) fn elem(number: i8) -> Result<Elem, String> {
     let elem = match usize::try_from(number).ok().and_then(|at| TYPES.get(at)).copied() {
         Some("FLOAT32") => Elem::F32,

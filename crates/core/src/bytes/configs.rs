@@ -1,4 +1,4 @@
-//! Grids, and the table of configs of a graph, as bytes and back.
+//! Writes and reads grids, and a graph's table of quantization configs, as IR bytes.
 
 use super::decode::{Decoder, Read, elem};
 use super::encode::Encoder;
@@ -14,7 +14,7 @@ use crate::quant::{
 use std::num::NonZeroU32;
 use strait_requantize::{Per, Rounding};
 
-/// The smallest number of bytes of a config's record, its size included.
+/// The smallest record of a config in bytes, including its size field.
 const CONFIG_SIZE: usize = 27;
 
 // ---- writing ----
@@ -41,7 +41,7 @@ pub(super) fn write_grid(w: &mut Writer, quant: &QuantParams) {
 }
 
 impl Encoder<'_> {
-    /// The configs of a graph whose nodes stand in this order.
+    /// Writes the configs of a graph whose nodes have this order.
     pub(super) fn configs(&mut self, w: &mut Writer, graph: &Graph, order: &[NodeId]) -> Result<(), BytesError> {
         let entries = graph.quant.entries(order).map_err(|node| {
             let name = self.module.name(graph.name).to_string();
@@ -50,7 +50,7 @@ impl Encoder<'_> {
         let mut position = 0;
         w.u32(count(entries.len()));
         for entry in &entries {
-            // Entries stand in the order of their nodes.
+            // Entries have the same order as their nodes.
             let node = if entry.port.is_border() {
                 ABSENT
             } else {
@@ -89,7 +89,7 @@ impl Encoder<'_> {
             }
             Standing::Passive(derivation) => {
                 self.text(w, State::Passive.name());
-                // 0, 1, or 2 and the bits of a shift.
+                // 0, 1, or 2 followed by the bits of a shift.
                 match *derivation {
                     Derivation::Same(_) => w.u8(0),
                     Derivation::Product(..) => w.u8(1),
@@ -126,7 +126,7 @@ impl Encoder<'_> {
                 for flag in [symmetric, power_of_two, dynamic] {
                     w.u8(flag.into());
                 }
-                // A linear policy has both.
+                // A linear policy has both a type and a range.
                 scheme.elem().into_iter().for_each(|elem| w.u8(elem.tag()));
                 scheme.range().into_iter().flatten().for_each(|end| w.i64(end));
             }
@@ -182,7 +182,7 @@ fn block(r: &mut Reader<'_>) -> Read<NonZeroU32> {
 }
 
 impl<'a> Decoder<'a> {
-    /// The configs of a graph whose nodes have been read.
+    /// Reads the configs of a graph whose nodes have been read.
     pub(super) fn configs(&self, r: &mut Reader<'a>, graph: &Graph) -> Read<QuantTable> {
         let mut entries = Vec::new();
         let bound = r.count(CONFIG_SIZE, "the configs of a graph")?;
@@ -312,7 +312,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Something that the text form has a word for.
+    /// Reads an item that is stored as its word in the text form.
     fn named<T>(&self, r: &mut Reader<'a>, what: &'static str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
         let at = r.at();
         let index = self.index(r, self.strings.len(), what)?;

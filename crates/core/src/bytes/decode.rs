@@ -1,4 +1,4 @@
-//! From IR bytes to a module.
+//! Reads a module from IR bytes.
 
 use super::configs::read_grid;
 use super::reader::Reader;
@@ -26,14 +26,14 @@ use strait_requantize::{FormKind, Requantization};
 
 pub(super) type Read<T> = Result<T, BytesError>;
 
-/// The smallest number of bytes of a value's record, its size included.
+/// The smallest record of a value in bytes, including its size field.
 const VALUE_SIZE: usize = 11;
-/// The smallest number of bytes of a node's record, its size included.
+/// The smallest record of a node in bytes, including its size field.
 const NODE_SIZE: usize = 30;
 /// The smallest number of bytes of an attribute.
 const ATTRIBUTE_SIZE: usize = 10;
 
-/// Reads a module. `tensors` answers with the bytes of each tensor by position. The module that comes back verifies.
+/// Reads a module, and verifies it. `tensors` returns the bytes of each constant by position.
 pub fn decode(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Module, BytesError> {
     let mut r = Reader::new(ir);
     if r.take(MAGIC.len(), "the header").ok() != Some(&MAGIC[..]) {
@@ -73,7 +73,7 @@ pub(super) struct Decoder<'a> {
     pub(super) strings: Vec<&'a str>,
     symbols: Vec<Option<Symbol>>,
     names: Names,
-    /// Name and attribute keys.
+    /// Name and attribute keys of each op in the file.
     ops: Vec<(&'static str, &'static [&'static str])>,
     tensors: Vec<TensorType>,
 }
@@ -112,7 +112,7 @@ impl<'a> Decoder<'a> {
         Ok(decoder)
     }
 
-    /// Reads the types of the tensors, and fetches these.
+    /// Reads the types of the constants, and fetches their bytes.
     fn pool(&mut self, r: &mut Reader<'a>, tensors: &dyn Fn(usize) -> Option<Bytes>) -> Read<Vec<TensorData>> {
         let types = r.list(2, "the tensors", |r| {
             let elem = elem(r)?;
@@ -133,7 +133,7 @@ impl<'a> Decoder<'a> {
         Ok(pool)
     }
 
-    // ---- what refers to the tables ----
+    // ---- items that refer to the tables ----
 
     pub(super) fn index(&self, r: &mut Reader<'a>, bound: usize, what: &'static str) -> Read<usize> {
         let at = r.at();
@@ -179,7 +179,7 @@ impl<'a> Decoder<'a> {
             found,
         })?;
         let mut graph = Graph::new(name, stage);
-        // Position in this list: the number of a value.
+        // The number of a value is its position in this list.
         let mut values: Vec<ValueId> = Vec::new();
         for _ in 0..r.count(VALUE_SIZE, "the inputs of a graph")? {
             let (name, ty, quant) = self.value(r)?;
@@ -308,7 +308,7 @@ impl<'a> Decoder<'a> {
 
     // ---- attributes ----
 
-    /// The attributes that are known; others are skipped unless they are critical.
+    /// Reads the attributes that this version knows. Unknown ones are skipped, unless they are marked as critical.
     fn attributes(
         &self,
         r: &mut Reader<'a>,
@@ -358,7 +358,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// A form, whose fields are neither forms nor tensors: the bytes nest no deeper.
+    /// Reads a form. Its fields are neither forms nor constants, so the bytes do not nest deeper.
     fn form(&self, r: &mut Reader<'a>) -> Read<Requantization> {
         let at = r.at();
         let name = self.text(r, "the kind of a form")?;

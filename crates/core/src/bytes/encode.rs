@@ -1,4 +1,4 @@
-//! From a module to IR bytes.
+//! Writes a module as IR bytes.
 
 use super::configs::write_grid;
 use super::writer::{Writer, count};
@@ -16,12 +16,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use strait_requantize::Requantization;
 
-/// A module as bytes, and the tensors that these name by position.
+/// A module as bytes, and the constants that the bytes refer to by position.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     /// The IR bytes.
     pub ir: Vec<u8>,
-    /// The tensors, in the order of their first use; their bytes are shared with the module.
+    /// The constants, in the order of their first use. Their bytes are shared with the module.
     pub tensors: Vec<TensorData>,
 }
 
@@ -73,9 +73,9 @@ pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
 
 pub(super) struct Encoder<'a> {
     pub(super) module: &'a Module,
-    /// In the order of their first use.
+    /// The strings of the file, in the order of their first use.
     strings: Names,
-    /// By symbol of the module: the number of its text among the strings, once it is there.
+    /// For each symbol of the module: the number of its string in the file, once it has one.
     symbols: Vec<u32>,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,
@@ -99,12 +99,12 @@ impl<'a> Encoder<'a> {
         w.u32(self.string(text));
     }
 
-    /// The number of a text in the table of strings.
+    /// The number of a string in the file's table.
     fn string(&mut self, text: &str) -> u32 {
         count(self.strings.intern(text).index())
     }
 
-    /// The position of a tensor, which is entered at its first use unless an equal one is there.
+    /// The position of a constant. It is added at its first use, unless an equal one is already there.
     pub(super) fn tensor(&mut self, id: DataId) -> Option<u32> {
         if let Some(&position) = self.positions.get(&id) {
             return Some(position);
@@ -170,7 +170,7 @@ impl<'a> Encoder<'a> {
                     }
                 }
             }
-            // A grid that the model gives for real numbers is for passes alone.
+            // A grid that a model gives for real numbers is only for passes and is not written.
             match value.quant.as_ref().filter(|grid| grid.codes.is_none()) {
                 None => w.u8(0),
                 Some(quant) => {
@@ -230,7 +230,7 @@ impl<'a> Encoder<'a> {
         for (key, attribute) in list {
             self.text(w, key);
             w.u8(attribute.tag());
-            // Every attribute of this version decides what is computed.
+            // Every attribute of this version affects the computation, so it is marked as critical.
             w.u8(1);
             w.record(|w| self.attribute(w, attribute))?;
         }
@@ -263,9 +263,9 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// The numbers that operands are spoken of by: inputs, constants in the order of their first use, results.
+/// The numbers by which operands refer to values: inputs, then constants in the order of their first use, then results.
 struct Numbers<'a> {
-    /// By value; [`ABSENT`] of those that nothing speaks of.
+    /// The number of each value; [`ABSENT`] if nothing refers to it.
     of: Vec<u32>,
     constants: Vec<(&'a Value, DataId)>,
 }

@@ -1,9 +1,10 @@
-//! IR bytes: a module as bytes, in the container and wherever a graph leaves the process.
+//! IR bytes: the binary form of a module, used in the container and wherever a graph leaves the process.
 //!
-//! The format is laid down in `docs/ir-bytes.md`. Every field is written explicitly, nothing follows from the order of
-//! a declaration. Tensors are out of band: the bytes name them by position, with element type and shape, and whoever
-//! stores them hands them back. The same module gives the same bytes, whatever the history of its ids: nodes are in
-//! topological order, values are numbered anew, tensors that nothing uses are left out and equal ones are one.
+//! `docs/ir-bytes.md` defines the format. Every field is written explicitly; nothing depends on the order of a
+//! declaration. The bytes of constants are stored elsewhere: IR bytes refer to them by position, with element type and
+//! shape, and whoever stores them passes them to the reader. The same module always gives the same bytes, whatever ids
+//! it has used before: nodes are in topological order, values are numbered anew, unused constants are left out, and
+//! equal ones are merged.
 
 mod configs;
 mod decode;
@@ -22,81 +23,81 @@ use crate::quant::{EntryError, SchemeError};
 use crate::tensor::TensorError;
 use crate::verifier::Violations;
 
-/// The first bytes.
+/// The first bytes of a file.
 pub const MAGIC: [u8; 8] = *b"STRAITIR";
 
-/// Raised when old readers would misunderstand new bytes; another one is refused.
+/// The major version. It is raised when old readers would misunderstand new bytes. Any other version is refused.
 pub const MAJOR: u16 = 2;
 
-/// Raised when something is added that old readers may skip; a later one is read.
+/// The minor version. It is raised when something is added that old readers may skip. Later versions are read.
 pub const MINOR: u16 = 0;
 
-/// Stands for an operand that is absent.
+/// Stands for an absent operand.
 const ABSENT: u32 = u32::MAX;
 
-/// Error of [`encode`] (a defect of a pass) or of [`decode`] (damaged or newer bytes).
+/// Why [`encode`] failed (a bug in a pass) or [`decode`] did (damaged or newer bytes).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BytesError {
-    /// Not IR bytes at all.
+    /// The bytes are not IR bytes at all.
     #[error("these are not IR bytes of Strait")]
     Magic,
-    /// Of another major version.
+    /// The bytes have another major version.
     #[error("the IR bytes are of version {0}.{1}, and this version of Strait reads {MAJOR}.{MINOR}: {remedy}", remedy = remedy(*.0))]
     Version(u16, u16),
-    /// They end in the middle of something.
+    /// The bytes end in the middle of an item.
     #[error("the IR bytes end inside {what}, at byte {at}")]
     Truncated {
-        /// Of what.
+        /// The item.
         what: &'static str,
-        /// Where it starts.
+        /// Where the item starts.
         at: usize,
     },
-    /// A record that goes on behind its last field, in bytes that are not of a later version.
+    /// A record has bytes after its last field, although the bytes are not of a later version.
     #[error("{what} does not end where it should, at byte {at} of the IR bytes")]
     Trailing {
-        /// Part that has bytes behind its end.
+        /// The item that has more bytes.
         what: &'static str,
-        /// Where it should end.
+        /// Where the item should end.
         at: usize,
     },
-    /// A number that means nothing there.
+    /// A number that is not allowed at its place.
     #[error("{found} is not {what}, at byte {at} of the IR bytes")]
     Malformed {
-        /// Part that was expected.
+        /// What was expected.
         what: &'static str,
-        /// Where.
+        /// Where it is.
         at: usize,
-        /// Number that was found.
+        /// The number that was found.
         found: u64,
     },
     /// An op of a later version, or one that does not exist.
     #[error("the graph needs the op `{name}` in version {version}, which this version of Strait does not know")]
     UnknownOp {
-        /// The op.
+        /// The name of the op.
         name: String,
         /// Its version.
         version: u16,
     },
-    /// A critical attribute that is not known.
+    /// A critical attribute that this version does not know.
     #[error("{of}: the critical attribute `{key}` is not known to this version of Strait")]
     UnknownAttribute {
-        /// The op or form that has it.
+        /// The op or form with this attribute.
         of: String,
-        /// Its key.
+        /// The key of the attribute.
         key: String,
     },
-    /// Attributes that do not make an op or a form.
+    /// The attributes do not make an op or a form.
     #[error(transparent)]
     Op(#[from] OpError),
-    /// A tensor that is not there.
+    /// A constant is missing.
     #[error("tensor {0} is not there")]
     MissingTensor(usize),
-    /// A tensor whose bytes are not what its type says.
+    /// The bytes of a constant do not match its type.
     #[error("tensor {index}: {error}")]
     Tensor {
-        /// Which one.
+        /// The position of the constant.
         index: usize,
-        /// Error of the tensor.
+        /// What is wrong with it.
         error: TensorError,
     },
     /// The bytes are not a valid module.
@@ -105,20 +106,20 @@ pub enum BytesError {
     /// The type, the range and the policy of a config contradict each other.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// A config that cannot stand as the bytes say.
+    /// A config is not allowed as the bytes state it.
     #[error("config {index} of a graph: {error}")]
     Config {
-        /// Its position.
+        /// The position of the config.
         index: usize,
-        /// Why.
+        /// Why it is not allowed.
         error: EntryError,
     },
-    /// A node on a cycle, or an operand that was removed.
+    /// A node is on a cycle, or an operand has been removed.
     #[error("graph `{0}` is broken: {1}")]
     Broken(String, String),
 }
 
-/// Advice to somebody whose bytes have another major version.
+/// What to do about bytes of another major version.
 fn remedy(major: u16) -> &'static str {
     if major < MAJOR {
         "compile the model again"

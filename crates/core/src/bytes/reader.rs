@@ -1,13 +1,13 @@
-//! Fields that are checked before they are believed: nothing is allocated that the bytes could not fill.
+//! Reads fields and checks them. Nothing is allocated that is larger than the bytes could fill.
 
 use super::BytesError;
 
-/// A place in the bytes, up to the end of the record that is being read.
+/// A position in the bytes, up to the end of the record that is being read.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// True if what stands behind the known fields of a record may be skipped: the bytes have a later minor version.
+    /// True if the bytes have a later minor version, so that anything after the known fields of a record is skipped.
     newer: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         self.u32(what).map(f32::from_bits)
     }
 
-    /// 0 or 1.
+    /// Reads a boolean, 0 or 1.
     pub(super) fn flag(&mut self, what: &'static str) -> Read<bool> {
         let at = self.at;
         match self.u8(what)? {
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number of items that follow, each of which takes at least `size` bytes.
+    /// Reads the number of items that follow. Each takes at least `size` bytes, so the number is limited.
     pub(super) fn count(&mut self, size: usize, what: &'static str) -> Read<usize> {
         let at = self.at;
         let count = self.u32(what)? as usize;
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// A counted list of items of at least `size` bytes.
+    /// Reads a list: a count, and then items of at least `size` bytes.
     pub(super) fn list<T>(
         &mut self,
         size: usize,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    /// The fields of one record. Bytes behind them are for later versions.
+    /// Reads the fields of one record. Any bytes after them belong to later versions.
     pub(super) fn record<T>(&mut self, what: &'static str, body: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let size = self.u32(what)? as usize;
         let start = self.at;
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    /// The end of what this version knows; only a later one may have more.
+    /// Checks that there is nothing after what this version knows, unless the bytes have a later version.
     pub(super) fn finish(&self, what: &'static str) -> Read<()> {
         if self.newer || self.at == self.bytes.len() {
             return Ok(());

@@ -1,6 +1,6 @@
-//! Little-endian fields, counted lists and records with their size.
+//! Writes little-endian fields, lists with a count, and records with their size.
 
-/// A count as it is stored. Ids are 32 bits wide, hence so is everything that is counted.
+/// A count as it is stored. Ids are 32 bits wide, so every count fits.
 pub(super) fn count(n: usize) -> u32 {
     debug_assert!(u32::try_from(n).is_ok());
     n as u32
@@ -38,7 +38,7 @@ impl Writer {
         self.u32(v.to_bits());
     }
 
-    /// A count, then each item.
+    /// Writes a count, then each item.
     pub(super) fn list<T>(&mut self, items: &[T], mut item: impl FnMut(&mut Writer, &T)) {
         self.u32(count(items.len()));
         for i in items {
@@ -46,7 +46,7 @@ impl Writer {
         }
     }
 
-    /// The number of bytes that `body` writes, then these.
+    /// Writes the number of bytes that `body` writes, and then these bytes.
     pub(super) fn record<E>(&mut self, body: impl FnOnce(&mut Writer) -> Result<(), E>) -> Result<(), E> {
         let start = self.0.len();
         self.u32(0);

@@ -5,10 +5,10 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// `a` + `b`. Integers are on a common grid and already offset; the sum is carried in i32, or in i64 where the
-    /// operands are.
+    /// `a` + `b`. Integer operands are on the same grid, with zero points already subtracted. The sum is i32, or i64 if
+    /// the operands are.
     ///
-    /// Operands broadcast as in numpy.
+    /// Operands broadcast as in NumPy.
     Add = "add" v 1 {}
 }
 

@@ -1,4 +1,4 @@
-//! The place of the largest or the smallest element.
+//! The position of the largest or the smallest element.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
@@ -7,7 +7,7 @@ use crate::reason::Reason;
 use crate::shape::Dim;
 
 words! {
-    /// The element whose place [`ArgReduce`] tells.
+    /// Which element [`ArgReduce`] looks for.
     Extreme {
         /// The largest.
         Maximum = "maximum",
@@ -17,16 +17,16 @@ words! {
 }
 
 op! {
-    /// The index (i64) of the largest or the smallest element along an axis. Of several that are equal it is the first, or
-    /// the last; a NaN is larger and smaller than anything else.
+    /// The index (i64) of the largest or the smallest element along an axis. If several are equal, it is the first or
+    /// the last of them. A NaN counts as both larger and smaller than any number.
     ArgReduce = "arg_reduce" v 1 {
-        /// Which element.
+        /// Which element to look for.
         extreme: Extreme,
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
-        /// True to keep the axis with an extent of 1.
+        /// True to keep the axis, with an extent of 1.
         keep_dims: bool,
-        /// True for the last of several that are equal.
+        /// True for the last of several equal elements, false for the first.
         last: bool,
     }
 }

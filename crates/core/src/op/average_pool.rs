@@ -7,40 +7,41 @@ use crate::reason_code::ReasonCode;
 use smallvec::SmallVec;
 
 op! {
-    /// The mean of each window of [N, C, spatial…]. On integers: the sum divided by the count, rounded half away from
-    /// zero, on the operand's own grid (LiteRT's AVERAGE_POOL_2D).
+    /// The mean of each window of [N, C, spatial…]. On integers it is the sum divided by the count, rounded half away
+    /// from zero, on the operand's own grid (as in LiteRT's AVERAGE_POOL_2D).
     AveragePool = "average_pool" v 1 {
-        /// Extent per spatial axis.
+        /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
-        /// One step per spatial axis.
+        /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// All begins, then all ends.
+        /// Padding: all begins, then all ends.
         pad: SmallVec<[u32; 4]>,
-        /// One per spatial axis.
+        /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
-        /// Round the number of windows up; windows that start in the trailing padding are dropped.
+        /// True to round the number of windows up. Windows that would start in the trailing padding are dropped.
         ceil: bool,
-        /// Padding counts in the divisor.
+        /// True if padding counts in the divisor.
         count_include_pad: bool,
     }
 }
 
-/// Divisors of the sums of windows for their means.
+/// The divisors by which the sums of windows become means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divisors {
-    /// The numbers that there are, ascending; none of them is 0.
+    /// The different divisors, in ascending order; none is 0.
     pub numbers: Vec<u64>,
-    /// For each position, in row-major order, the index of its number. Empty where there is only one.
+    /// For each position, in row-major order: the index of its divisor in `numbers`. Empty if there is only one
+    /// divisor.
     pub picks: Vec<u32>,
 }
 
 impl AveragePool {
-    /// The divisors over an operand with these spatial extents and so many positions along each axis: the number of
-    /// elements in a window, and of the padding where that counts. What lies behind the padding, where rounding up lets
-    /// a window hang over, is never counted.
+    /// The divisors for an operand with these spatial extents, and this number of positions along each axis. A divisor
+    /// is the number of elements in a window, and also of padding elements if these count. If rounding up makes a
+    /// window reach beyond the padding, that part never counts.
     ///
     /// # Errors
-    /// A window without anything to count, which has no mean; and more positions than could be told apart.
+    /// A window has nothing to count, so it has no mean; or there are too many positions.
     pub fn divisors(&self, extents: &[u64], positions: &[u64]) -> Result<Divisors, Reason> {
         let counts_all = self.count_include_pad || self.pad.iter().all(|&p| p == 0);
         if counts_all && !self.ceil {
@@ -71,7 +72,7 @@ impl AveragePool {
         })?;
         let picks = match numbers.len() {
             0 | 1 => Vec::new(),
-            // Each number is found, and there are no more of them than positions.
+            // Every count is in `numbers`, which has no more entries than there are positions.
             _ => (counted.iter())
                 .map(|n| numbers.partition_point(|m| m < n) as u32)
                 .collect(),

@@ -8,9 +8,10 @@ use crate::reason_code::ReasonCode;
 op! {
     /// (x − mean) / √(variance + epsilon) · scale + bias, per channel (axis 1).
     ///
-    /// Operands: `x` `[N, C, …]`, `scale`, `bias`, `mean`, `variance`, each `[C]`. Result as `x`.
+    /// Operands: `x` `[N, C, …]`, and `scale`, `bias`, `mean` and `variance`, each `[C]`. The result has the type of
+    /// `x`.
     BatchNormalization = "batch_normalization" v 1 {
-        /// Added to the variance.
+        /// A small number that is added to the variance.
         epsilon: f32,
     }
 }

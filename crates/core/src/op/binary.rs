@@ -1,4 +1,4 @@
-//! Functions of two operands that have no accumulator.
+//! Functions of two operands that do not need an accumulator.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
@@ -7,38 +7,38 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 words! {
-    /// The functions of [`Binary`].
+    /// The functions that [`Binary`] computes.
     BinaryFunction {
-        /// The smaller operand; NaN where one of them is.
+        /// The smaller operand; NaN if one of them is NaN.
         Minimum = "minimum",
-        /// The larger operand; NaN where one of them is.
+        /// The larger operand; NaN if one of them is NaN.
         Maximum = "maximum",
-        /// The remainder of a division whose quotient is rounded down: it has the sign of the divisor.
+        /// The remainder of a division that rounds down. It has the sign of the divisor.
         Modulo = "modulo",
-        /// The remainder of a division whose quotient is truncated: it has the sign of the dividend.
+        /// The remainder of a division that truncates. It has the sign of the dividend.
         Remainder = "remainder",
-        /// Both: bit by bit, or of truth values.
+        /// Bitwise and, or logical and on booleans.
         And = "and",
-        /// One or both: bit by bit, or of truth values.
+        /// Bitwise or, or logical or on booleans.
         Or = "or",
-        /// Just one: bit by bit, or of truth values.
+        /// Bitwise exclusive or, or logical exclusive or on booleans.
         Xor = "xor",
-        /// The bits of the first operand towards the high ones, by as many as the second says; 0 from 64 on.
+        /// Shifts the first operand left by the second. From 64 on the result is 0.
         ShiftLeft = "bit_shift_left",
-        /// The bits of the first operand towards the low ones, the sign spread behind them; nothing but the sign from 64 on.
+        /// Arithmetic shift right of the first operand by the second. From 64 on only the sign is left.
         ShiftRight = "bit_shift_right",
-        /// The bits of the first operand, read without a sign, towards the low ones; 0 from 64 on.
+        /// Logical shift right of the first operand, as an unsigned number, by the second. From 64 on the result is 0.
         ShiftRightUnsigned = "bit_shift_right_unsigned",
     }
 }
 
 op! {
-    /// A function of two operands of one type, element by element: floats, i64 or truth values, as far as the function
-    /// is one of them. Of codes on one grid it is the smaller or the larger one.
+    /// A function of two operands of the same type, applied to each pair of elements. The type is a float, i64 or
+    /// boolean, depending on the function. Minimum and maximum also work on codes of one grid.
     ///
-    /// Operands broadcast as in numpy.
+    /// Operands broadcast as in NumPy.
     Binary = "binary" v 1 {
-        /// Which function.
+        /// Which function to compute.
         function: BinaryFunction,
     }
 }
@@ -49,7 +49,7 @@ impl Infer for Binary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::operand(operands, 0)?.elem;
         let fits = match self.function {
-            // Codes of one grid are ordered as the real numbers that they stand for.
+            // Codes of one grid are ordered like the real numbers that they stand for.
             BinaryFunction::Minimum | BinaryFunction::Maximum => {
                 elem.is_float() || elem == Elem::I64 || matches!(elem, Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16)
             }

@@ -1,4 +1,4 @@
-//! Other numbers with the same bits.
+//! Reinterprets bits as another type.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -7,8 +7,8 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// The numbers that the operand's bits are in another element type, which is as wide as the operand's: 8, 16, 32 or 64
-    /// bits. Truth values have no bits of their own.
+    /// The operand's bits, reinterpreted as another element type of the same width: 8, 16, 32 or 64 bits. Booleans are
+    /// not allowed.
     BitCast = "bit_cast" v 1 {
         /// The element type of the result.
         to: Elem,

@@ -1,4 +1,4 @@
-//! Call of a graph.
+//! Calls a graph.
 
 use super::{Infer, Operands, Results};
 use crate::attribute::op;
@@ -6,10 +6,10 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// The results of another graph of the module on the operands. Its types are known only to the module; the verifier
-    /// compares them with the called graph's.
+    /// The results of another graph of the module for these operands. Only the module knows their types; the verifier
+    /// compares them with those of the called graph.
     Call = "call" v 1 {
-        /// The position of the graph in the module.
+        /// The position of the called graph in the module.
         graph: u32,
     }
 }

@@ -1,4 +1,4 @@
-//! Convert the element type.
+//! Converts the element type.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -6,8 +6,8 @@ use crate::elem::Elem;
 use crate::reason::Reason;
 
 op! {
-    /// The same numbers in another element type. Between integers the low bits stay. Floats are truncated towards zero and
-    /// saturate in integers, and NaN is 0 there. A truth value is true for what is not 0.
+    /// The same numbers in another element type. Between integers, the low bits are kept. Floats are truncated towards
+    /// zero and saturate in integer types; NaN becomes 0. As a boolean, any number other than 0 is true.
     Cast = "cast" v 2 {
         /// The element type of the result.
         to: Elem,

@@ -1,4 +1,4 @@
-//! Clip codes.
+//! Clamps codes.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,9 +8,9 @@ use crate::reason_code::ReasonCode;
 op! {
     /// min(max(x, min), max) on integers.
     Clamp = "clamp" v 1 {
-        /// Lower bound, a code.
+        /// The lower bound, a code.
         min: i32,
-        /// Upper bound, a code.
+        /// The upper bound, a code.
         max: i32,
     }
 }

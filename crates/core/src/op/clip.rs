@@ -1,11 +1,11 @@
-//! Clip to an interval.
+//! Clips floats to an interval.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// min(max(x, min), max), floats only; on integers it is a `clamp`. An absent bound is an infinity.
+    /// min(max(x, min), max) on floats; on integers it is a `clamp`. An infinite bound has no effect.
     Clip = "clip" v 1 {
         /// Lower bound.
         min: f32,

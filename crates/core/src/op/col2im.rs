@@ -1,4 +1,4 @@
-//! Blocks back into the image that they were cut out of.
+//! Adds blocks up to the image that they were cut out of.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,20 +8,21 @@ use crate::shape::{Dim, Shape};
 use smallvec::{SmallVec, smallvec};
 
 op! {
-    /// The sum of blocks, each at its place in an image of one to three axes.
+    /// Adds up overlapping blocks at their positions in an image of one to three axes.
     ///
-    /// Operand: `x` `[N, C·taps, blocks]`, where a window of extents `block` slides over the padded image and makes as many
-    /// blocks. Result `[N, C, image…]`. Tap k of block b adds to position b·stride + k·dilation − begin.
+    /// Operand: `x` `[N, C·taps, blocks]`. The blocks are those that a window of extents `block` cuts out of the padded
+    /// image when it slides over it. Result: `[N, C, image…]`. Tap k of block b is added at position b·stride +
+    /// k·dilation − begin.
     Col2Im = "col2im" v 1 {
         /// Extents of the image.
         image: SmallVec<[u32; 4]>,
-        /// Taps along each axis.
+        /// Size of a block along each axis, in taps.
         block: SmallVec<[u32; 4]>,
-        /// One step per axis.
+        /// Stride along each axis.
         stride: SmallVec<[u32; 2]>,
-        /// All begins, then all ends.
+        /// Padding: all begins, then all ends.
         pad: SmallVec<[u32; 4]>,
-        /// One per axis.
+        /// Dilation along each axis.
         dilation: SmallVec<[u32; 2]>,
     }
 }
@@ -64,10 +65,10 @@ impl Infer for Col2Im {
 }
 
 impl Col2Im {
-    /// Blocks along each axis.
+    /// The number of blocks along each axis.
     ///
     /// # Errors
-    /// A window that does not fit its axis.
+    /// The window does not fit its axis.
     pub fn blocks(&self) -> Result<SmallVec<[u64; 4]>, Reason> {
         let along = |axis: usize| {
             let window = support::Window {

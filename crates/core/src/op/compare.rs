@@ -6,24 +6,24 @@ use crate::elem::Elem;
 use crate::reason::Reason;
 
 words! {
-    /// The relations of [`Compare`]. The others are one of these with its operands exchanged, or its negation.
+    /// The relations that [`Compare`] tests. Any other relation is one of these with swapped operands, or its negation.
     Relation {
-        /// a = b; false where one of them is NaN.
+        /// a = b; false if one of them is NaN.
         Equal = "equal",
-        /// a < b; false where one of them is NaN.
+        /// a < b; false if one of them is NaN.
         Less = "less",
-        /// a ≤ b; false where one of them is NaN.
+        /// a ≤ b; false if one of them is NaN.
         LessOrEqual = "less_or_equal",
     }
 }
 
 op! {
-    /// True where the relation holds between the elements of two operands of one type: floats, i64, truth values, or codes
-    /// on one grid.
+    /// True where the relation is true between the elements of two operands. Both have the same type: floats, i64,
+    /// booleans, or codes on one grid.
     ///
-    /// Operands broadcast as in numpy.
+    /// Operands broadcast as in NumPy.
     Compare = "compare" v 1 {
-        /// Which relation.
+        /// Which relation to test.
         relation: Relation,
     }
 }

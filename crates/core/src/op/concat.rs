@@ -1,4 +1,4 @@
-//! Join along one axis.
+//! Joins tensors along one axis.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -7,10 +7,10 @@ use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 
 op! {
-    /// The operands one after the other along `axis`; all other extents are equal. On integers all operands and the result
-    /// share one grid.
+    /// The operands joined one after the other along `axis`. All other extents are equal. On integers, all operands and
+    /// the result have the same grid.
     Concat = "concat" v 1 {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
     }
 }

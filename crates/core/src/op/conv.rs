@@ -12,23 +12,24 @@ use smallvec::{SmallVec, smallvec};
 op! {
     /// Convolution over one to three spatial axes.
     ///
-    /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and, optionally, `bias` `[O]`. Result
-    /// `[N, O, spatial…]`. On integers, result = Σ (weight − `weight_zero`)·x + bias, where a padded x reads as
-    /// `pad_value`; the zero point of x is folded into the bias when parameters become integers.
+    /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and optionally `bias` `[O]`. Result: `[N, O,
+    /// spatial…]`. On integers it is Σ (weight − `weight_zero`)·x + bias, where padding elements are `pad_value`. The
+    /// zero point of x is folded into the bias when parameters become integers.
     Conv = "conv" v 3 {
-        /// One step per spatial axis.
+        /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// All begins, then all ends.
+        /// Padding: all begins, then all ends.
         pad: SmallVec<[u32; 4]>,
-        /// One per spatial axis.
+        /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
-        /// C and O are split into this many independent groups.
+        /// Number of independent groups into which C and O are divided.
         groups: u32,
-        /// Value of a padded element: 0 in float, the zero point of x in integers.
+        /// The value of a padding element: 0 in float, and the zero point of x on integers.
         pad_value: i32,
-        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
         accumulator: Carrier,
-        /// Zero point of the weight, or one for each of O; 0, if nothing is said, and in float.
+        /// Zero point of the weights: one for all, or one for each output channel. The default is 0, which is also used
+        /// in float.
         weight_zero: WeightZero,
     }
 }
@@ -96,12 +97,12 @@ impl Infer for Conv {
 }
 
 impl Conv {
-    /// True if each input channel has its own filters: groups = C, and more than one.
+    /// True if each input channel has its own filters: there are C groups, and more than one.
     pub fn is_depthwise(&self, weight_shape: &[u64]) -> bool {
         self.groups > 1 && weight_shape.get(1) == Some(&1)
     }
 
-    /// A convolution over `spatial` axes with stride and dilation one, no padding and one group.
+    /// A convolution over `spatial` axes with stride and dilation 1, no padding, and one group.
     pub fn plain(spatial: usize) -> Conv {
         Conv {
             stride: SmallVec::from_elem(1, spatial),

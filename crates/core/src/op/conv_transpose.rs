@@ -8,22 +8,22 @@ use crate::shape::Dim;
 use smallvec::{SmallVec, smallvec};
 
 op! {
-    /// The transpose of a convolution over one to three spatial axes: each element of `x` adds its multiple of the kernel
-    /// to the result.
+    /// Transposed convolution over one to three spatial axes: each element of `x` adds a multiple of the kernel to the
+    /// result.
     ///
-    /// Operands: `x` `[N, C, spatial…]`, `weight` `[C, O/groups, kernel…]` and, optionally, `bias` `[O]`, all float. Result
-    /// `[N, O, spatial…]` with extents (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads. With tap k,
-    /// position p of x adds to position p·stride + k·dilation − begin of the result.
+    /// Operands: `x` `[N, C, spatial…]`, `weight` `[C, O/groups, kernel…]` and optionally `bias` `[O]`, all float.
+    /// Result: `[N, O, spatial…]` with extents (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads. With
+    /// tap k, position p of x is added at position p·stride + k·dilation − begin of the result.
     ConvTranspose = "conv_transpose" v 1 {
-        /// Steps between the kernels of neighbouring elements of x, one per spatial axis.
+        /// Distance between the kernels of neighbouring elements of x, along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// Positions that are cut off the result: all begins, then all ends.
+        /// How much of the result is cut off: all begins, then all ends.
         pad: SmallVec<[u32; 4]>,
-        /// One per spatial axis.
+        /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
-        /// Positions that are added at the end of the result, one number per spatial axis.
+        /// How much is added at the end of the result, along each spatial axis.
         output_padding: SmallVec<[u32; 2]>,
-        /// C and O are split into this many independent groups.
+        /// Number of independent groups into which C and O are divided.
         groups: u32,
     }
 }

@@ -1,4 +1,4 @@
-//! Running sums and products.
+//! Cumulative sums and products.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
@@ -7,25 +7,26 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 words! {
-    /// The number that a [`Cumulative`] makes of the elements so far.
+    /// What [`Cumulative`] computes.
     Running {
-        /// Their sum.
+        /// The sum.
         Sum = "sum",
-        /// Their product.
+        /// The product.
         Product = "product",
     }
 }
 
 op! {
-    /// The sum or the product of all elements along an axis up to each position, one after the other.
+    /// For each position along an axis: the sum or product of all elements up to it, added or multiplied in order.
     Cumulative = "cumulative" v 1 {
         /// Sum or product.
         of: Running,
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
-        /// True to leave out the element at the position itself: the first result is then 0, or 1.
+        /// True to leave out the element at the position itself. The first result is then 0 for a sum, or 1 for a
+        /// product.
         exclusive: bool,
-        /// True to begin at the end.
+        /// True to start at the end of the axis.
         reverse: bool,
     }
 }

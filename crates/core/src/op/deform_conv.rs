@@ -1,4 +1,4 @@
-//! Convolution whose taps are moved by an operand.
+//! Deformable convolution: an operand moves the taps.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,22 +8,22 @@ use crate::shape::{Dim, Shape};
 use smallvec::{SmallVec, smallvec};
 
 op! {
-    /// Convolution over two spatial axes whose taps are moved by `offset` and weighed by `mask`.
+    /// Convolution over two spatial axes, whose taps are moved by `offset` and weighted by `mask`.
     ///
-    /// Operands: `x` `[N, C, H, W]`, `weight` `[O, C/groups, h, w]`, `offset` `[N, offset_groups·h·w·2, rows, columns]` with a
-    /// number of rows and one of columns for each tap and position, and, optionally, `bias` `[O]` and `mask` `[N,
-    /// offset_groups·h·w, rows, columns]`. Result `[N, O, rows, columns]`. A tap between elements is interpolated linearly,
-    /// beside them there are zeros.
+    /// Operands: `x` `[N, C, H, W]`; `weight` `[O, C/groups, h, w]`; `offset` `[N, offset_groups·h·w·2, rows,
+    /// columns]`, with a vertical and a horizontal offset for each tap and position; optionally `bias` `[O]` and `mask`
+    /// `[N, offset_groups·h·w, rows, columns]`. Result: `[N, O, rows, columns]`. A tap between elements is interpolated
+    /// linearly. Outside of the image there are zeros.
     DeformConv = "deform_conv" v 1 {
-        /// Rows and columns between neighbouring positions.
+        /// Vertical and horizontal distance between neighbouring positions.
         stride: SmallVec<[u32; 2]>,
-        /// Top, left, bottom, right.
+        /// Padding: top, left, bottom, right.
         pad: SmallVec<[u32; 4]>,
-        /// Rows and columns between neighbouring taps.
+        /// Vertical and horizontal distance between neighbouring taps.
         dilation: SmallVec<[u32; 2]>,
-        /// C and O are split into this many independent groups.
+        /// Number of independent groups into which C and O are divided.
         groups: u32,
-        /// C is split into this many groups, each with offsets of its own.
+        /// Number of groups into which C is divided for the offsets. Each group has offsets of its own.
         offset_groups: u32,
     }
 }

@@ -1,4 +1,4 @@
-//! Integer to float.
+//! Converts integers to floats.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -7,7 +7,7 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// scale · (q − zero point), with the operand's grid; codes, or accumulators.
+    /// scale · (q − zero point), with the grid of the operand, which has codes or accumulators.
     Dequantize = "dequantize" v 1 {}
 }
 

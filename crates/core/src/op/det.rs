@@ -6,7 +6,7 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// The determinant of each square matrix that the last two axes are. Result: the axes in front of them.
+    /// The determinant of each square matrix in the last two axes. The result has the axes before these.
     Det = "det" v 1 {}
 }
 

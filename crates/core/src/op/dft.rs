@@ -7,28 +7,29 @@ use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 
 words! {
-    /// Which transform a [`Dft`] is. With the length L of the transform:
+    /// Which transform [`Dft`] computes, where L is the length of the transform:
     Transform {
         /// X_k = Σ x_n·e^(−2πi·kn/L).
         Forward = "forward",
-        /// The same for k from 0 to L/2 alone: the others are their conjugates where x is real.
+        /// As `forward`, but only for k from 0 to L/2. If x is real, the others are their conjugates.
         ForwardHalf = "forward_half",
         /// x_n = (1/L)·Σ X_k·e^(2πi·kn/L).
         Inverse = "inverse",
-        /// The same of X_0 to X_(L/2), whose conjugates are the others: x is real.
+        /// As `inverse`, from only X_0 to X_(L/2). The others are their conjugates, so x is real.
         InverseHalf = "inverse_half",
     }
 }
 
 op! {
-    /// The discrete Fourier transform along an axis. The last axis of the operand has the real part of each number, or the
-    /// real and the imaginary part; that of the result has both, and the real part alone for `inverse_half`.
+    /// The discrete Fourier transform along an axis. The last axis of the operand has the real part of each number, or
+    /// the real and the imaginary part. The last axis of the result has both, or only the real part for `inverse_half`.
     ///
-    /// What is shorter along the axis than the transform takes is filled up with zeros at its end, what is longer is cut off.
+    /// If the operand is shorter along the axis than the transform, zeros are added at the end. If it is longer, it is
+    /// cut off.
     Dft = "dft" v 1 {
-        /// Which transform.
+        /// Which transform to compute.
         transform: Transform,
-        /// The axis, which is not the last; negative counts from the end.
+        /// The axis, which must not be the last; a negative one counts from the end.
         axis: i64,
         /// The length of the transform.
         length: u32,

@@ -5,9 +5,9 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// `a` / `b`, floats only.
+    /// `a` / `b`, on floats only.
     ///
-    /// Operands broadcast as in numpy.
+    /// Operands broadcast as in NumPy.
     Div = "div" v 1 {}
 }
 

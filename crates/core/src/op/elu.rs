@@ -5,9 +5,9 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// x where x ≥ 0, alpha·(exp(x) − 1) elsewhere.
+    /// x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
     Elu = "elu" v 1 {
-        /// Limit towards −∞, negated.
+        /// The negated limit for x → −∞.
         alpha: f32,
     }
 }

@@ -1,4 +1,4 @@
-//! Repeat along axes.
+//! Repeats a tensor along axes.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,11 +8,11 @@ use crate::shape::{Dim, Shape};
 use smallvec::SmallVec;
 
 op! {
-    /// The operand, repeated along axes of extent 1 and along new ones in front, until it has `shape`. An extent of 1 in
-    /// `shape` leaves the operand's axis as it is. A second operand (i64, one for each axis) says the shape at run time; the
-    /// attribute then has what is known of it.
+    /// Broadcasts the operand to `shape`: it is repeated along axes of extent 1, and along new axes in front. An extent
+    /// of 1 in `shape` does not change the operand's axis. A second operand (i64, one number for each axis) can give
+    /// the shape at run time. The attribute then has the extents that are already known.
     Expand = "expand" v 1 {
-        /// Extents, outermost first. Beside a second operand −1 is an extent that is not known.
+        /// Extents, outermost first. With a second operand, −1 is an unknown extent.
         shape: SmallVec<[i64; 8]>,
     }
 }

@@ -1,4 +1,4 @@
-//! Flatten to two axes.
+//! Flattens a tensor to two axes.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -6,9 +6,9 @@ use crate::reason::Reason;
 use smallvec::smallvec;
 
 op! {
-    /// [d0·…·d(axis−1), d(axis)·…].
+    /// The same elements with shape [d0·…·d(axis−1), d(axis)·…].
     Flatten = "flatten" v 1 {
-        /// The first axis of the second group; negative counts from the end.
+        /// The first axis of the second group; a negative one counts from the end.
         axis: i64,
     }
 }

@@ -5,20 +5,20 @@ use crate::attribute::{Attribute, AttributeError, Attributes};
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
-/// A node as some format outside knows it, e.g. `AscendQuant` or `QLinearConv`; only in the export stage. Nothing is
-/// computed by it here: its results have the types that whoever made it gave them.
+/// A node of an external format, such as `AscendQuant` or `QLinearConv`. It only occurs in the export stage. It is not
+/// computed here; whoever makes it also sets the types of its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Foreign {
-    /// The format's name space.
+    /// The namespace of the format.
     pub domain: String,
-    /// The operator's name there.
+    /// The operator's name in the format.
     pub name: String,
-    /// Its attributes, in the order in which they are written.
+    /// The attributes, in the order in which they are written.
     pub attributes: Vec<(String, Attribute)>,
 }
 
-/// The attributes of a `Foreign` op have names of their own, so text form and IR bytes spell them `x.<name>` behind the
-/// two fixed ones; the list is read through [`Foreign::with_attributes`].
+/// The attributes of a `Foreign` op have arbitrary names, so the text form and IR bytes write them as `x.<name>` after
+/// the two fixed ones. They are read with [`Foreign::with_attributes`].
 impl Attributes for Foreign {
     const NAME: &'static str = "foreign";
     const VERSION: u16 = 1;

@@ -1,4 +1,4 @@
-//! Pick along one axis.
+//! Picks positions along one axis.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -7,10 +7,10 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// Slices of `x` along `axis` at the positions in `indices` (i64; negative ones count from the end). Result: `x`'s shape
-    /// with `axis` replaced by the shape of `indices`.
+    /// Slices of `x` along `axis` at the positions in `indices` (i64; negative ones count from the end). The result has
+    /// the shape of `x`, with `axis` replaced by the shape of `indices`.
     Gather = "gather" v 1 {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
     }
 }

@@ -1,4 +1,4 @@
-//! Pick an element for each position.
+//! Picks one element for each position.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,11 +8,11 @@ use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 
 op! {
-    /// For each position of `indices` (i64; negative ones count from the end) the element of `x` at the same position, but
-    /// for `axis`, where the index says it. Result: of the shape of `indices`, which has the rank of `x` and is not longer
-    /// along any other axis.
+    /// For each position of `indices` (i64; negative ones count from the end): the element of `x` at the same position,
+    /// except that the index gives the position along `axis`. The result has the shape of `indices`, which has the rank
+    /// of `x` and is not longer along any other axis.
     GatherElements = "gather_elements" v 1 {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
     }
 }

@@ -1,4 +1,4 @@
-//! Pick slices by several coordinates.
+//! Picks slices by several coordinates.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -9,11 +9,11 @@ use crate::reason_code::ReasonCode;
 op! {
     /// Slices of `x` at the coordinates in `indices` (i64; negative ones count from the end).
     ///
-    /// The first `batch` axes of both are the same, and each of their positions has slices of its own. The last axis of
-    /// `indices` has coordinates of the axes of `x` behind those. Result: the shape of `indices` without its last axis, and
-    /// the axes of `x` that have no coordinate.
+    /// The first `batch` axes of both operands are the same, and each batch entry has its own slices. The last axis of
+    /// `indices` has the coordinates for the following axes of `x`. The result has the shape of `indices` without its
+    /// last axis, followed by the axes of `x` that have no coordinate.
     GatherNd = "gather_nd" v 1 {
-        /// Axes that both operands share.
+        /// Number of batch axes that both operands share.
         batch: u32,
     }
 }

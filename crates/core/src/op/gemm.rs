@@ -10,21 +10,21 @@ use crate::zeros::WeightZero;
 op! {
     /// `a`·`b` + `bias`, the fully connected layer.
     ///
-    /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]`, or `[N, K]` where `transpose_b`,
-    /// and, optionally, `bias`, broadcastable to `[N]`. Result `[…, N]`. `alpha` scales the product, `beta` the bias.
-    /// On integers alpha and beta are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
+    /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]` (or `[N, K]` with `transpose_b`),
+    /// and optionally `bias`, which broadcasts to `[N]`. Result: `[…, N]`. `alpha` scales the product and `beta` the
+    /// bias. On integers both are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
     Gemm = "gemm" v 3 {
-        /// `a` is `[K, M]`; only for rank 2.
+        /// True if `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,
-        /// `b` is `[N, K]`.
+        /// True if `b` is `[N, K]`.
         transpose_b: bool,
         /// Factor of the product.
         alpha: f32,
         /// Factor of the bias.
         beta: f32,
-        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
         accumulator: Carrier,
-        /// Zero point of `b`, or one for each of N; 0, if nothing is said, and in float.
+        /// Zero point of `b`: one for all, or one for each of N. The default is 0, which is also used in float.
         weight_zero: WeightZero,
     }
 }
@@ -78,7 +78,7 @@ impl Infer for Gemm {
 }
 
 impl Gemm {
-    /// `a`·`b`ᵀ + `bias`: the canonical form, in which a row of `b` holds the weights of one output.
+    /// `a`·`b`ᵀ + `bias`: the canonical form, in which a row of `b` has the weights of one output.
     pub fn canonical() -> Gemm {
         Gemm {
             transpose_a: false,
@@ -90,7 +90,7 @@ impl Gemm {
         }
     }
 
-    /// True if this is the canonical form, whatever type the sums and zero points the weights have.
+    /// True if this is the canonical form, whatever its accumulator and weight zero points are.
     pub fn is_canonical(&self) -> bool {
         let canonical = Gemm {
             accumulator: self.accumulator,

@@ -7,8 +7,8 @@ use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 
 op! {
-    /// The mean over every axis after the channel axis, which keep extent 1. On integers: the sum divided by the count,
-    /// rounded half away from zero, on the operand's own grid.
+    /// The mean over all axes after the channel axis. These axes are kept with extent 1. On integers it is the sum
+    /// divided by the count, rounded half away from zero, on the operand's own grid.
     GlobalAveragePool = "global_average_pool" v 1 {}
 }
 

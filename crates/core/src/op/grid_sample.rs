@@ -7,25 +7,25 @@ use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape};
 
 words! {
-    /// The number that a position between elements gets in [`GridSample`].
+    /// How [`GridSample`] computes a value between elements.
     Sampling {
-        /// That of the nearest element, of two equally near ones that with the even index.
+        /// The nearest element; if two are equally near, the one with the even index.
         Nearest = "nearest",
-        /// Linear along each axis.
+        /// Linear interpolation along each axis.
         Linear = "linear",
-        /// By the four nearest elements along each axis: cubic convolution with the coefficient −¾.
+        /// Cubic convolution of the four nearest elements along each axis, with the coefficient −¾.
         Cubic = "cubic",
     }
 }
 
 words! {
-    /// The numbers beside the elements in [`GridSample`].
+    /// The values outside of the image in [`GridSample`].
     Border {
         /// Zero.
         Zeros = "zeros",
         /// The nearest element at the border.
         Edge = "border",
-        /// Those inside, mirrored at the border.
+        /// The elements inside, mirrored at the border.
         Reflection = "reflection",
     }
 }
@@ -33,15 +33,15 @@ words! {
 op! {
     /// Elements of `x` at the positions in `grid`.
     ///
-    /// Operands: `x` `[N, C, spatial…]` with S spatial axes and `grid` `[N, out…, S]` with as many axes; the last axis of
-    /// `grid` has a coordinate for each spatial axis, the innermost first, from −1 at the begin to 1 at the end. Result
-    /// `[N, C, out…]`.
+    /// Operands: `x` `[N, C, spatial…]` with S spatial axes, and `grid` `[N, out…, S]` with the same number of axes.
+    /// The last axis of `grid` has a coordinate for each spatial axis, starting with the innermost, from −1 at the
+    /// begin to 1 at the end. Result: `[N, C, out…]`.
     GridSample = "grid_sample" v 1 {
-        /// Numbers between elements.
+        /// How values between elements are computed.
         mode: Sampling,
-        /// Numbers beside the elements.
+        /// The values outside of the image.
         border: Border,
-        /// True if −1 and 1 are the centres of the outermost elements, and not their outer edges.
+        /// True if −1 and 1 are the centres of the outermost elements, false if they are their outer edges.
         align_corners: bool,
     }
 }
@@ -60,7 +60,7 @@ impl Infer for GridSample {
         support::ensure(fits, ReasonCode::Operands, || {
             format!("a grid of {grid} does not name positions in {x}")
         })?;
-        // Of an empty image there is nothing to sample.
+        // An empty image has nothing to sample.
         let is_empty = x.shape[2..].contains(&Dim::Fixed(0));
         support::ensure(!is_empty, ReasonCode::Operands, || {
             format!("{x} has no elements to sample")

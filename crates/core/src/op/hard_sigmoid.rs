@@ -7,9 +7,9 @@ use crate::reason::Reason;
 op! {
     /// max(0, min(1, alpha·x + beta)).
     HardSigmoid = "hard_sigmoid" v 1 {
-        /// Slope.
+        /// The slope.
         alpha: f32,
-        /// Value at zero.
+        /// The value at zero.
         beta: f32,
     }
 }

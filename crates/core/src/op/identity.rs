@@ -5,7 +5,7 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// The operand itself; a name for it.
+    /// The operand itself, under another name.
     Identity = "identity" v 1 {}
 }
 

@@ -1,4 +1,4 @@
-//! Choice between two graphs.
+//! Chooses between two graphs.
 
 use super::{Infer, Operands, Results};
 use crate::attribute::op;
@@ -6,14 +6,15 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// The results of one of two graphs of the module: of `then_graph` where the first operand, a single truth value, holds,
-    /// and of `else_graph` otherwise. The operands behind the condition are the inputs of both graphs.
+    /// The results of one of two graphs of the module: of `then_graph` if the first operand, a single boolean, is true,
+    /// and of `else_graph` otherwise. The operands after the condition are the inputs of both graphs.
     ///
-    /// Results of both graphs have one element type and rank. An extent in which they differ depends on data.
+    /// The results of both graphs have the same element types and ranks. An extent in which they differ depends on
+    /// data.
     If = "if" v 1 {
-        /// The position in the module of the graph for a condition that holds.
+        /// The position in the module of the graph that runs if the condition is true.
         then_graph: u32,
-        /// The position in the module of the graph for a condition that does not.
+        /// The position in the module of the graph that runs if the condition is false.
         else_graph: u32,
     }
 }

@@ -1,4 +1,4 @@
-//! Layer normalization on codes, with the mean taken off or as it is.
+//! Layer normalization of codes, with the mean subtracted or not.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -9,22 +9,22 @@ use crate::shape::element_count;
 use strait_requantize::function::{Definition, FunctionError, LayerNorm};
 
 op! {
-    /// A layer normalization of codes over the axes from `axis` to the last, as `definition` has it.
+    /// A layer normalization of codes over the axes from `axis` to the last, computed as `definition` says.
     ///
-    /// Operands: `x`, of at most 16 bits; the gains, i16, one for each element of a row; and, optionally, the biases, i32 or
-    /// i64, on the grid of `x` and gains. The result has the type `to`.
+    /// Operands: `x`, of at most 16 bits; the gains, i16, one for each element of a row; and optionally the biases, i32
+    /// or i64, on the grid of the product of `x` and gains. The result has the type `to`.
     IntegerLayerNormalization = "integer_layer_normalization" v 1 {
-        /// The first normalised axis; negative counts from the end.
+        /// The first normalized axis; a negative one counts from the end.
         axis: i64,
-        /// Name and version of the function, one of `docs/functions.md`.
+        /// Name and version of the function, one of those in `docs/functions.md`.
         definition: Definition,
-        /// Added to the variance, in the definition's steps.
+        /// A number that is added to the variance, in the unit of the definition.
         epsilon: i64,
-        /// Factor of the gains, with 31 bits.
+        /// Factor of the gains, with 31 fractional bits.
         multiplier: i32,
         /// Factor of the biases.
         bias_multiplier: i64,
-        /// Shift behind both factors.
+        /// Shift after both factors.
         shift: u8,
         /// Zero point of the result.
         zero: i32,
@@ -34,7 +34,7 @@ op! {
 }
 
 impl IntegerLayerNormalization {
-    /// The op that computes a function over the axes from `axis` to the last.
+    /// The op that computes this function over the axes from `axis` to the last.
     pub fn new(axis: i64, norm: &LayerNorm) -> IntegerLayerNormalization {
         IntegerLayerNormalization {
             axis,
@@ -48,10 +48,10 @@ impl IntegerLayerNormalization {
         }
     }
 
-    /// The function.
+    /// The function that the op computes.
     ///
     /// # Errors
-    /// Where the definition is no layer normalization, or does not have such parameters.
+    /// The definition is not a layer normalization, or does not allow these parameters.
     pub fn norm(&self) -> Result<LayerNorm, FunctionError> {
         let kind = || FunctionError::Kind {
             definition: self.definition,

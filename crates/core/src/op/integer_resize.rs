@@ -1,4 +1,4 @@
-//! Linear resampling of codes.
+//! Linear resizing of codes.
 
 use super::{Coordinate, Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -10,33 +10,33 @@ use strait_requantize::Rounding;
 use strait_requantize::function::{Resampled, Sampling};
 
 op! {
-    /// Linear resampling of codes in fraction bits, by [`Resampled`] along each axis whose extent changes: the products of codes
-    /// and weights are added exactly, and the sum is rounded once.
+    /// Linear resizing of codes with weights of a fixed number of fractional bits, by [`Resampled`] along each axis
+    /// whose extent changes. The products of codes and weights are summed exactly, and the sum is rounded once.
     IntegerResize = "integer_resize" v 1 {
-        /// Extent of the result per axis.
+        /// Extent of the result along each axis.
         sizes: SmallVec<[i64; 4]>,
-        /// Which input coordinate an output coordinate stands for.
+        /// How an output coordinate is mapped to an input coordinate.
         coordinate: Coordinate,
-        /// Bits of a coordinate behind the point, along each axis.
+        /// Number of fractional bits of a coordinate, along each axis.
         fraction: u8,
-        /// Rounding of the sum.
+        /// How the sum is rounded.
         rounding: Rounding,
     }
 }
 
 impl IntegerResize {
-    /// Axes whose extent changes, at most: an element has twice as many neighbours with each.
+    /// The largest number of axes whose extent changes. With each axis, an element has twice as many neighbours.
     pub const MOST_AXES: usize = 4;
-    /// Fraction bits of these axes together, at most: with codes of 16 bits, sums stay below 2^62.
+    /// The largest total of fractional bits over these axes. With 16-bit codes, sums then stay below 2^62.
     pub const MOST_BITS: usize = 44;
 
-    /// True if so many axes are resized with so many fraction bits each.
+    /// True if this number of axes can be resized with this number of fractional bits each.
     pub fn takes(axes: usize, fraction: u8) -> bool {
         let bits = usize::from(fraction).saturating_mul(axes);
         (1..=16).contains(&fraction) && axes <= Self::MOST_AXES && bits <= Self::MOST_BITS
     }
 
-    /// The positions of a result along an axis of these extents.
+    /// The positions of the result along an axis with these extents.
     pub fn along(&self, from: u64, to: u64) -> Resampled {
         let sampling = match self.coordinate {
             Coordinate::PytorchHalfPixel if to <= 1 => Sampling::Asymmetric,

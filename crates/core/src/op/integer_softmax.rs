@@ -1,4 +1,4 @@
-//! Softmax on codes.
+//! Softmax of codes.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -9,24 +9,25 @@ use crate::shape::Dim;
 use strait_requantize::function::{Definition, FunctionError, Softmax};
 
 op! {
-    /// A softmax of codes along one axis, as `definition` has it. The result has the definition's type, scale and zero point.
+    /// A softmax of codes along one axis, computed as `definition` says. The definition also gives the type, scale and
+    /// zero point of the result.
     IntegerSoftmax = "integer_softmax" v 1 {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
-        /// Name and version of the function, one of `docs/functions.md`.
+        /// Name and version of the function, one of those in `docs/functions.md`.
         definition: Definition,
-        /// Differences of codes count `multiplier`·2^(`exponent` − 31) of the definition's steps.
+        /// A difference of codes is multiplied by `multiplier`·2^(`exponent` − 31) to be in the unit of the definition.
         multiplier: i32,
-        /// See `multiplier`.
+        /// The exponent of that factor; see `multiplier`.
         exponent: i32,
     }
 }
 
 impl IntegerSoftmax {
-    /// The function.
+    /// The function that the op computes.
     ///
     /// # Errors
-    /// Where the definition is no softmax, or does not have such a factor.
+    /// The definition is not a softmax, or does not allow this factor.
     pub fn softmax(&self) -> Result<Softmax, FunctionError> {
         Softmax::with_factor(self.definition, self.multiplier, self.exponent)
     }

@@ -1,4 +1,4 @@
-//! Table lookup with straight lines between the entries.
+//! Table lookup with linear interpolation between the entries.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -10,19 +10,19 @@ use strait_requantize::Rounding;
 use strait_requantize::function::Interpolated;
 
 op! {
-    /// A function of one code by [`Interpolated`]: straight lines between the entries of a table. Operands: `x`, of 4, 8 or 16
-    /// bits, and `table` with an entry of at most 16 bits for every 2^`step`th of its codes, from the type's minimum up, and one
-    /// more. Result: the table's element type.
+    /// A function of one code by [`Interpolated`], with linear interpolation between the entries of a table. Operands:
+    /// `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for every 2^`step` codes, starting
+    /// with the type's minimum, and one more at the end. The result has the table's element type.
     Interpolate = "interpolate" v 1 {
-        /// The number of codes from one entry to the next is 2 to the power of this.
+        /// The number of codes between neighbouring entries is 2 to the power of this.
         step: u8,
-        /// Rounding of the way from one entry to the next.
+        /// How an interpolated value is rounded.
         rounding: Rounding,
     }
 }
 
 impl Interpolate {
-    /// The function on codes of a type; `None` where so many codes are not between two entries.
+    /// The function on codes of type `x`. `None` if the type does not have that many codes between two entries.
     pub fn on(&self, x: Elem) -> Option<Interpolated> {
         let lines = Interpolated {
             elements: x.int_type()?,

@@ -8,11 +8,11 @@ use crate::reason_code::ReasonCode;
 op! {
     /// (x − mean(x)) / √(variance(x) + epsilon) · scale + bias over the axes from `axis` to the last.
     ///
-    /// Operands: `x`, `scale`, and, optionally, `bias`, both broadcastable to `x`. Result as `x`.
+    /// Operands: `x`, `scale` and optionally `bias`. The latter two broadcast to `x`. The result has the type of `x`.
     LayerNormalization = "layer_normalization" v 1 {
-        /// The first normalised axis; negative counts from the end.
+        /// The first normalized axis; a negative one counts from the end.
         axis: i64,
-        /// Added to the variance.
+        /// A small number that is added to the variance.
         epsilon: f32,
     }
 }

@@ -5,9 +5,9 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// x where x ≥ 0, alpha·x elsewhere.
+    /// x where x ≥ 0, and alpha·x elsewhere.
     LeakyRelu = "leaky_relu" v 1 {
-        /// Slope below zero.
+        /// The slope below zero.
         alpha: f32,
     }
 }

@@ -7,8 +7,8 @@ use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 
 op! {
-    /// `table[x]`: any function of one code. Operands: `x`, of 4, 8 or 16 bits, and `table` with an entry for each of its
-    /// codes, in their order from the type's minimum up. Result: the table's element type.
+    /// `table[x]`: any function of one code. Operands: `x`, of 4, 8 or 16 bits, and `table`, with one entry for each
+    /// code, starting with the type's minimum. The result has the table's element type.
     Lookup = "lookup" v 1 {}
 }
 

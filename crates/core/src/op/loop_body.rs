@@ -1,4 +1,4 @@
-//! Repetition of a graph.
+//! Runs a graph repeatedly.
 
 use super::{Infer, Operands, Results};
 use crate::attribute::op;
@@ -6,30 +6,30 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// A graph of the module, run again and again.
+    /// Runs a graph of the module again and again, with values that are carried from run to run.
     ///
-    /// The operands are the most runs (i64, one element), whether there is a first run (bool, one element), the first values
-    /// of what is carried from run to run, and what every run reads. Either of the first two may be absent: then it does not
-    /// end the loop.
+    /// The operands are the largest number of runs (i64, one element), whether the first run takes place (boolean, one
+    /// element), the initial carried values, and values that every run reads. The first two are optional; an absent one
+    /// does not limit the loop.
     ///
-    /// The body's inputs are the number of runs before it (i64, a scalar), the condition (bool, a scalar), what is carried,
-    /// and what every run reads. Its outputs are whether there is another run (bool, one element), what is carried, and
-    /// elements of stacks. The results are what is carried behind the last run, and the stacks: all elements of one
-    /// output, along a new first axis.
+    /// The body's inputs are the number of runs before this one (i64, a scalar), the condition (boolean, a scalar), the
+    /// carried values, and the values that every run reads. Its outputs are whether another run follows (boolean, one
+    /// element), the carried values, and values that are stacked. The results of the op are the carried values after
+    /// the last run, and the stacks. A stack has the values of one output for all runs, along a new first axis.
     ///
-    /// A carried value keeps element type and rank. Where its extents change, the body's input has named ones.
+    /// A carried value keeps its element type and rank. If its extents change, the body's input has named extents.
     Loop = "loop" v 1 {
         /// The position of the body in the module.
         body: u32,
-        /// The number of values that are carried.
+        /// The number of carried values.
         carried: u32,
-        /// The number of runs, whatever the operands and the body's condition are; −1 where it depends on them.
+        /// The number of runs, if it is known and does not depend on operands or the body's condition; otherwise −1.
         trips: i64,
     }
 }
 
 impl Loop {
-    /// Operands in front of the carried values: the most runs, and the condition of the first.
+    /// Number of operands before the carried values: the largest number of runs, and the first condition.
     pub const BOUNDS: usize = 2;
 }
 

@@ -8,15 +8,16 @@ use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape};
 
 op! {
-    /// Batched matrix product with numpy's rules for ranks and batch axes.
+    /// Batched matrix product, with NumPy's rules for ranks and batch axes.
     ///
-    /// Operands: `a` [..., M, K], `b` [..., K, N]. Result [..., M, N]. On integers, Σ (a − a_zero)·(b − b_zero).
+    /// Operands: `a` [..., M, K] and `b` [..., K, N]. Result: [..., M, N]. On integers it is Σ (a − a_zero)·(b −
+    /// b_zero).
     MatMul = "matmul" v 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
-        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
         accumulator: Carrier,
     }
 }
@@ -34,7 +35,8 @@ impl Infer for MatMul {
         let elem = support::factors(a, b, None, self.accumulator)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();
-        // numpy: a vector on the left is a row, on the right a column; the added axis is dropped from the result.
+        // As in NumPy, a vector on the left is a row and on the right a column; the added axis is dropped from the
+        // result.
         if left.len() == 1 {
             left.insert(0, Dim::Fixed(1));
         }

@@ -6,17 +6,17 @@ use crate::reason::Reason;
 use smallvec::SmallVec;
 
 op! {
-    /// The largest element of each window; padding never wins. Operand [N, C, spatial…]; integers stay as they are.
+    /// The largest element of each window of [N, C, spatial…]. Padding never counts. Codes keep their grid.
     MaxPool = "max_pool" v 1 {
-        /// Extent per spatial axis.
+        /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
-        /// One step per spatial axis.
+        /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// All begins, then all ends.
+        /// Padding: all begins, then all ends.
         pad: SmallVec<[u32; 4]>,
-        /// One per spatial axis.
+        /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
-        /// Round the number of windows up; windows that start in the trailing padding are dropped.
+        /// True to round the number of windows up. Windows that would start in the trailing padding are dropped.
         ceil: bool,
     }
 }

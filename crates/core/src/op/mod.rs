@@ -1,8 +1,8 @@
-//! The closed set of ops: one struct and one file each.
+//! The closed set of ops. Each is a struct in a file of its own.
 //!
-//! The same op stands for its float and its integer meaning; operand types decide. Integer `conv`, `gemm`, `matmul`,
-//! `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce accumulators, in i32 or in i64 ([`Carrier`](crate::Carrier)), unless
-//! the node is `fused`.
+//! The same op is used for floats and integers; the types of the operands decide. Integer `conv`, `gemm`, `matmul`,
+//! `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce accumulators, in i32 or i64 ([`Carrier`](crate::Carrier)),
+//! unless the node is `fused`.
 
 mod add;
 mod arg_reduce;
@@ -164,19 +164,19 @@ use crate::shape::TensorType;
 use crate::term::Term;
 use smallvec::SmallVec;
 
-/// Operand types as inference sees them: `None` where an optional operand is absent.
+/// The operand types that inference gets; `None` for an optional operand that is absent.
 pub type Operands<'a> = [Option<&'a TensorType>];
 
 /// The result types of a node.
 pub type Results = SmallVec<[TensorType; 1]>;
 
-/// Properties of every op besides its attributes.
+/// What every op has besides its attributes.
 pub trait Infer: Attributes {
     /// The smallest and the largest number of operands.
     const ARITY: (usize, usize);
 
-    /// The types of the results, or why the operands are wrong. Named dimensions are carried through where the op
-    /// allows it. Never panics, whatever the attributes are.
+    /// The types of the results, or why the operands are wrong. Named dimensions are kept where the op allows it. Never
+    /// panics, whatever the attributes are.
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
 }
 
@@ -185,7 +185,7 @@ macro_rules! ops {
         ops! { all: $($plain),*, $($family),* }
 
         impl Op {
-            /// The term under which tables, rules and reports speak of this op.
+            /// The term that tables, rules and reports use for this op.
             pub fn term(&self) -> Term {
                 match self {
                     $(Op::$plain(_) => Term::$plain,)*
@@ -212,8 +212,8 @@ macro_rules! ops {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
             }
 
-            /// The words that the attribute `key` of the op called `name` may be; none where it is no word of a closed
-            /// set.
+            /// The words that the attribute `key` of the op called `name` may have; empty unless it is a word out of a
+            /// closed set.
             pub fn words(name: &str, key: &str) -> Vec<&'static str> {
                 $(if name == <$variant as Attributes>::NAME {
                     return <$variant as Attributes>::words(key);
@@ -234,12 +234,12 @@ macro_rules! ops {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }
             }
 
-            /// Hands out every attribute in order.
+            /// Passes every attribute to `put`, in order.
             pub fn attributes(&self, put: &mut dyn FnMut(&'static str, Attribute)) {
                 match self { $(Op::$variant(op) => op.write(put)),* }
             }
 
-            /// Builds the op called `name`; `None` if there is no such op.
+            /// Makes the op called `name`; `None` if there is no such op.
             pub fn read(
                 name: &str,
                 get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
@@ -255,8 +255,8 @@ macro_rules! ops {
                 match self { $(Op::$variant(_) => <$variant as Infer>::ARITY),* }
             }
 
-            /// The types of the results; see [`Infer::infer`]. Arity is checked here, so ops may index up to their
-            /// smallest arity; a required operand that is absent is refused here as well.
+            /// The types of the results; see [`Infer::infer`]. This checks the number of operands, and that required
+            /// ones are present, so an op's own inference may index its required operands.
             pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
                 let (least, most) = self.arity();
                 if operands.len() < least || operands.len() > most {

@@ -9,13 +9,13 @@ use crate::reason_code::ReasonCode;
 op! {
     /// `a` · `b`; on integers (a − a_zero)·(b − b_zero).
     ///
-    /// Operands broadcast as in numpy; their types are equal, or both are codes.
+    /// Operands broadcast as in NumPy. Their types are equal, or both are codes.
     Mul = "mul" v 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
-        /// The type of a product of codes; i32, if nothing is said, and where the operands are no codes.
+        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
         accumulator: Carrier,
     }
 }

@@ -1,4 +1,4 @@
-//! The best boxes that do not overlap.
+//! Non-maximum suppression: the best boxes that do not overlap.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -9,14 +9,16 @@ use crate::shape::Dim;
 use smallvec::smallvec;
 
 op! {
-    /// Boxes [batch, boxes, 4] (f32) in the order of their scores [batch, classes, boxes] (f32), of each batch and class those
-    /// that overlap none before them by more than a share of the area of both. Of equal scores that with the lower index
-    /// comes first. The result is a row of batch, class and box (i64) for each.
+    /// Visits the boxes [batch, boxes, 4] (f32) of each batch and class in the order of their scores [batch, classes,
+    /// boxes] (f32). A box is kept unless its intersection over union with a box kept before exceeds a threshold. Of
+    /// equal scores, the lower index comes first. The result has a row (batch, class, box; i64) for each box that is
+    /// kept.
     ///
-    /// Further operands, of one element each, may be absent: the most boxes of one batch and class (i64; 0 if absent), the
-    /// share of the area (f32; 0 if absent), and the score that a box has to be above (f32; any if absent).
+    /// Further operands have one element each and are optional: the largest number of boxes per batch and class (i64; 0
+    /// if absent), the threshold of the intersection over union (f32; 0 if absent), and a score that boxes have to
+    /// exceed (f32; any score if absent).
     NonMaxSuppression = "non_max_suppression" v 1 {
-        /// True if boxes are centre x, centre y, width and height; false for two opposite corners as y, x, y, x.
+        /// True if a box is centre x, centre y, width and height. False if it is two opposite corners as y, x, y, x.
         centers: bool,
     }
 }

@@ -1,4 +1,4 @@
-//! Positions of what is not zero.
+//! The positions of elements that are not zero.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,8 +8,8 @@ use crate::shape::Dim;
 use smallvec::smallvec;
 
 op! {
-    /// The positions (i64) of all elements that are not zero, in row-major order: a row for each axis of the operand, and a
-    /// column for each such element.
+    /// The positions (i64) of all elements that are not zero, in row-major order. The result has a row for each axis of
+    /// the operand, and a column for each such element.
     NonZero = "non_zero" v 1 {}
 }
 

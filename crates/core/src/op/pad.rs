@@ -8,32 +8,33 @@ use crate::shape::Dim;
 use smallvec::SmallVec;
 
 words! {
-    /// Where padded elements come from.
+    /// How padding elements are chosen.
     PadMode {
-        /// The constant `value`.
+        /// They are the constant `value`.
         Constant = "constant",
-        /// Mirrored, the border element not repeated.
+        /// They mirror the elements at the border; the border element itself is not repeated.
         Reflect = "reflect",
-        /// The border element.
+        /// They repeat the border element.
         Edge = "edge",
     }
 }
 
 op! {
-    /// Extends every axis at both ends; negative amounts crop. A second operand (i64, two for each axis) says the amounts at run
-    /// time; the attribute then has what is known of them.
+    /// Extends each axis at both ends; negative amounts crop. A second operand (i64, two numbers for each axis) can
+    /// give the amounts at run time. The attribute then has the amounts that are already known.
     Pad = "pad" v 1 {
-        /// All begins, then all ends, one per axis. Beside a second operand the smallest integer is one that is not known.
+        /// The amounts: the begins of all axes, then their ends. With a second operand, the smallest integer is an
+        /// unknown amount.
         amounts: SmallVec<[i64; 8]>,
-        /// Where padded elements come from.
+        /// How padding elements are chosen.
         mode: PadMode,
-        /// The constant: a real number in float, a code in integers (exact, as codes have at most 16 bits).
+        /// The constant: a real number for floats, and a code for integers (exact, because codes have at most 16 bits).
         value: f32,
     }
 }
 
 impl Pad {
-    /// An amount that a run finds.
+    /// An amount that is only known at run time.
     pub const UNKNOWN: i64 = i64::MIN;
 }
 
@@ -61,7 +62,7 @@ impl Infer for Pad {
                 continue;
             }
             let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
-            // No more can be cropped than is there.
+            // An axis cannot be cropped to less than nothing.
             let cropped = extent
                 .and_then(|e| e.checked_add(begin.min(0))?.checked_add(end.min(0)))
                 .filter(|&e| e >= 0);

@@ -5,9 +5,9 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// `a` to the power of `b`, floats only.
+    /// `a` to the power of `b`, on floats only.
     ///
-    /// Operands broadcast as in numpy.
+    /// Operands broadcast as in NumPy.
     Pow = "pow" v 1 {}
 }
 

@@ -1,4 +1,4 @@
-//! Float to integer.
+//! Converts floats to integers.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,16 +8,16 @@ use crate::reason_code::ReasonCode;
 use strait_requantize::{Rounding, quantize::ZeroPoint};
 
 op! {
-    /// sat(round(x / scale) + zero point), with scale and zero point of the result's grid; with the zero point inside of the
-    /// rounding, sat(round(x / scale + zero point)).
+    /// saturate(round(x / scale) + zero point), with the grid of the result. If the zero point is added before
+    /// rounding, it is saturate(round(x / scale + zero point)).
     Quantize = "quantize" v 2 {
         /// The integer type of the result.
         to: Elem,
-        /// Rounding of the quotient.
+        /// How the quotient is rounded.
         rounding: Rounding,
-        /// Multiply by the f32 reciprocal of the scale instead of dividing; they differ at ties.
+        /// True to multiply by the f32 reciprocal of the scale instead of dividing. The results differ at ties.
         reciprocal: bool,
-        /// Where the zero point is added. Behind the rounding, if nothing is said.
+        /// Where the zero point is added. The default is after rounding.
         zero_point: ZeroPoint,
     }
 }

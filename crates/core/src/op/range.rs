@@ -1,4 +1,4 @@
-//! Numbers at equal distances.
+//! Ranges of equally spaced numbers.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -9,8 +9,8 @@ use crate::shape::Dim;
 use smallvec::smallvec;
 
 op! {
-    /// start + i · delta for all i from 0 to in front of ⌈(limit − start) / delta⌉; no number where that is negative. The
-    /// operands are start, limit and delta, one number each of i64, f32 or f64.
+    /// start + i · delta for all i from 0 up to, but not including, ⌈(limit − start) / delta⌉. The result is empty if
+    /// that is negative. The operands are start, limit and delta, each a single i64, f32 or f64.
     Range = "range" v 1 {}
 }
 

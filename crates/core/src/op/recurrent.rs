@@ -9,23 +9,23 @@ use crate::shape::{Dim, Shape, TensorType};
 use smallvec::{SmallVec, smallvec};
 
 words! {
-    /// The way in which the state of a [`Recurrent`] layer goes on from one step to the next. With x the pre-activations of a step, h
-    /// the state in front of it, R the recurrent weights of a gate, and f, g and k the activations in their order:
+    /// How a [`Recurrent`] layer computes its state from one step to the next. Let x be the pre-activations of a step,
+    /// h the state before it, R the recurrent weights of a gate, and f, g and k the activations in order:
     Cell {
         /// h' = f(x + R·h).
         Plain = "plain",
-        /// Gates i, o, f, c in this order: i, f and o through f, with the peepholes' multiples of the cell c; c' = f∘c + i∘g(x
-        /// + R·h); h' = o∘k(c').
+        /// Gates i, o, f, c in this order. i, f and o go through f, with the peepholes times the cell state c added. c'
+        /// = f∘c + i∘g(x + R·h), and h' = o∘k(c').
         Lstm = "lstm",
-        /// Gates z, r, h in this order: z and r through f; h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
+        /// Gates z, r, h in this order. z and r go through f. h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
         Gru = "gru",
-        /// The same with h' = (1 − z)∘g(x + r∘(R·h + b)) + z∘h, where b is the operand `bias`.
+        /// As `gru`, with h' = (1 − z)∘g(x + r∘(R·h + b)) + z∘h, where b is the operand `bias`.
         GruLinear = "gru_linear",
     }
 }
 
 impl Cell {
-    /// Gates, each with its own weights.
+    /// The number of gates, each of which has its own weights.
     pub fn gates(self) -> u64 {
         match self {
             Cell::Plain => 1,
@@ -34,7 +34,7 @@ impl Cell {
         }
     }
 
-    /// Activations of one direction.
+    /// The number of activations of one direction.
     pub fn activations(self) -> usize {
         match self {
             Cell::Plain => 1,
@@ -45,13 +45,13 @@ impl Cell {
 }
 
 words! {
-    /// The order in which a [`Recurrent`] layer takes its steps.
+    /// The order of the steps in a [`Recurrent`] layer.
     Direction {
-        /// From the first to the last.
+        /// From the first step to the last.
         Forward = "forward",
-        /// From the last to the first.
+        /// From the last step to the first.
         Reverse = "reverse",
-        /// Both, with weights of their own.
+        /// Both ways, with separate weights.
         Bidirectional = "bidirectional",
     }
 }
@@ -67,15 +67,15 @@ words! {
         Relu = "relu",
         /// a·x + b.
         Affine = "affine",
-        /// x where x ≥ 0, a·x elsewhere.
+        /// x where x ≥ 0, and a·x elsewhere.
         LeakyRelu = "leaky_relu",
-        /// x where x > a, 0 elsewhere.
+        /// x where x > a, and 0 elsewhere.
         ThresholdedRelu = "thresholded_relu",
         /// a·tanh(b·x).
         ScaledTanh = "scaled_tanh",
-        /// a·x + b, cut off at 0 and 1.
+        /// a·x + b, clipped to the range from 0 to 1.
         HardSigmoid = "hard_sigmoid",
-        /// x where x ≥ 0, a·(e^x − 1) elsewhere.
+        /// x where x ≥ 0, and a·(e^x − 1) elsewhere.
         Elu = "elu",
         /// x/(1 + |x|).
         Softsign = "softsign",
@@ -84,8 +84,8 @@ words! {
     }
 }
 
-/// The activations of a layer: those of the first direction, then those of the second. Written as words with a space in
-/// between.
+/// The activations of a layer: first those of the first direction, then those of the second. Written as words separated
+/// by spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activations(pub SmallVec<[Activation; 6]>);
 
@@ -109,12 +109,13 @@ impl Field for Activations {
     }
 }
 
-/// A bound of numbers above and, with the other sign, below; infinite where there is none, which is so if nothing is said.
+/// Numbers are clipped to the range from minus this bound to plus this bound. The default is infinity, which means no
+/// bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound(pub f32);
 
 impl Bound {
-    /// None.
+    /// No bound.
     pub const NONE: Bound = Bound(f32::INFINITY);
 }
 
@@ -139,29 +140,30 @@ impl Field for Bound {
 op! {
     /// A recurrent layer over T steps of N sequences, with D directions (1 or 2), G gates and a state of H numbers.
     ///
-    /// Operands, all float but the lengths: `x` `[T, N, D·G·H]`, the pre-activations: the product of the input with its
-    /// weights, biases added; `weight` `[D, G·H, H]`; optionally `lengths` `[N]` (i64), the steps of each sequence; the state
-    /// `h` in front of the first step `[D, N, H]`; that of the cell `c`, likewise; the peepholes of i, o and f `[D, 3·H]`; and
-    /// `bias` `[D, H]`. Cell and peepholes are an lstm's, the bias is that of a `gru_linear`. States that are absent are 0.
+    /// Operands, all float except the lengths: `x` `[T, N, D·G·H]`, the pre-activations, which are the product of the
+    /// input and its weights with biases added; `weight` `[D, G·H, H]`; optionally `lengths` `[N]` (i64), the number of
+    /// steps of each sequence; the state `h` before the first step, `[D, N, H]`; the cell state `c` before it, with the
+    /// same shape; the peepholes of i, o and f, `[D, 3·H]`; and `bias` `[D, H]`. Only an `lstm` has a cell state and
+    /// peepholes, and only a `gru_linear` has the bias. An absent state is 0.
     ///
-    /// Results: the states behind each step `[T, D, N, H]`, 0 past the end of a sequence; the last one `[D, N, H]`; of an
-    /// lstm that of its cell, likewise.
+    /// Results: the states after each step, `[T, D, N, H]`, with 0 after the end of a sequence; the last state, `[D, N,
+    /// H]`; and for an `lstm` the last cell state, with the same shape.
     Recurrent = "recurrent" v 2 {
-        /// The way in which the state goes on.
+        /// How the state is computed from step to step.
         cell: Cell,
         /// The order of the steps.
         direction: Direction,
-        /// Functions of gates and states, for each direction.
+        /// The activation functions of gates and states, for each direction.
         activations: Activations,
-        /// The parameter a of each activation; 0 where it has none.
+        /// The parameter a of each activation; 0 if it has none.
         alpha: Vec<f32>,
-        /// The parameter b of each activation; 0 where it has none.
+        /// The parameter b of each activation; 0 if it has none.
         beta: Vec<f32>,
-        /// Bound of the numbers that go into an activation, above and, with the other sign, below; infinite where there is none.
+        /// The input of an activation is clipped to the range from −clip to clip; infinite if it is not clipped.
         clip: f32,
-        /// The gate f of an lstm is 1 − i.
+        /// True if the gate f of an `lstm` is 1 − i.
         coupled: bool,
-        /// Bound of the state of an lstm's cell behind each step.
+        /// The bound to which the cell state of an `lstm` is clipped after each step.
         cell_clip: Bound,
     }
 }

@@ -9,9 +9,9 @@ use crate::shape::{Dim, Shape};
 use smallvec::SmallVec;
 
 words! {
-    /// Function of [`Reduce`].
+    /// The function that [`Reduce`] computes.
     Reduction {
-        /// Arithmetic mean; floats only.
+        /// The arithmetic mean; floats only.
         Mean = "mean",
         /// Sum.
         Sum = "sum",
@@ -19,21 +19,21 @@ words! {
         Max = "max",
         /// Smallest element.
         Min = "min",
-        /// Product; of no codes.
+        /// The product; not on codes.
         Product = "product",
     }
 }
 
 op! {
-    /// A reduction over `axes`; no axes means all of them.
+    /// A reduction over `axes`. An empty list means all axes.
     Reduce = "reduce" v 2 {
-        /// The function.
+        /// Which function to compute.
         reduction: Reduction,
-        /// Which axes; negative ones count from the end.
+        /// The axes; negative ones count from the end.
         axes: SmallVec<[i64; 4]>,
-        /// Reduced axes stay with extent 1.
+        /// True to keep reduced axes, with extent 1.
         keep_dims: bool,
-        /// The type of the sum of codes; i32, if nothing is said, and where nothing of codes is added.
+        /// The type of the accumulator for sums of codes. The default is i32, which is also used for anything else.
         accumulator: Carrier,
     }
 }
@@ -66,7 +66,7 @@ impl Infer for Reduce {
 }
 
 impl Reduce {
-    /// The reduced axes as indices, ascending; no axes means all of them.
+    /// The reduced axes as ascending positions. An empty list of `axes` means all axes.
     pub fn reduced(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
         if self.axes.is_empty() {
             return Ok((0..rank).collect());

@@ -5,7 +5,7 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// max(x, 0), floats only; on integers it is a `clamp`.
+    /// max(x, 0) on floats; on integers it is a `clamp`.
     Relu = "relu" v 1 {}
 }
 

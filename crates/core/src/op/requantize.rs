@@ -1,4 +1,4 @@
-//! From one grid to another.
+//! Requantizes from one grid to another.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,12 +8,13 @@ use crate::reason_code::ReasonCode;
 use strait_requantize::Requantization;
 
 op! {
-    /// Every element, an integer of any type, through a requantization form. Its channels run along `axis`, or an optional second operand, i32 of a
-    /// shape that broadcasts to the result's, says of each element which channel it goes through.
+    /// Requantizes each element, an integer of any type, with a requantization form. The form's channels run along
+    /// `axis`. Alternatively, an optional second operand (i32, with a shape that broadcasts to the result's) gives the
+    /// channel of each element.
     Requantize = "requantize" v 1 {
         /// The form with its parameters.
         form: Requantization,
-        /// The channel axis of a form with parameters per channel; means nothing where an operand picks them.
+        /// The channel axis of a form with parameters per channel. It has no meaning if an operand picks the channels.
         axis: u32,
     }
 }

@@ -1,4 +1,4 @@
-//! Another shape over the same elements.
+//! Changes the shape and keeps the elements.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,11 +8,11 @@ use crate::shape::{Dim, Shape, element_count};
 use smallvec::SmallVec;
 
 op! {
-    /// The same elements in row-major order under another shape. A second operand (i64, one for each axis) says the shape at
-    /// run time; the attribute then has what is known of it.
+    /// The same elements in row-major order with another shape. A second operand (i64, one number for each axis) can
+    /// give the shape at run time. The attribute then has the extents that are already known.
     Reshape = "reshape" v 1 {
-        /// Extents; 0 copies the operand's at that position, one −1 is what remains. Beside a second operand each −1 is an
-        /// extent that is not known.
+        /// Extents. 0 copies the operand's extent at that position; one extent may be −1 and is computed from the
+        /// others. With a second operand, each −1 is an unknown extent.
         shape: SmallVec<[i64; 4]>,
     }
 }
@@ -45,7 +45,7 @@ impl Infer for Reshape {
                 _ => Dim::Fixed(u64::try_from(extent).map_err(|_| error("an extent is negative"))?),
             });
         }
-        // Symbolic extents cancel where the same name stands on both sides.
+        // Symbolic extents cancel if the same name is on both sides.
         let (mut from, mut to): (Shape, Shape) = (x.shape.clone(), shape.clone());
         to.retain(|d| {
             let symbolic = d.fixed().is_none();
@@ -57,7 +57,7 @@ impl Infer for Reshape {
             if from.iter().chain(&to).all(|dim| dim.fixed().is_some()) {
                 return Err(error("the elements are too many to be counted"));
             }
-            // One name that stands for all that remains keeps it; otherwise a run knows.
+            // If exactly one name is left, the −1 gets this name; otherwise it is only known at run time.
             if let Some(position) = unknown {
                 let mut names = from.iter().filter(|dim| dim.fixed().is_none());
                 shape[position] = match (names.next(), names.next()) {

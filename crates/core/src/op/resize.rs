@@ -1,4 +1,4 @@
-//! Resampling.
+//! Resizing.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{Attribute, Field, op, words};
@@ -9,38 +9,38 @@ use crate::shape::Dim;
 use smallvec::SmallVec;
 
 words! {
-    /// Interpolation of an output element from its neighbours in the input.
+    /// How an element of the result is interpolated from its neighbours in the operand.
     ResizeMode {
         /// The nearest element.
         Nearest = "nearest",
-        /// Linear in each resized axis.
+        /// Linear interpolation along each resized axis.
         Linear = "linear",
-        /// Cubic convolution in each resized axis.
+        /// Cubic convolution along each resized axis.
         Cubic = "cubic",
     }
 }
 
 words! {
-    /// Which input coordinate an output coordinate stands for. With s = output / input, where a scale that is given says
-    /// `output`, which then need not be a whole number:
+    /// How a coordinate x of the result is mapped to a coordinate of the operand. `input` is the extent of the operand
+    /// and s = output / input. If a scale is given, it defines `output`, which then does not have to be a whole number:
     Coordinate {
         /// (x + ½)/s − ½.
         HalfPixel = "half_pixel",
-        /// As half_pixel, but 0 where the output extent is 1.
+        /// As `half_pixel`, but 0 if the extent of the result is 1.
         PytorchHalfPixel = "pytorch_half_pixel",
         /// x·(input − 1)/(output − 1).
         AlignCorners = "align_corners",
         /// x/s.
         Asymmetric = "asymmetric",
-        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output): the centre stays where it is.
+        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output), which keeps the centre where it is.
         HalfPixelSymmetric = "half_pixel_symmetric",
-        /// (input − 1)·(begin + x·(end − begin)/(output − 1)) in the region from begin to end.
+        /// (input − 1)·(begin + x·(end − begin)/(output − 1)), in the region from begin to end.
         Crop = "tf_crop_and_resize",
     }
 }
 
 words! {
-    /// Rounding of a coordinate in nearest mode.
+    /// How a coordinate is rounded in nearest mode.
     Nearest {
         /// To nearest, ties down.
         RoundPreferFloor = "round_prefer_floor",
@@ -53,7 +53,7 @@ words! {
     }
 }
 
-/// A switch of a [`Resize`] that is off, if nothing is said.
+/// A switch of [`Resize`]; off by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switch(pub bool);
 
@@ -72,7 +72,7 @@ impl Field for Switch {
     }
 }
 
-/// The coefficient of cubic convolution; −¾, if nothing is said.
+/// The coefficient of cubic convolution; −¾ by default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicCoefficient(pub f32);
 
@@ -97,8 +97,8 @@ impl Field for CubicCoefficient {
     }
 }
 
-/// The region that is resampled: the begin of each axis, the end of each axis, and then the number beside the operand;
-/// nothing for the whole operand.
+/// The region that is resized: the begins of all axes, the ends of all axes, and then the value outside of the operand.
+/// Empty for the whole operand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Region(pub Vec<f32>);
 
@@ -121,33 +121,34 @@ impl Field for Region {
 }
 
 op! {
-    /// Resampling of every axis to extent floor(extent · scale), or to the extent in `sizes` where there is one (ONNX Resize).
-    /// A second operand, with a number for each axis, has the scales (f32) or the sizes (i64) at run time; of the attributes
-    /// then only that one is there, with what is known of it: 0 for a scale and −1 for a size that is not.
+    /// Resizes every axis to the extent floor(extent · scale), or to the extent in `sizes` if given (as ONNX's Resize).
+    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Only
+    /// the attribute that it replaces is then present, with the numbers that are already known; an unknown scale is 0
+    /// and an unknown size −1.
     Resize = "resize" v 2 {
-        /// Source of an element.
+        /// How an element is interpolated.
         mode: ResizeMode,
-        /// Which input coordinate an output coordinate stands for.
+        /// How coordinates of the result are mapped to coordinates of the operand.
         coordinate: Coordinate,
-        /// Rounding of a coordinate in nearest mode.
+        /// How a coordinate is rounded in nearest mode.
         nearest: Nearest,
-        /// Factor per axis; where `sizes` stand alone, the quotients of the extents.
+        /// The scale of each axis. If only `sizes` are given, scales are the quotients of the extents.
         scales: Vec<f32>,
-        /// Extent per axis; may be left out where `scales` are given.
+        /// The extent of each axis; may be omitted if `scales` are given.
         sizes: SmallVec<[i64; 4]>,
-        /// Where an axis shrinks, interpolation takes all elements that an element of the result covers.
+        /// True if, where an axis shrinks, all elements that an element of the result covers are interpolated.
         antialias: Switch,
-        /// Neighbours beside the operand take no part, instead of being the elements at its border.
+        /// True if neighbours outside of the operand are ignored. Otherwise they are replaced by the border element.
         exclude_outside: Switch,
         /// The coefficient of cubic convolution.
         cubic: CubicCoefficient,
-        /// The region for the coordinates `tf_crop_and_resize`.
+        /// The region, for the coordinate mode `tf_crop_and_resize`.
         region: Region,
     }
 }
 
 impl Resize {
-    /// To `sizes`, by the mode and coordinates alone.
+    /// A resize to `sizes` with this mode and coordinate mapping, and defaults otherwise.
     pub fn to_sizes(mode: ResizeMode, coordinate: Coordinate, sizes: &[i64]) -> Resize {
         Resize {
             mode,
@@ -162,7 +163,7 @@ impl Resize {
         }
     }
 
-    /// The type of the second operand, where there is one; it stands in the place of one of the lists.
+    /// The type of the second operand, if there is one. It replaces one of the lists.
     fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
         let Some(Some(list)) = operands.get(1) else {
             return Ok(None);
@@ -180,7 +181,7 @@ impl Resize {
         Ok(Some(list.elem))
     }
 
-    /// True if each element of the result is one of the operand.
+    /// True if each element of the result is an element of the operand.
     pub fn moves(&self) -> bool {
         self.mode == ResizeMode::Nearest && self.coordinate != Coordinate::Crop
     }
@@ -243,7 +244,7 @@ impl Infer for Resize {
                 )
             })?;
             let resized = if !by_size {
-                // In f64: a product of an extent below 2^40 and an f32 is exact, so the floor is the mathematical one.
+                // In f64 the product of an extent below 2^40 and an f32 is exact, so the floor is exact too.
                 (extent as f64 * f64::from(self.scales[axis])).floor()
             } else {
                 self.sizes[axis] as f64

@@ -1,4 +1,4 @@
-//! Normalization by the root of the mean square.
+//! Normalization by the root mean square.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,11 +8,11 @@ use crate::reason_code::ReasonCode;
 op! {
     /// x / √(mean(x²) + epsilon) · scale over the axes from `axis` to the last.
     ///
-    /// Operands: `x` and `scale`, which is broadcastable to `x`. Result as `x`.
+    /// Operands: `x` and `scale`, which broadcasts to `x`. The result has the type of `x`.
     RmsNormalization = "rms_normalization" v 1 {
-        /// The first normalised axis; negative counts from the end.
+        /// The first normalized axis; a negative one counts from the end.
         axis: i64,
-        /// Added to the mean square.
+        /// A small number that is added to the mean square.
         epsilon: f32,
     }
 }

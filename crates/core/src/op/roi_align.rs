@@ -1,4 +1,4 @@
-//! Pooling over regions that are an operand.
+//! Pools regions of an image, which are an operand.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
@@ -9,35 +9,35 @@ use crate::shape::{Dim, Shape};
 use smallvec::smallvec;
 
 words! {
-    /// The number that [`RoiAlign`] makes of a bin of a region.
+    /// What [`RoiAlign`] computes for a bin of a region.
     RoiMode {
-        /// The mean of samples that are interpolated linearly.
+        /// The mean of linearly interpolated samples.
         Average = "average",
-        /// The largest of the four products of weight and neighbour, over all samples.
+        /// The largest product of a weight and one of the four neighbours, over all samples.
         Maximum = "maximum",
-        /// The largest whole element in a bin with rounded borders; 0 where there is none.
+        /// The largest element in a bin whose borders are rounded to whole elements; 0 if the bin is empty.
         Elements = "elements",
     }
 }
 
 op! {
-    /// Each region of an image, in bins.
+    /// Divides regions of images into bins, and computes one value for each bin.
     ///
-    /// Operands: `x` `[N, C, H, W]`, `regions` `[R, 4]` with the corners x1, y1, x2, y2, and `images` `[R]` (i64), the index
-    /// of the image of each. Result `[R, C, height, width]`.
+    /// Operands: `x` `[N, C, H, W]`; `regions` `[R, 4]`, with the corners x1, y1, x2, y2; and `images` `[R]` (i64), the
+    /// index of the image for each region. Result: `[R, C, height, width]`.
     RoiAlign = "roi_align" v 1 {
-        /// The number that a bin gets.
+        /// What is computed for a bin.
         mode: RoiMode,
-        /// Bins down.
+        /// Number of bins vertically.
         height: u32,
-        /// Bins across.
+        /// Number of bins horizontally.
         width: u32,
-        /// Samples of a bin along each axis; 0 for as many as it has elements, rounded up.
+        /// Number of samples of a bin along each axis; 0 for the number of its elements, rounded up.
         sampling: u32,
-        /// Elements of `x` for a unit of the corners.
+        /// Factor from the unit of the corners to elements of `x`.
         scale: f32,
-        /// True if corners are shifted by half an element, and a region may be as small as it is; otherwise it is at least
-        /// one element wide and high.
+        /// True if corners are shifted by half an element, and a region may be smaller than an element. If false, a
+        /// region is at least one element wide and high.
         half_pixel: bool,
     }
 }

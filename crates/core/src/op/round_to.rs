@@ -1,4 +1,4 @@
-//! Rounding to a grid, without codes.
+//! Rounds floats to a grid without making codes.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{Attribute, Field, op};
@@ -9,11 +9,11 @@ use crate::reason_code::ReasonCode;
 use crate::text::{scheme_from_text, scheme_text};
 
 op! {
-    /// The real numbers that are left of those of the operand once they were quantized and dequantized. The grid is that of
-    /// the result; of a dynamic policy it is made anew in each run, from the least and the largest number of each part. A part
-    /// that no grid covers stays as it is.
+    /// The numbers that remain after quantizing and dequantizing the operand. The grid is that of the result. With a
+    /// dynamic policy it is computed anew in each run, from the smallest and the largest number of each part. A part
+    /// that no grid can cover does not change.
     RoundTo = "round_to" v 1 {
-        /// Policy, type, range and rounding, as configs have them.
+        /// Policy, type, range and rounding, as in quantization configs.
         scheme: Scheme,
     }
 }

@@ -1,4 +1,4 @@
-//! Elements put into a tensor.
+//! Writes elements into a tensor.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
@@ -7,44 +7,44 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 words! {
-    /// Which elements of its operand a [`Scatter`] names.
+    /// What an index of [`Scatter`] refers to.
     ScatterBy {
-        /// One for each index: at its position, but for one axis, where the index says it.
+        /// One element. It is at the position of the index, except that the index gives the position along one axis.
         Element = "element",
-        /// A slice for each list of coordinates, which run along the last axis of the indices.
+        /// A slice, which is given by a list of coordinates along the last axis of the indices.
         Slice = "slice",
     }
 }
 
 words! {
-    /// The number that a [`Scatter`] makes of the element that is there and the one that is put there.
+    /// How [`Scatter`] combines the existing element and the update.
     Combination {
-        /// The new one.
+        /// The update replaces the element.
         Replace = "replace",
         /// Their sum.
         Add = "add",
         /// Their product.
         Multiply = "multiply",
-        /// The larger one; NaN where one of them is.
+        /// The larger one; NaN if one of them is NaN.
         Maximum = "maximum",
-        /// The smaller one; NaN where one of them is.
+        /// The smaller one; NaN if one of them is NaN.
         Minimum = "minimum",
     }
 }
 
 op! {
-    /// `x` with `updates` put in at the positions that `indices` name (i64; negative ones count from the end), in row-major
-    /// order of the updates.
+    /// `x` with `updates` written or combined at the positions in `indices` (i64; negative ones count from the end), in
+    /// row-major order of the updates.
     ///
-    /// By element, `indices` and `updates` have one shape, of the rank of `x`, and are not longer along any axis but `axis`. By
-    /// slice, the last axis of `indices` has coordinates of the first axes of `x`; `updates` has the other axes of `indices`,
-    /// and then those of `x` that have no coordinate. Result as `x`.
+    /// By element: `indices` and `updates` have the same shape, with the rank of `x`, and are not longer along any axis
+    /// except `axis`. By slice: the last axis of `indices` has coordinates for the first axes of `x`; `updates` has the
+    /// other axes of `indices`, followed by the axes of `x` without a coordinate. The result has the type of `x`.
     Scatter = "scatter" v 1 {
-        /// Kind of thing that an index names.
+        /// What an index refers to.
         by: ScatterBy,
-        /// The axis, by element; negative counts from the end.
+        /// The axis, for scattering by element; a negative one counts from the end.
         axis: i64,
-        /// Fate of the element that is there.
+        /// How the existing element and the update are combined.
         combine: Combination,
     }
 }

@@ -1,4 +1,4 @@
-//! One of two operands, by a condition.
+//! Selects elements from one of two operands by a condition.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -7,9 +7,10 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// `a` where `condition` holds and `b` where it does not. Operands: `condition` (bool), `a` and `b`, of one type.
+    /// `a` where `condition` is true, and `b` where it is false. Operands: `condition` (boolean), and `a` and `b` of
+    /// the same type.
     ///
-    /// Operands broadcast as in numpy.
+    /// Operands broadcast as in NumPy.
     Select = "select" v 1 {}
 }
 

@@ -1,4 +1,4 @@
-//! Extents as numbers.
+//! The shape of a tensor as numbers.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,7 +8,7 @@ use crate::shape::Dim;
 use smallvec::smallvec;
 
 op! {
-    /// The extents of the operand, outermost first (i64), which a run knows where they depend on data.
+    /// The extents of the operand, outermost first (i64). If they depend on data, they are known at run time.
     ShapeOf = "shape_of" v 1 {}
 }
 

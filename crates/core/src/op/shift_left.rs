@@ -1,4 +1,4 @@
-//! Towards a finer grid.
+//! Shifts codes to a finer grid.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,14 +8,14 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// (x − zero) · 2^bits in a type that holds it for every code: a value without its zero point, with room below the
-    /// point.
+    /// (x − zero) · 2^bits, in a type that can hold the result for every code. The result has no zero point, and
+    /// fractional bits below the original unit.
     ShiftLeft = "shift_left" v 2 {
-        /// The zero point that is taken away.
+        /// The zero point that is subtracted.
         zero: i32,
-        /// Shift in bits; for an 8-bit operand and i32 at most 23, or 24 for `i8` with zero point 0.
+        /// The shift in bits. For an 8-bit operand and i32 it is at most 23, or 24 for `i8` with zero point 0.
         bits: u8,
-        /// The type of the result; i32, if nothing is said.
+        /// The type of the result; i32 by default.
         accumulator: Carrier,
     }
 }
@@ -32,7 +32,7 @@ impl Infer for ShiftLeft {
         support::ensure(codes.range().contains(&self.zero), ReasonCode::ShiftLeft, || {
             format!("{} is not a code of {}", self.zero, x.elem)
         })?;
-        // What every code is shifted to, so that none leaves the carrier. Differences of codes have 17 bits.
+        // The shifted value of every code has to fit the accumulator. Differences of codes have 17 bits.
         let shifted = |code: i32| (i128::from(code) - i128::from(self.zero)) << self.bits.min(64);
         let holds = |x: &i128| match self.accumulator {
             Carrier::I32 => i32::try_from(*x).is_ok(),

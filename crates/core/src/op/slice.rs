@@ -8,17 +8,17 @@ use crate::shape::Dim;
 use smallvec::SmallVec;
 
 op! {
-    /// Elements `starts`, `starts` + `steps`, … before `ends` along each of `axes`, with ONNX's clamping: negative
-    /// positions count from the end and positions outside are moved to the border. A second and a third operand (i64, one
-    /// for each axis) stand in the place of `starts` and `ends`, which are empty then.
+    /// The elements `starts`, `starts` + `steps`, … before `ends`, along each of `axes`. Positions are clamped as in
+    /// ONNX: negative ones count from the end, and those outside are moved to the border. A second and a third operand
+    /// (i64, one number for each axis) can replace `starts` and `ends`, which are then empty.
     Slice = "slice" v 1 {
-        /// First position per axis.
+        /// First position, for each axis.
         starts: SmallVec<[i64; 4]>,
-        /// Position past the last, per axis.
+        /// Position after the last one, for each axis.
         ends: SmallVec<[i64; 4]>,
-        /// Which axes.
+        /// The sliced axes.
         axes: SmallVec<[i64; 4]>,
-        /// Steps, not 0; negative ones walk backwards.
+        /// Step, for each axis; not 0. A negative one walks backwards.
         steps: SmallVec<[i64; 4]>,
     }
 }
@@ -37,7 +37,7 @@ impl Infer for Slice {
             }
             return support::one(x.elem, shape);
         }
-        // An axis that is not known stays so, but for one that is taken whole.
+        // The extent of a symbolic axis stays unknown, unless the whole axis is taken.
         let mut known = self.clone();
         for (position, &axis) in self.axes.iter().enumerate().rev() {
             let axis = support::axis(axis, x.shape.len())?;
@@ -56,11 +56,11 @@ impl Infer for Slice {
     }
 }
 
-/// One sliced axis: its index, the first position, the step, and the number of elements taken.
+/// One sliced axis: its position, the first position taken, the step, and the number of positions taken.
 pub type Span = (usize, u64, i64, u64);
 
 impl Slice {
-    /// Positions that are taken of each sliced axis of an operand with this shape.
+    /// What is taken of each sliced axis, for an operand with this shape.
     pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
         let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
         support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || {

@@ -7,7 +7,7 @@ use crate::reason::Reason;
 op! {
     /// exp(x − max) / Σ exp(x − max) along one axis.
     Softmax = "softmax" v 1 {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
     }
 }

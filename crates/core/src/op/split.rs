@@ -1,4 +1,4 @@
-//! Cut along one axis.
+//! Splits a tensor along one axis.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -9,11 +9,11 @@ use crate::shape::{Dim, TensorType};
 use smallvec::SmallVec;
 
 op! {
-    /// Consecutive pieces along `axis`, one result each.
+    /// Consecutive parts along `axis`, one result each.
     Split = "split" v 1 {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
-        /// The extent of each piece.
+        /// The extent of each part.
         sizes: SmallVec<[i64; 4]>,
     }
 }

@@ -1,4 +1,4 @@
-//! Drop axes of extent one.
+//! Removes axes of extent 1.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,9 +8,9 @@ use crate::shape::{Dim, Shape};
 use smallvec::SmallVec;
 
 op! {
-    /// The operand without `axes`, each of extent 1; no axes means all such.
+    /// The operand without `axes`, which have extent 1. An empty list means all such axes.
     Squeeze = "squeeze" v 1 {
-        /// Which axes; negative ones count from the end.
+        /// The axes; negative ones count from the end.
         axes: SmallVec<[i64; 4]>,
     }
 }

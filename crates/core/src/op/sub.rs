@@ -5,9 +5,9 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// `a` − `b`. On integers as for addition.
+    /// `a` − `b`. On integers the same as for `add`.
     ///
-    /// Operands broadcast as in numpy.
+    /// Operands broadcast as in NumPy.
     Sub = "sub" v 1 {}
 }
 

@@ -7,30 +7,30 @@ use crate::reason::Reason;
 use smallvec::SmallVec;
 
 op! {
-    /// The sum of each window of [N, C, spatial…], integers only; padding reads as `pad_value`. The division of
-    /// a mean is left to the requantization that follows. Where that is fused, an optional second operand says of each
-    /// element which channel of its parameters it goes through; see [`Requantize`](struct@super::Requantize).
+    /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. For a mean, the
+    /// requantization that follows also divides. If that is fused, an optional second operand says for each element
+    /// which channel of its parameters to use; see [`Requantize`](struct@super::Requantize).
     SumPool = "sum_pool" v 2 {
-        /// Extent per spatial axis.
+        /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
-        /// One step per spatial axis.
+        /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// All begins, then all ends.
+        /// Padding: all begins, then all ends.
         pad: SmallVec<[u32; 4]>,
-        /// One per spatial axis.
+        /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
-        /// Round the number of windows up; windows that start in the trailing padding are dropped.
+        /// True to round the number of windows up. Windows that would start in the trailing padding are dropped.
         ceil: bool,
-        /// Value of a padded element: the zero point of the operand.
+        /// The value of a padding element, which is the zero point of the operand.
         pad_value: i32,
-        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
         accumulator: Carrier,
     }
 }
 
 impl SumPool {
-    /// For each position, in row-major order: how many taps of the window lie on elements of an operand with these
-    /// spatial extents. The others read `pad_value`. `None` where there are too many positions to tell them apart.
+    /// For each position, in row-major order: how many taps of the window are on elements of an operand with these
+    /// spatial extents. All other taps read `pad_value`. `None` if there are too many positions.
     pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
         let lists = support::Lists {
             size: &self.size,

@@ -1,4 +1,4 @@
-//! Shared by several inference functions.
+//! Helpers for inference functions.
 
 use super::{Operands, Results};
 use crate::carrier::Carrier;
@@ -9,8 +9,8 @@ use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, element_count
 use crate::zeros::WeightZero;
 use smallvec::smallvec;
 
-/// Operand `index`; `Op::infer` has already refused absent required ones, so an error here is an optional operand that
-/// an op asked for.
+/// The operand at `index`. `Op::infer` has already refused absent required operands, so an error here means that an op
+/// asked for an optional one.
 pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a TensorType, Reason> {
     operands
         .get(index)
@@ -19,13 +19,13 @@ pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a T
         .ok_or_else(|| Reason::new(ReasonCode::Arity, format!("operand {index} is absent")))
 }
 
-/// A refusal with a code, unless `holds`.
+/// Refuses with a code and a text, unless `holds` is true.
 pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> String) -> Result<(), Reason> {
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// The type of a sum, or of a sum of products: the carrier for codes of up to 32 bits; the operand's own for floats and
-/// for i64, which holds shapes and indices, or accumulators that are carried in it already.
+/// The type of a sum, or of a sum of products. For codes of up to 32 bits it is the accumulator type. For floats it is
+/// the operand's own type, and also for i64, which has shapes and indices, or sums that are already accumulators.
 pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> {
     if elem.int_type().is_some() {
         return Ok(carrier.elem());
@@ -36,13 +36,12 @@ pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> 
     Ok(elem)
 }
 
-/// The type of a sum or difference of two values: what they are, or i32 for codes of fewer bits.
+/// The type of a sum or difference of two values: their own type, or i32 for codes of fewer bits.
 pub(super) fn summed(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }
 }
 
-/// The type of a sum of products, whose operands are both floats, or both codes. `bias` adds to it, in the accumulator's
-/// type.
+/// The type of a sum of products. Both operands are floats, or both are codes. `bias` has the type of the accumulator.
 pub(super) fn factors(
     a: &TensorType,
     b: &TensorType,
@@ -70,7 +69,7 @@ pub(super) fn factors(
     Ok(sum)
 }
 
-/// There is one zero point, or one for each of so many outputs.
+/// Checks that there is one zero point, or one for each of the `outputs`.
 pub(super) fn one_for_each(zeros: &WeightZero, outputs: u64) -> Result<(), Reason> {
     let fits = zeros.0.channels().is_none_or(|zeros| zeros as u64 == outputs);
     ensure(fits, ReasonCode::WeightZeros, || {
@@ -81,7 +80,8 @@ pub(super) fn one_for_each(zeros: &WeightZero, outputs: u64) -> Result<(), Reaso
     })
 }
 
-/// Operand `index` picks a channel for each element of a result: i32, of a shape that broadcasts to `result`.
+/// Checks that the operand at `index` picks a channel for each element of a result: it is i32, and its shape broadcasts
+/// to `result`.
 pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Dim]) -> Result<(), Reason> {
     let picks = operand(operands, index)?;
     let fits = broadcast(&picks.shape, result).is_ok_and(|shape| shape[..] == *result);
@@ -93,7 +93,7 @@ pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Di
     })
 }
 
-/// The limits that hold for every result: what is past them could never be allocated.
+/// Checks the limits for results; larger ones could never be allocated.
 pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     for ty in results {
         let fixed = ty.dims().is_some();
@@ -108,7 +108,7 @@ pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     Ok(())
 }
 
-/// One result of the given type.
+/// A single result of the given type.
 pub(super) fn one(elem: Elem, shape: Shape) -> Result<Results, Reason> {
     Ok(smallvec![TensorType { elem, shape }])
 }
@@ -123,8 +123,8 @@ pub(super) struct Window {
     pub(super) ceil: bool,
 }
 
-/// floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, or the ceiling of the quotient; with `ceil`, a last window
-/// that would start in the trailing padding is dropped (the rule of ONNX and PyTorch).
+/// The extent of the result: floor((x + pads − (size − 1)·dilation − 1) / stride) + 1. With `ceil`, the quotient is
+/// rounded up, but a last window that would start in the trailing padding is dropped, as in ONNX and PyTorch.
 pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     let Dim::Fixed(x) = x else {
         let same = window.size == 1 && window.stride == 1 && window.pad == (0, 0);
@@ -175,8 +175,8 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     Ok(Dim::Fixed(extent))
 }
 
-/// The lists of attributes that describe a sliding window, one entry per spatial axis; of the pads, all begins and then
-/// all ends.
+/// The attributes that describe a sliding window, with one entry per spatial axis. The pads are all begins, then all
+/// ends.
 #[derive(Clone, Copy)]
 pub(super) struct Lists<'a> {
     pub(super) size: &'a [u32],
@@ -186,9 +186,9 @@ pub(super) struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    /// At each of so many positions along a spatial axis: how many taps of the window lie on elements of an operand of
-    /// this extent, or on its padding, too. Position p reads with tap k the coordinate p · stride + k · dilation −
-    /// begin.
+    /// For each position along a spatial axis: how many taps of the window are on elements of an operand with this
+    /// extent. With `padding`, taps on its padding count too. At position p, tap k reads the coordinate p · stride + k
+    /// · dilation − begin.
     pub(super) fn taps_inside(&self, axis: usize, extent: u64, positions: u64, padding: bool) -> Vec<u64> {
         let at = |list: &[u32], index: usize| i128::from(list.get(index).copied().unwrap_or(0));
         let (begin, end) = (at(self.pad, axis), at(self.pad, axis + self.pad.len() / 2));
@@ -196,21 +196,21 @@ impl Lists<'_> {
         let dilation = at(self.dilation, axis).max(1);
         let extent = i128::from(extent);
         let (low, high) = if padding { (-begin, extent + end) } else { (0, extent) };
-        // The taps in front of a coordinate: those with k < (coordinate − start) / dilation.
+        // The number of taps before a coordinate: those with k < (coordinate − start) / dilation.
         let before = |coordinate: i128, start: i128| {
             let taps = (coordinate - start + dilation - 1).div_euclid(dilation);
             taps.clamp(0, size)
         };
         let inside = |position: u64| {
             let start = i128::from(position) * stride - begin;
-            // Not more than the size.
+            // This is at most the size.
             (before(high, start) - before(low, start)) as u64
         };
         (0..positions).map(inside).collect()
     }
 
-    /// The same over all axes, in row-major order: the product of what lies inside along each. `None` for more than
-    /// [`MAX_POSITIONS`].
+    /// Like `taps_inside`, over all axes in row-major order: the product of the numbers along each axis. `None` for
+    /// more than [`MAX_POSITIONS`] positions.
     pub(super) fn all_inside(&self, extents: &[u64], positions: &[u64], padding: bool) -> Option<Vec<u64>> {
         let count = positions.iter().try_fold(1u64, |n, &p| n.checked_mul(p))?;
         if count > MAX_POSITIONS {
@@ -227,10 +227,10 @@ impl Lists<'_> {
     }
 }
 
-/// The most positions of a window that are told apart.
+/// The largest number of window positions that are treated individually.
 pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
-/// A normalised axis: −1 is the last.
+/// An axis counted from the front; −1 is the last one.
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     let rank_signed = rank as i64;
     let normal = if axis < 0 { axis + rank_signed } else { axis };
@@ -240,8 +240,9 @@ pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     Ok(normal as usize)
 }
 
-/// The common shape of two operands under multidirectional (numpy) broadcasting. Beside an extent that is not known, one
-/// past 1 is the result's, and of two that are not known the result's is not either: a run compares them.
+/// The common shape of two operands under NumPy broadcasting. If one extent is unknown and the other one is larger than
+/// 1, the result has the larger one. If both are unknown, the result's extent is unknown too, and they are compared at
+/// run time.
 pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
     let rank = a.len().max(b.len());
     let at = |shape: &[Dim], index: usize| {
@@ -264,19 +265,20 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
         .collect()
 }
 
-/// True if a shape is broadcast to another one, and leaves it as it is; two extents that have names may be one.
+/// True if a shape broadcasts to `to` without changing it. Two named extents may be equal.
 pub(super) fn broadcasts_to(shape: &[Dim], to: &[Dim]) -> Result<bool, Reason> {
     let found = broadcast(shape, to)?;
     let is_own = |(found, own): (&Dim, &Dim)| found == own || (*found == Dim::OPEN && own.fixed().is_none());
     Ok(found.len() == to.len() && found.iter().zip(to).all(is_own))
 }
 
-/// True if extents may be the same, axis by axis.
+/// True if all extents may be equal, axis by axis.
 pub(super) fn may_equal(a: &[Dim], b: &[Dim]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a.may_equal(b))
 }
 
-/// An elementwise binary op: equal element types, broadcast shapes; `elem` makes the result's type.
+/// Infers an elementwise op of two operands: their element types are equal, and shapes broadcast. `elem` gives the
+/// result's element type.
 pub(super) fn binary(operands: &Operands<'_>, elem: impl Fn(Elem) -> Elem) -> Result<Results, Reason> {
     let (a, b) = (operand(operands, 0)?, operand(operands, 1)?);
     ensure(a.elem == b.elem, ReasonCode::ElementTypes, || {
@@ -285,13 +287,13 @@ pub(super) fn binary(operands: &Operands<'_>, elem: impl Fn(Elem) -> Elem) -> Re
     one(elem(a.elem), broadcast(&a.shape, &b.shape)?)
 }
 
-/// An elementwise unary op: the operand's own type.
+/// Infers an elementwise op of one operand, whose type is also the result's.
 pub(super) fn same(operands: &Operands<'_>) -> Result<Results, Reason> {
     let x = operand(operands, 0)?;
     one(x.elem, x.shape.clone())
 }
 
-/// The product of dimensions; one named one stands for itself, several for a number that a run knows.
+/// The product of dimensions. A single named one keeps its name; a product of several is only known at run time.
 pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
     let others = || dims.iter().filter(|dim| **dim != Dim::Fixed(1));
     if others().any(|dim| dim.fixed().is_none()) {
@@ -307,7 +309,7 @@ pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
         .ok_or_else(|| Reason::new(ReasonCode::TooLarge, "a product of extents is past 64 bits"))
 }
 
-/// A sliding window over the spatial axes of [N, C, spatial…].
+/// Infers a sliding window over the spatial axes of [N, C, spatial…].
 pub(super) fn pool(
     operands: &Operands<'_>,
     size: &[u32],
@@ -339,7 +341,7 @@ pub(super) fn pool(
             pad: (pad[axis], pad[axis + spatial]),
             ceil,
         };
-        // A window that lies in padding alone would have no element to take.
+        // A window that is entirely in the padding would have no element.
         let reach = window.size.saturating_sub(1).saturating_mul(u64::from(window.dilation)) + 1;
         ensure(
             u64::from(window.pad.0.max(window.pad.1)) < reach,
@@ -354,7 +356,7 @@ pub(super) fn pool(
     one(elem(x.elem), shape)
 }
 
-/// Floats of one type are all that there is among the operands.
+/// Checks that all operands are floats of the same type.
 pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
     let mut elems = operands.iter().flatten().map(|ty| ty.elem);
     let first = elems.next();
@@ -365,7 +367,7 @@ pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
     })
 }
 
-/// Indices of elements along `axis`: of the same rank, and not longer along any other axis.
+/// Checks that indices of elements along `axis` have the same rank, and are not longer along any other axis.
 pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reason> {
     let fits = |(position, (x, index)): (usize, (&Dim, &Dim))| {
         let longer = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index > x);
@@ -377,7 +379,7 @@ pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reas
     })
 }
 
-/// True if operand `index` is there: a list of so many integers that stands in the place of an attribute.
+/// True if the operand at `index` is present. It must be a list of `length` integers, which replaces an attribute.
 pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) -> Result<bool, Reason> {
     let Some(Some(list)) = operands.get(index) else {
         return Ok(false);
@@ -389,7 +391,7 @@ pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) ->
     Ok(true)
 }
 
-/// True if operand `index` is there: one integer that stands in the place of an attribute.
+/// True if the operand at `index` is present. It must be a single integer, which replaces an attribute.
 pub(super) fn late_number(operands: &Operands<'_>, index: usize) -> Result<bool, Reason> {
     let Some(Some(number)) = operands.get(index) else {
         return Ok(false);
@@ -399,7 +401,7 @@ pub(super) fn late_number(operands: &Operands<'_>, index: usize) -> Result<bool,
     Ok(true)
 }
 
-/// There is an element along the axis.
+/// Checks that there is at least one element along the axis.
 pub(super) fn not_empty(x: &TensorType, axis: usize) -> Result<(), Reason> {
     ensure(x.shape[axis] != Dim::Fixed(0), ReasonCode::Operands, || {
         format!("axis {axis} of {x} has no element")

@@ -9,13 +9,13 @@ use crate::shape::{Dim, TensorType};
 use smallvec::smallvec;
 
 op! {
-    /// The `k` largest or smallest elements along an axis, the most extreme one first, and their indices (i64). Of equal
-    /// elements that with the lower index comes first; a NaN is larger than any number. A second operand (i64, one element)
-    /// stands in the place of `k`, which is −1 then.
+    /// The `k` largest or smallest elements along an axis, sorted with the most extreme one first, and their indices
+    /// (i64). Of equal elements, the lower index comes first. A NaN counts as larger than any number. A second operand
+    /// (i64, one element) can replace `k`, which is then −1.
     TopK = "top_k" v 1 {
         /// The number of elements.
         k: i64,
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
         /// True for the largest ones, false for the smallest.
         largest: bool,

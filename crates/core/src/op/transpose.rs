@@ -1,4 +1,4 @@
-//! Permute axes.
+//! Permutes axes.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;

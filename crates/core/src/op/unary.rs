@@ -5,7 +5,7 @@ use crate::attribute::{op, words};
 use crate::reason::Reason;
 
 words! {
-    /// The functions of [`Unary`], of which a table with 256 entries is the whole of an int8 implementation.
+    /// The functions that [`Unary`] computes. For int8, a table of 256 entries implements any of them.
     Function {
         /// 1 / (1 + exp(−x)).
         Sigmoid = "sigmoid",
@@ -43,13 +43,13 @@ words! {
         Ceil = "ceil",
         /// The nearest integer, ties to even.
         Round = "round",
-        /// −1, 0 or 1.
+        /// The sign: −1, 0 or 1.
         Sign = "sign",
-        /// Sine of radians.
+        /// Sine, in radians.
         Sin = "sin",
-        /// Cosine of radians.
+        /// Cosine, in radians.
         Cos = "cos",
-        /// Tangent of radians.
+        /// Tangent, in radians.
         Tan = "tan",
         /// Inverse sine, in radians.
         Asin = "asin",
@@ -71,9 +71,10 @@ words! {
 }
 
 op! {
-    /// A function of one variable, elementwise; of floats, and of i64 where its values are integers: neg, abs and sign.
+    /// A function of one variable, applied to each element. It works on floats, and on i64 if its results are integers:
+    /// neg, abs and sign.
     Unary = "unary" v 1 {
-        /// Which function.
+        /// Which function to compute.
         function: Function,
     }
 }

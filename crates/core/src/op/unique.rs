@@ -1,4 +1,4 @@
-//! Each element once.
+//! The distinct elements of a tensor.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,12 +8,13 @@ use crate::shape::{Dim, TensorType};
 use smallvec::smallvec;
 
 op! {
-    /// The slices along an axis, each once; the index of the first of each; for each slice of the operand the index among the
-    /// first result's; and how often each occurs (i64). Slices are compared by their elements in row-major order.
+    /// The distinct slices along an axis. Further results (i64): the index of the first occurrence of each; for each
+    /// slice of the operand, its index among the distinct ones; and how often each occurs. Slices are compared by their
+    /// elements in row-major order.
     Unique = "unique" v 1 {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative one counts from the end.
         axis: i64,
-        /// True for ascending slices, false for the order in which they occur first.
+        /// True to sort slices in ascending order, false to keep the order of their first occurrence.
         sorted: bool,
     }
 }

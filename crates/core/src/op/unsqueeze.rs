@@ -1,4 +1,4 @@
-//! Insert axes of extent one.
+//! Inserts axes of extent 1.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -8,7 +8,7 @@ use crate::shape::{Dim, MAX_RANK};
 use smallvec::SmallVec;
 
 op! {
-    /// The operand with an axis of extent 1 at each of `axes` of the result.
+    /// The operand with new axes of extent 1, so that `axes` are their positions in the result.
     Unsqueeze = "unsqueeze" v 1 {
         /// Positions in the result; negative ones count from its end.
         axes: SmallVec<[i64; 4]>,

@@ -1,4 +1,4 @@
-//! One config: scheme, state and grid of one operand or result.
+//! A quantization config: the scheme, state and grid of one operand or result.
 
 use super::{params::QuantParams, port::Port, scheme::Scheme};
 use crate::ids::{ConfigId, DataId, NodeId};
@@ -6,29 +6,29 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a config stands; written by [`QuantTable::transition`](super::QuantTable::transition) alone.
+/// The state of a config. Only [`QuantTable::transition`](super::QuantTable::transition) changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// No grid yet.
+    /// It has no grid yet.
     Initial,
     /// It has a grid of its own.
     Activated,
     /// It reads the grid of the config that dominates it.
     Overlapped,
-    /// Its grid is derived from others.
+    /// Its grid is derived from other grids.
     Passive,
-    /// Its grid is to be derived from others that have none yet.
+    /// Its grid will be derived from others that have no grid yet.
     PassiveInitial,
     /// The parameter was turned into integers.
     Baked,
     /// A passive parameter was turned into integers.
     PassiveBaked,
-    /// Not quantized; what it was is kept.
+    /// It is not quantized. Its previous state is kept.
     Float,
 }
 
 impl State {
-    /// Every state.
+    /// All states.
     pub const ALL: [State; 8] = [
         State::Initial,
         State::Activated,
@@ -61,23 +61,23 @@ impl fmt::Display for State {
     }
 }
 
-/// Who made a grid.
+/// Where a grid comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// An observer, from statistics or from the elements of a constant.
     Observed,
-    /// A range that a rule of the configuration states.
+    /// From a range that a rule of the configuration states.
     Rule,
-    /// It came with the model, or from a record. It is pinned: nothing but another given grid changes it.
+    /// From the model, or from a record. It is pinned: only another given grid can change it.
     Given,
-    /// It follows from the grids of other configs.
+    /// Derived from the grids of other configs.
     Derived,
-    /// An observed grid that had to be made coarser.
+    /// From an observer, but made coarser afterwards.
     Coarsened,
 }
 
 impl Origin {
-    /// Every origin.
+    /// All origins.
     pub const ALL: [Origin; 5] = [
         Origin::Observed,
         Origin::Rule,
@@ -104,12 +104,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Scale and zero point, and who made them.
+/// Scale and zero point, and where they come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Scale and zero point.
     pub params: Arc<QuantParams>,
-    /// Who made them.
+    /// Where they come from.
     pub origin: Origin,
 }
 
@@ -123,21 +123,21 @@ impl Grid {
     }
 }
 
-/// Origin of the grid of a passive config in the grids of others.
+/// How the grid of a passive config is derived from other grids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derivation {
-    /// That of another config.
+    /// It is the grid of another config.
     Same(ConfigId),
-    /// The product of two scales, with zero point 0: of an accumulator, and of the bias that is added to it. The first
-    /// has one scale; the second may have one for each channel.
+    /// Its scale is the product of two scales, and its zero point is 0. This is the grid of an accumulator, and of the
+    /// bias that is added to it. The first config has one scale; the second may have one for each channel.
     Product(ConfigId, ConfigId),
-    /// That of another config with its lowest bits taken off, so many of them: the scale is 2^bits times as large, and the
-    /// zero point, a multiple of 2^bits, that much smaller. A plain shift leads from the one to the other.
+    /// It is the grid of another config with this number of low bits removed: the scale is 2^bits times as large, and
+    /// the zero point, a multiple of 2^bits, is divided by that. A plain shift converts codes.
     Shifted(ConfigId, u8),
 }
 
 impl Derivation {
-    /// The configs that it rests on.
+    /// The configs that the grid is derived from.
     pub fn masters(self) -> impl Iterator<Item = ConfigId> {
         let masters = match self {
             Derivation::Same(master) | Derivation::Shifted(master, _) => [Some(master), None],
@@ -147,57 +147,58 @@ impl Derivation {
     }
 }
 
-/// The integers of a parameter: a tensor of the module's pool, of the parameter's shape and the scheme's type.
+/// The codes of a parameter. They are a constant of the module, with the parameter's shape and the scheme's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterCodes {
-    /// The tensor.
+    /// The constant.
     pub data: DataId,
-    /// They came with the model, or from a record. They are pinned, and so are all grids that they rest on.
+    /// True if the codes come from the model, or from a record. They are then pinned, and so are all grids that they
+    /// depend on.
     pub given: bool,
 }
 
-/// Quantization of one operand or result of one node, or of one input or output of the graph.
+/// The quantization of one operand or result of a node, or of one input or output of the graph.
 #[derive(Clone, Debug)]
 pub struct QuantConfig {
-    /// The node; of an input or an output of the graph the [`NodeId::OUTSIDE`].
+    /// The node, or [`NodeId::OUTSIDE`] for an input or output of the graph.
     pub node: NodeId,
-    /// Which of its operands or results.
+    /// Which operand, result, input or output it is.
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Its own grid, which the others of its set read if it is the set's root.
+    /// Its own grid. If the config is the root of its set, the others in the set read it.
     pub(super) own: Option<Grid>,
-    /// In the states passive and passive baked: where its grid comes from.
+    /// In the states passive and passive baked: how its grid is derived.
     pub(super) derivation: Option<Derivation>,
     pub(super) state: State,
-    /// In the state float: the state that is restored.
+    /// In the state float: the state to restore.
     pub(super) stored: State,
-    /// In the states baked and passive baked, and in front of them where they are given: the integers.
+    /// The codes, in the states baked and passive baked, and before that if they were given.
     pub(super) codes: Option<ParameterCodes>,
-    /// Where there are codes: the configs whose grids they rest on, itself among them.
+    /// If there are codes: the configs whose grids they depend on, including this one.
     pub(super) holds: SmallVec<[ConfigId; 1]>,
-    /// The number of codes that rest on its grid, which stays while there are any.
+    /// How many codes depend on this config's grid. It cannot change while there are any.
     pub(super) held: u32,
-    /// True if it was taken out of the table; its id is given to no other.
+    /// True if the config was removed from the table. Its id is not used again.
     pub(super) withdrawn: bool,
 }
 
-/// A request to change a config's state.
+/// A request to change the state of a config.
 #[derive(Clone, Debug)]
 pub enum Move {
     /// Give it a grid.
     Activate(Grid),
-    /// Let it read another's grid from now on.
+    /// Read another config's grid from now on.
     DominatedBy(ConfigId),
-    /// Let its grid follow from others'.
+    /// Derive the grid from other grids.
     MasteredBy(Derivation),
-    /// Its parameter is already integers, on the grid that it has: they are taken when it is baked.
+    /// The parameter is already codes, on its grid. They are used when it is baked.
     Give(DataId),
-    /// Its parameter becomes these integers.
+    /// Turn the parameter into these codes.
     Bake(DataId),
-    /// Undo `Bake`; codes that were given stay given.
+    /// Undo `Bake`. Given codes stay given.
     Unbake,
-    /// Take it out of quantization.
+    /// Exclude it from quantization.
     Dequantize,
     /// Undo `Dequantize`.
     Restore,
@@ -206,7 +207,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// The state that the request leads to, as messages say it.
+    /// The state that the request leads to, for messages.
     pub(super) fn target(&self) -> &'static str {
         match self {
             Move::Activate(_) => "activated",

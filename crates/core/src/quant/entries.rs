@@ -1,4 +1,4 @@
-//! A table as plain data and back: for text, bytes and reports.
+//! Converts a table of configs to plain data and back, for text, bytes and reports.
 
 use super::config::{Derivation, Grid, Move, ParameterCodes, QuantConfig, State};
 use super::port::Port;
@@ -6,51 +6,51 @@ use super::scheme::Scheme;
 use super::table::{IllegalMove, QuantTable};
 use crate::ids::{ConfigId, DataId, NodeId};
 
-/// A config as plain data. The ids of other configs are positions in the list that it stands in.
+/// A config as plain data. Ids of other configs are positions in the list of entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The node; of an input or an output of the graph the [`NodeId::OUTSIDE`].
+    /// The node, or [`NodeId::OUTSIDE`] for an input or output of the graph.
     pub node: NodeId,
-    /// Which of its operands or results.
+    /// Which operand, result, input or output it is.
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Where its grid comes from; of a float config, what is restored.
+    /// Where its grid comes from. For a float config, this is what would be restored.
     pub standing: Standing,
-    /// Integers of it; of a float config, those that it would have if it were restored.
+    /// Its codes. For a float config, these are the codes that it would have after it is restored.
     pub parameter: Parameter,
-    /// True if it is taken out of quantization.
+    /// True if it is excluded from quantization.
     pub float: bool,
 }
 
-/// Where the grid of a config comes from. A derived grid is not written down: it is computed anew.
+/// Where the grid of a config comes from. A derived grid is not stored, because it is computed again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
     /// It has no grid yet.
     Initial,
     /// It has a grid of its own.
     Own(Grid),
-    /// It reads the grid of this config, the root of its set.
+    /// It reads the grid of this config, which is the root of its set.
     Overlapped(ConfigId),
-    /// Its grid follows from others'.
+    /// Its grid is derived from other grids.
     Passive(Derivation),
 }
 
-/// Integers of a config.
+/// The codes of a config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// There are none: it is no parameter, or one that is real numbers still.
+    /// There are none: it is not a parameter, or the parameter is still real numbers.
     Real,
-    /// They were given, and nothing reads them yet.
+    /// They were given, but nothing reads them yet.
     Given(DataId),
-    /// The parameter was turned into these.
+    /// The parameter was turned into these codes.
     Baked(ParameterCodes),
 }
 
-/// Entries that are no table. The fault is that of the file that they come from.
+/// Why entries do not make a table. The fault is in the file that they come from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
-    /// A second config of an operand or a result.
+    /// An operand or result has a second config.
     #[error("{} has a config already", .port.of(*.node))]
     Twice {
         /// The node.
@@ -58,23 +58,23 @@ pub enum EntryError {
         /// Its operand or result.
         port: Port,
     },
-    /// A config that reads one which itself reads another, or none that is there.
+    /// A config reads one that itself reads another, or that does not exist.
     #[error("{0} is not the config whose grid is read here")]
     NotRoot(ConfigId),
-    /// Derivations in a circle.
+    /// Grids are derived from each other in a circle.
     #[error("its grid would rest on itself")]
     Cycle,
-    /// A state that it cannot have.
+    /// The config cannot have this state.
     #[error(transparent)]
     Move(#[from] IllegalMove),
 }
 
 impl QuantTable {
-    /// The configs as plain data: those of the inputs, those of the nodes in the order of `nodes`, each with its operands in
-    /// front of its results, and those of the outputs.
+    /// All configs as plain data: those of the inputs, then those of the nodes in the order of `nodes` (operands before
+    /// results), then those of the outputs.
     ///
     /// # Errors
-    /// A node that has a config, but is not in the list.
+    /// A node has a config, but is not in the list.
     pub fn entries(&self, nodes: &[NodeId]) -> Result<Vec<Entry>, NodeId> {
         let bound = nodes.iter().map(|node| node.index() + 1).max().unwrap_or(0);
         let mut ranks = vec![usize::MAX; bound];
@@ -127,7 +127,7 @@ impl QuantTable {
         }
     }
 
-    /// The table of these entries, made by [`QuantTable::transition`] alone. Nodes and ports are the caller's to check.
+    /// The table of these entries, built only with [`QuantTable::transition`]. The caller has to check nodes and ports.
     ///
     /// # Errors
     /// The position of the entry that is not legal.
@@ -145,7 +145,7 @@ impl QuantTable {
                 .transition(ConfigId::new(at), request)
                 .map_err(|error| (at, error.into()))
         };
-        // Roots stand still while others join them, and before anything is derived each of these moves is cheap.
+        // Configs join the sets of their roots first. Before anything is derived, each of these steps is cheap.
         for at in 0..entries.len() {
             if let Standing::Overlapped(root) = *standing(at) {
                 step(&mut table, at, Move::DominatedBy(root))?;
@@ -192,13 +192,13 @@ fn parameter(config: &QuantConfig) -> Parameter {
     match config.codes {
         None => Parameter::Real,
         Some(codes) if matches!(state, State::Baked | State::PassiveBaked) => Parameter::Baked(codes),
-        // None else has codes before it is baked.
+        // No other config has codes before it is baked.
         Some(codes) => Parameter::Given(codes.data),
     }
 }
 
-/// The passive entries, each in front of those that it rests on. In this order a master has no derivation yet when
-/// another config comes to rest on it, so that the search for a cycle ends at once.
+/// The passive entries, each before the ones that it is derived from. In this order a master has no derivation yet when
+/// another config is derived from it, so the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {
@@ -210,7 +210,7 @@ fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>,
     };
     let mut dependents = vec![0usize; entries.len()];
     for master in (0..entries.len()).flat_map(masters) {
-        // One that is not there is refused by its transition.
+        // A master that does not exist is refused by the transition.
         if let Some(count) = dependents.get_mut(master) {
             *count += 1;
         }

@@ -1,8 +1,9 @@
-//! Quantization of operands: one config for each operand and each result of a node, and nothing beside it.
+//! Quantization of operands: exactly one config for each operand and each result of a node.
 //!
-//! Who produces a value says on which grid and type its codes leave; who reads it says on which it wants them. The
-//! configs stand in one [`QuantTable`], which one function writes ([`QuantTable::transition`]). The states and moves are
-//! PPQ's (its public sources, 2024), with its defects mended.
+//! The config of a result says on which grid and in which type the codes leave their producer. The config of an operand
+//! says on which grid its reader wants them. All configs are in one [`QuantTable`], which only
+//! [`QuantTable::transition`] changes. The states and transitions are those of PPQ (its public sources, 2024), with its
+//! bugs fixed.
 
 mod config;
 mod entries;

@@ -9,18 +9,18 @@ use strait_requantize::Per;
 /// The grid of a quantized value: real = scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantParams {
-    /// Step between neighbouring codes, in real units; positive and finite.
+    /// Distance between neighbouring codes in real numbers; positive and finite.
     pub scale: Per<f32>,
-    /// The code of real zero.
+    /// The code that stands for real zero.
     pub zero_point: Per<i32>,
-    /// The axis that `scale` and `zero_point` run along where they are per channel or per block.
+    /// The axis along which `scale` and `zero_point` run, if they are per channel or per block.
     pub axis: Option<u8>,
-    /// Elements along the axis that share a scale. `scale` and `zero_point` then have one number for each block of the
-    /// tensor, in row-major order. Absent: one for each index of the axis.
+    /// How many elements along the axis share a scale. `scale` and `zero_point` then have one number for each block of
+    /// the tensor, in row-major order. Absent if there is one for each index of the axis.
     pub block: Option<NonZeroU32>,
-    /// The type of the codes, where the grid is one that a model gives for a tensor of real numbers. Otherwise the type is that
-    /// of the tensor itself, or that of the config whose grid it is. IR bytes do not have it: no graph that is written down
-    /// holds real numbers that are still to be rounded to such a grid.
+    /// The type of the codes, if this is a grid that a model gives for a tensor of real numbers. Otherwise the type is
+    /// that of the tensor itself, or of the config that the grid belongs to. IR bytes do not store it, because no graph
+    /// that is written still has real numbers to be rounded to such a grid.
     pub codes: Option<Elem>,
 }
 
@@ -36,7 +36,7 @@ impl QuantParams {
         }
     }
 
-    /// The same of real numbers whose codes are of a type.
+    /// The same grid for real numbers, with the type of their codes.
     pub fn of_codes(self, codes: Elem) -> QuantParams {
         QuantParams {
             codes: Some(codes),
@@ -44,7 +44,7 @@ impl QuantParams {
         }
     }
 
-    /// The grid alone, without the type of the codes.
+    /// The grid without the type of the codes.
     pub fn bare(&self) -> QuantParams {
         QuantParams {
             codes: None,
@@ -52,7 +52,7 @@ impl QuantParams {
         }
     }
 
-    /// The grid of the same numbers whose codes are so much greater.
+    /// The grid of the same numbers with all codes larger by `distance`.
     pub fn moved(&self, distance: i32) -> QuantParams {
         QuantParams {
             zero_point: self.zero_point.map(|zero| zero.saturating_add(distance)),
@@ -60,7 +60,7 @@ impl QuantParams {
         }
     }
 
-    /// A symmetric grid per index of `axis`.
+    /// A symmetric grid for each index of `axis`.
     pub fn channel(scales: Arc<[f32]>, axis: u8) -> QuantParams {
         QuantParams {
             scale: Per::Channel(scales),
@@ -69,7 +69,7 @@ impl QuantParams {
         }
     }
 
-    /// Scale and zero point where both are per tensor.
+    /// Scale and zero point, if both are per tensor.
     pub fn as_tensor(&self) -> Option<(f32, i32)> {
         match (&self.scale, &self.zero_point) {
             (Per::Tensor(scale), Per::Tensor(zero_point)) => Some((*scale, *zero_point)),
@@ -77,9 +77,9 @@ impl QuantParams {
         }
     }
 
-    /// The grid of products of codes on this grid and on another one, less their zero points: their scales multiplied. Where
-    /// the other one has a scale for each channel, the products have them along `axis`. `None` where this one has several
-    /// scales, the other one has them by block, or channels have no axis.
+    /// The grid of products of codes on this grid and on another one, each minus its zero point: its scale is the
+    /// product of both scales. If the other grid has a scale for each channel, the products have channels along `axis`.
+    /// `None` if this grid has several scales, the other one has scales per block, or channels have no axis.
     pub fn product(&self, other: &QuantParams, axis: Option<u8>) -> Option<QuantParams> {
         let (scale, _) = self.as_tensor()?;
         let per_channel = other.scale.channels().is_some();
@@ -90,8 +90,8 @@ impl QuantParams {
         })
     }
 
-    /// The grid of codes that have lost so many bits. `None` where the code of real zero would lose some that are set, of
-    /// grids by block, and past 31 bits.
+    /// The grid of codes from which this number of low bits is removed. `None` if that would change the code of real
+    /// zero, for grids per block, and for more than 31 bits.
     pub fn shifted(&self, bits: u8) -> Option<QuantParams> {
         let step = 1i32.checked_shl(bits.into())?;
         let whole = self.block.is_none() && self.zero_point.all(|zero| zero % step == 0);
@@ -102,8 +102,8 @@ impl QuantParams {
         })
     }
 
-    /// The grid of the same numbers with their axes permuted: axis i of the result is axis `permutation[i]`. `None` of grids by
-    /// block.
+    /// The grid of the same numbers with permuted axes: axis i of the result is axis `permutation[i]`. `None` for grids
+    /// per block.
     pub fn permuted(&self, permutation: &[u32]) -> Option<QuantParams> {
         let axis = match self.axis {
             None => None,
@@ -112,7 +112,7 @@ impl QuantParams {
         self.block.is_none().then(|| QuantParams { axis, ..self.clone() })
     }
 
-    /// The grid of the transpose of a matrix of this shape; the matrix of scales by block is turned with it.
+    /// The grid of the transpose of a matrix with this shape. Scales per block are transposed too.
     pub fn turned(&self, shape: &[u64]) -> Option<QuantParams> {
         let Some(block) = self.block.map(|block| u64::from(block.get())) else {
             return self.permuted(&[1, 0]);
@@ -135,14 +135,14 @@ impl QuantParams {
         })
     }
 
-    /// The real numbers of the least and the greatest code of a type, where one grid holds for the whole tensor.
+    /// The real numbers for the smallest and the largest code of a type, if there is one grid for the whole tensor.
     pub fn ends_of(&self, codes: Elem) -> Option<[f32; 2]> {
         let ((scale, zero), (least, greatest)) = (self.as_tensor()?, codes.integers()?);
         Some([least, greatest].map(|code| (code - i64::from(zero)) as f32 * scale))
     }
 
-    /// The number of scales or zero points of a tensor of this shape: one for each index of the grid's axis, or one for
-    /// each block. None where an extent is not known, or the blocks do not fill the axis.
+    /// The number of scales or zero points for a tensor with this shape: one for each index of the grid's axis, or one
+    /// for each block. `None` if an extent is unknown, or the blocks do not fill the axis.
     pub fn parts(&self, shape: &[Dim]) -> Option<u64> {
         let axis = usize::from(self.axis?);
         let extent = shape.get(axis)?.fixed()?;
@@ -157,12 +157,13 @@ impl QuantParams {
     }
 }
 
-/// The elements of a tensor that share a scale.
+/// How the elements of a tensor are divided into parts that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// Elements of one index of the axis that lie together, and the extent of the axis; without them there is one part.
+    /// Number of contiguous elements for one index of the axis, and the extent of the axis. Absent if there is only one
+    /// part.
     axis: Option<[usize; 2]>,
-    /// Indices of the axis in one part.
+    /// Number of indices of the axis in one part.
     block: Option<usize>,
     count: usize,
 }
@@ -175,7 +176,8 @@ impl Parts {
         count: 1,
     };
 
-    /// One part for each index of an axis, or for each block of so many of them; none where the shape does not have these.
+    /// One part for each index of an axis, or for each block of this size along the axis. `None` if the shape has no
+    /// such axis or blocks.
     pub fn new(shape: &[usize], axis: Option<usize>, block: Option<usize>) -> Option<Parts> {
         let Some(axis) = axis else {
             return Some(Parts::WHOLE);
@@ -195,7 +197,7 @@ impl Parts {
         })
     }
 
-    /// Those of the scales of a grid.
+    /// The parts that share a scale of a grid.
     pub fn of_grid(grid: &QuantParams, shape: &[usize]) -> Option<Parts> {
         let several = grid.scale.channels().is_some() || grid.zero_point.channels().is_some();
         let axis = grid.axis.map(usize::from).filter(|_| several);
@@ -207,7 +209,8 @@ impl Parts {
         self.count
     }
 
-    /// The part of an element, by its position in row-major order. Blocks count in row-major order, too.
+    /// The part of an element, by the element's position in row-major order. Parts are numbered in row-major order,
+    /// too.
     pub fn of(&self, index: usize) -> usize {
         let Some([inner, extent]) = self.axis else { return 0 };
         let along = index / inner % extent;
@@ -217,7 +220,7 @@ impl Parts {
     }
 }
 
-/// Numbers in another order, where there is more than one.
+/// Reorders numbers, if there is more than one.
 fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     match numbers.channels() {
         None => Some(numbers.clone()),

@@ -1,10 +1,10 @@
-//! Kinds of grids.
+//! Quantization policies: the kinds of grids.
 
 use super::params::Parts;
 use std::fmt;
 use strait_requantize::{Rounding, small_float};
 
-/// Granularity of the scale: the elements that share one.
+/// The granularity of the scale: which elements share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
     /// The whole tensor.
@@ -23,33 +23,34 @@ pub enum Granularity {
     },
 }
 
-/// The kind of grid: equidistant codes, symmetric or not, with any scale or powers of two, from a fixed range or from one
-/// that is taken anew for each run; or a small float, which is symmetric and has powers of two for scales. With two
-/// granularities these are the eighteen policies of PPQ; a scale per block is the third granularity.
+/// A kind of grid. A linear grid has equidistant codes; it is symmetric or not, has any scale or powers of two, and
+/// uses a fixed range or one that is measured in each run. The other kind is a small float, which is symmetric and has
+/// powers of two as scales. With the granularities per tensor and per channel, these are the eighteen policies of PPQ.
+/// Scales per block are a third granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Equidistant codes.
     Linear {
-        /// The zero point is fixed at 0.
+        /// True if the zero point is always 0.
         symmetric: bool,
-        /// Scales are powers of two.
+        /// True if scales are powers of two.
         power_of_two: bool,
-        /// The range is taken anew for each run.
+        /// True if the range is measured in each run.
         dynamic: bool,
-        /// Granularity of the scale: the elements that share one.
+        /// The granularity of the scale: which elements share one.
         per: Granularity,
     },
     /// A small float.
     Floating {
-        /// Its bits.
+        /// The bits of the format.
         format: FloatFormat,
-        /// Granularity of the scale: the elements that share one.
+        /// The granularity of the scale: which elements share one.
         per: Granularity,
     },
 }
 
 impl Policy {
-    /// Equidistant codes on a fixed range with any scale.
+    /// A linear policy with a fixed range and any scale.
     pub fn linear(symmetric: bool, per: Granularity) -> Policy {
         Policy::Linear {
             symmetric,
@@ -66,7 +67,7 @@ impl Policy {
         }
     }
 
-    /// True if the zero point is fixed at 0.
+    /// True if the zero point is always 0.
     pub fn is_symmetric(self) -> bool {
         match self {
             Policy::Linear { symmetric, .. } => symmetric,
@@ -83,7 +84,7 @@ impl Policy {
     }
 }
 
-/// Bits of a small float, beside its sign.
+/// The bits of a small float, besides its sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatFormat {
     exponent: u8,
@@ -91,16 +92,16 @@ pub struct FloatFormat {
 }
 
 impl FloatFormat {
-    /// A float of so many bits of exponent, 1 to 8, and of mantissa, 0 to 10; none where they are more or less.
+    /// A float with 1 to 8 bits of exponent and 0 to 10 bits of mantissa; `None` outside of these limits.
     pub fn new(exponent: u8, mantissa: u8) -> Option<FloatFormat> {
         ((1..=8).contains(&exponent) && mantissa <= 10).then_some(FloatFormat { exponent, mantissa })
     }
 
-    /// The inverse of its text, `e4m3` for instance.
+    /// The format with this name, such as `e4m3`; the inverse of formatting it.
     pub fn parse(name: &str) -> Option<FloatFormat> {
         let (exponent, mantissa) = name.strip_prefix('e')?.split_once('m')?;
         let format = FloatFormat::new(exponent.parse().ok()?, mantissa.parse().ok()?)?;
-        // Neither zeros in front nor signs.
+        // Refuses leading zeros and signs.
         (format.to_string() == name).then_some(format)
     }
 
@@ -114,7 +115,8 @@ impl FloatFormat {
         self.mantissa
     }
 
-    /// A real number on the grid s·f of the numbers f of the format, as [`strait_requantize::small_float::round`] rounds.
+    /// Rounds a real number to the grid s·f, where f are the numbers of the format, as
+    /// [`strait_requantize::small_float::round`] does.
     pub fn round(self, x: f32, scale: f32, rounding: Rounding) -> f32 {
         let scale = f64::from(scale);
         let number = small_float::round(f64::from(x) / scale, self.exponent, self.mantissa, rounding);
@@ -129,7 +131,7 @@ impl fmt::Display for FloatFormat {
 }
 
 impl Granularity {
-    /// The parts of a tensor that share a scale; none where the shape does not have these.
+    /// The parts of a tensor that share a scale; `None` if the shape has no such axis or blocks.
     pub fn parts(self, shape: &[usize]) -> Option<Parts> {
         match self {
             Granularity::Tensor => Some(Parts::WHOLE),

@@ -1,18 +1,18 @@
-//! The places that have a config: those of a node, and those on the border of a graph.
+//! Ports, which are what a config belongs to: operands and results of nodes, and inputs and outputs of a graph.
 
 use crate::ids::NodeId;
 use std::fmt;
 
-/// A place that a value goes in by or comes out by: of a node, or of the graph, whose node is then [`NodeId::OUTSIDE`].
+/// A port of a node, or of the graph. For the graph, the node is [`NodeId::OUTSIDE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Port {
     /// The operand at this position.
     Operand(usize),
     /// The result at this position.
     Result(usize),
-    /// The input of the graph at this position: the host hands it over.
+    /// The graph input at this position, which the host provides.
     Input(usize),
-    /// The output of the graph at this position: the host reads it.
+    /// The graph output at this position, which the host reads.
     Output(usize),
 }
 
@@ -22,7 +22,7 @@ impl Port {
         matches!(self, Port::Input(_) | Port::Output(_))
     }
 
-    /// The place with its node, if it has one: `operand 0 of node3`, `input 0`.
+    /// The port with its node, if it has one: `operand 0 of node3`, `input 0`.
     pub(crate) fn of(self, node: NodeId) -> String {
         match self.is_border() {
             true => self.to_string(),

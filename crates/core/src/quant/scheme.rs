@@ -1,4 +1,4 @@
-//! Schemes: all of the way from real numbers to codes, but for scale and zero point.
+//! Quantization schemes: everything that determines how real numbers become codes, except scale and zero point.
 
 use super::params::QuantParams;
 use super::policy::{FloatFormat, Granularity, Policy};
@@ -8,9 +8,9 @@ use std::fmt;
 use std::num::NonZeroU32;
 use strait_requantize::Rounding;
 
-/// Policy, type, range and rounding of a config. Two configs share a grid only if their schemes are equal.
+/// Policy, type, range and rounding of a config. Two configs can share a grid only if their schemes are equal.
 ///
-/// The codes of a small float are its numbers: it has no integer type and no range of integers.
+/// For a small float, the codes are its numbers. It has no integer type and no range of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     policy: Policy,
@@ -24,13 +24,13 @@ struct CodeRange {
     range: [i64; 2],
 }
 
-/// Parts that do not make a scheme. The fault is that of whoever made it: a file, or a pass.
+/// Why parts do not make a scheme. The fault is in the file or the pass that made them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
-    /// A type that is no integer.
+    /// The type is not an integer type.
     #[error("{0} is not a type of codes")]
     Elem(Elem),
-    /// A range that is not in order or not inside of the type.
+    /// The range is not in order, or not inside of the type.
     #[error("[{low}, {high}] is not a range of {elem}")]
     Range {
         /// The type.
@@ -40,16 +40,16 @@ pub enum SchemeError {
         /// The largest code.
         high: i64,
     },
-    /// Small floats have other constructors.
+    /// Small floats need another constructor.
     #[error("a policy of small floats has no integer codes")]
     Floating,
 }
 
 impl Scheme {
-    /// Integer codes of a linear policy.
+    /// A linear policy with integer codes.
     ///
     /// # Errors
-    /// A type without integer codes, or a range that is not inside of it.
+    /// The type has no integer codes, or the range is not inside of it.
     pub fn integers(policy: Policy, elem: Elem, range: [i64; 2], rounding: Rounding) -> Result<Scheme, SchemeError> {
         if matches!(policy, Policy::Floating { .. }) {
             return Err(SchemeError::Floating);
@@ -69,7 +69,7 @@ impl Scheme {
         })
     }
 
-    /// Small floats.
+    /// A policy of small floats.
     pub fn floats(format: FloatFormat, per: Granularity, rounding: Rounding) -> Scheme {
         Scheme {
             policy: Policy::Floating { format, per },
@@ -83,34 +83,34 @@ impl Scheme {
         self.policy
     }
 
-    /// The type of the codes; none for small floats.
+    /// The type of the codes; `None` for small floats.
     pub fn elem(&self) -> Option<Elem> {
         self.codes.map(|codes| codes.elem)
     }
 
-    /// Smallest and largest code; none for small floats.
+    /// The smallest and the largest code; `None` for small floats.
     pub fn range(&self) -> Option<[i64; 2]> {
         self.codes.map(|codes| codes.range)
     }
 
-    /// True if numbers become integers of a fixed grid: neither small floats nor a range of each run.
+    /// True if numbers become integers on a fixed grid. False for small floats, and for ranges that are measured in
+    /// each run.
     pub fn has_codes(&self) -> bool {
         self.codes.is_some() && matches!(self.policy, Policy::Linear { dynamic: false, .. })
     }
 
-    /// True of sums, and of what is added to them: integers of 32 or 64 bits.
+    /// True for sums, and for what is added to them: integers of 32 or 64 bits.
     pub fn is_of_sums(&self) -> bool {
         matches!(self.elem(), Some(Elem::I32 | Elem::I64))
     }
 
-    /// Rounding of real numbers to codes.
+    /// How real numbers are rounded to codes.
     pub fn rounding(&self) -> Rounding {
         self.rounding
     }
 
-    /// Reason why these are no scale and zero point of a value of a shape under the scheme, as the end of a sentence about the
-    /// grid; none where they are. A grid may be coarser than its scheme allows, one scale for all. The other way around it is
-    /// not.
+    /// Why these parameters are not a valid grid for a value with this shape, as the end of a sentence about the grid.
+    /// `None` if they are valid. A grid may be coarser than its scheme allows, with one scale for all, but not finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
             .or_else(|| self.illegal_parts(params, shape))
@@ -159,7 +159,7 @@ impl Scheme {
     }
 }
 
-/// True of a positive one: nothing but the exponent is set, or one bit of a number below the smallest exponent.
+/// True for a positive power of two: only the exponent is set, or a single bit of a subnormal number.
 fn is_power_of_two(scale: f32) -> bool {
     let mantissa = scale.to_bits() & 0x007f_ffff;
     mantissa.count_ones() == u32::from(!scale.is_normal())
@@ -176,7 +176,7 @@ impl fmt::Display for Scheme {
                     range: [low, high],
                 }),
             ) => write!(f, "{elem} [{low}, {high}]")?,
-            // `integers` makes no linear policy without codes.
+            // `integers` never makes a linear policy without codes.
             (Policy::Linear { .. }, None) => {}
         }
         if let Policy::Linear {

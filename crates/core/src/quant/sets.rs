@@ -1,35 +1,35 @@
-//! Sets of configs that read one grid: a forest with path compression, united by size.
+//! Sets of configs that read the same grid: a union-find forest with path compression and union by size.
 
 use crate::ids::ConfigId;
 use crate::shared_vec::SharedVec;
 
-/// A member of the forest. A config that leaves its set gets a new one, and its old one stays for those below it.
+/// A member of the forest. If a config leaves its set, it gets a new member, and the old one stays for those below it.
 #[derive(Clone, Debug)]
 struct Member {
-    /// The member above; a top is its own.
+    /// The member above; a top points to itself.
     above: u32,
-    /// Of a top: the number of members.
+    /// For a top: the number of members.
     size: u32,
-    /// Of a top: the config whose grid the set reads.
+    /// For a top: the config whose grid the set reads.
     root: ConfigId,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sets {
-    /// By config: its member.
+    /// For each config: its member.
     of: SharedVec<u32>,
     members: SharedVec<Member>,
 }
 
 impl Sets {
-    /// A set of the next config alone.
+    /// Adds a set that has only the next config.
     pub(super) fn add(&mut self, id: ConfigId) {
         let member = self.alone(id);
         self.of.push(member);
     }
 
     fn alone(&mut self, root: ConfigId) -> u32 {
-        // A config is added once and leaves a set by a transition each time; ids of 32 bits bound both.
+        // A config is added once, and each transition makes it leave a set at most once, so 32 bits suffice.
         let above = self.members.len() as u32;
         self.members.push(Member { above, size: 1, root });
         above
@@ -42,7 +42,7 @@ impl Sets {
         member
     }
 
-    /// The top, with every member on the way put right below it.
+    /// Finds the top, and puts every member on the way directly below it.
     fn compress(&mut self, member: u32) -> u32 {
         let top = self.top(member);
         let mut at = member;
@@ -66,7 +66,7 @@ impl Sets {
             .map_or(id, |top| top.root)
     }
 
-    /// Unites the sets of two configs into one that reads what the second one's does.
+    /// Joins the sets of two configs. The joined set reads the grid of the second one's set.
     pub(super) fn join(&mut self, id: ConfigId, to: ConfigId) {
         let member = |sets: &Sets, id: ConfigId| sets.of.get(id.index()).copied();
         let (Some(one), Some(another)) = (member(self, id), member(self, to)) else {
@@ -89,7 +89,7 @@ impl Sets {
         }
     }
 
-    /// Takes a config out of its set. A root stays, because the others read its grid.
+    /// Removes a config from its set. A root stays, because the others read its grid.
     pub(super) fn part(&mut self, id: ConfigId) {
         if self.root(id) == id {
             return;

@@ -1,4 +1,4 @@
-//! The configs of one graph, and the one function that changes their states.
+//! The quantization configs of one graph, and the only function that changes their states.
 //!
 //! ```text
 //! initial ──Activate──▶ activated ──Bake──▶ baked
@@ -8,10 +8,11 @@
 //! any ──Dequantize──▶ float ──Restore──▶ what it was;  activated ──Reset──▶ initial;  baked ──Unbake──▶ what it was
 //! ```
 //!
-//! Domination makes one set of two, which reads the grid of one root; all of a set have one scheme. A master is no member
-//! of the set: the derivation is stored and computed anew whenever the grid is read, so that it is never out of date.
-//! Cycles of either kind are refused. A grid that was given is pinned, and one that codes rest on stays as long as these:
-//! no codes are ever out of date. Who wants another grid there takes the codes away first.
+//! Domination joins two sets into one. All configs of a set read the grid of its root, and have the same scheme. A
+//! config that another grid is derived from (a master) does not join the set: the derivation is stored, and computed
+//! whenever the grid is read, so it is always up to date. Cycles of either kind are refused. A given grid is pinned. A
+//! grid that codes depend on cannot change as long as these exist, so codes are always up to date. To change such a
+//! grid, the codes have to be removed first.
 
 use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
@@ -29,29 +30,29 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The number of grids that one grid may rest on, directly or by way of others. A bias rests on an operand and its
-/// weights, an operand at most on a few that it is aligned with. Products of products double with each step, so the limit
-/// is one of all that is read, and not of depth.
+/// How many grids one grid may be derived from, directly or indirectly. A bias depends on an operand and its weights,
+/// and an operand on at most a few others that it is aligned with. Products of products double with each step, so the
+/// limit counts all grids that are read, and not the depth.
 const MOST_MASTERS: usize = 32;
 
-/// A transition that there is not. The fault is that of the pass, or of the file, that asked for it.
+/// A transition that is not allowed. The fault is in the pass or the file that asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} in the state {from} cannot become {to}{}", .port.of(*.node), .why.map(|why| format!(": {why}")).unwrap_or_default())]
 pub struct IllegalMove {
     /// The node, or the outside.
     pub node: NodeId,
-    /// Its operand or result, or the input or output.
+    /// The operand, result, input or output.
     pub port: Port,
-    /// The state that it is in.
+    /// The current state.
     pub from: State,
-    /// The state that was asked for.
+    /// The requested state.
     pub to: &'static str,
-    /// Reason of the refusal, where it is not the state alone.
+    /// Why it is refused, if the states alone do not explain it.
     pub why: Option<&'static str>,
 }
 
 impl IllegalMove {
-    /// The same with the name of the node.
+    /// The error with the name of the node.
     pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
         let name = graph.node(self.node).map(|node| module.name(node.name));
         let of = name.map(|name| format!(" of {name}")).unwrap_or_default();
@@ -64,19 +65,19 @@ impl IllegalMove {
     }
 }
 
-/// The configs of one graph, by node and port. A value: a clone shares what neither side has written since.
+/// The configs of one graph, by node and port. Clones share everything that neither side has written since.
 #[derive(Clone, Debug, Default)]
 pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
-    /// Those of inputs and outputs: results and operands of the outside.
+    /// The configs of inputs and outputs. They are stored as results and operands of the outside.
     border: Arc<Ports>,
     sets: Sets,
-    /// The number of configs that were taken out.
+    /// The number of configs that were removed.
     withdrawn: usize,
 }
 
-/// Configs of one node, or of the border.
+/// The configs of one node, or of the graph's inputs and outputs.
 #[derive(Clone, Debug, Default)]
 struct Ports {
     operands: SmallVec<[Option<ConfigId>; 3]>,
@@ -119,7 +120,8 @@ impl Ports {
 }
 
 impl QuantTable {
-    /// Adds a config in state `initial`. The node of an input or an output is [`NodeId::OUTSIDE`], whatever is said.
+    /// Adds a config in state `initial`. For an input or output of the graph, `node` is ignored and [`NodeId::OUTSIDE`]
+    /// is used.
     pub fn add(&mut self, node: NodeId, port: Port, scheme: Scheme) -> ConfigId {
         let id = ConfigId::new(self.configs.len());
         let node = if port.is_border() { NodeId::OUTSIDE } else { node };
@@ -146,7 +148,7 @@ impl QuantTable {
         id
     }
 
-    /// The config of an operand or a result of a node, or of an input or an output of the graph.
+    /// The config of an operand or result of a node, or of an input or output of the graph.
     pub fn id(&self, node: NodeId, port: Port) -> Option<ConfigId> {
         match port.is_border() {
             true => self.border.get(port),
@@ -161,8 +163,9 @@ impl QuantTable {
         }
     }
 
-    /// Takes configs out, as those of a node that moves to the host. Others keep their ids. A set is taken out as a whole, and
-    /// so is what is derived from it: a config whose root or master is gone has no grid any more.
+    /// Removes configs, for example those of a node that moves to the host. The others keep their ids. A set is removed
+    /// as a whole, with everything that is derived from it, because a config without its root or master has no grid any
+    /// more.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {
@@ -182,7 +185,7 @@ impl QuantTable {
         }
     }
 
-    /// A config; ids come from this table only.
+    /// The config with this id. Ids have to come from this table.
     pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
         self.configs.get(id.index()).filter(|config| !config.withdrawn)
     }
@@ -202,18 +205,19 @@ impl QuantTable {
         self.len() == 0
     }
 
-    /// All configs in the order in which they were added.
+    /// All configs, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (ConfigId, &QuantConfig)> {
         let configs = self.configs.iter().enumerate().filter(|(_, config)| !config.withdrawn);
         configs.map(|(index, config)| (ConfigId::new(index), config))
     }
 
-    /// The config whose grid is read: itself, or the one that dominates it in the end.
+    /// The config whose grid is read: the config itself, or the one at the top of its set.
     pub fn root(&self, id: ConfigId) -> ConfigId {
         self.sets.root(id)
     }
 
-    /// Where a config stands. A passive config is ready if those that it rests on are, so that is never stored.
+    /// The state of a config. Whether a passive config is ready depends on the configs that it is derived from, so this
+    /// is not stored.
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let config = self.config(id)?;
         let ready = || self.derived(config, &mut 0).is_some();
@@ -223,7 +227,7 @@ impl QuantTable {
         })
     }
 
-    /// The grid that a config has or reads; none while the config is float.
+    /// The grid that a config has or reads; `None` while the config is float.
     pub fn grid(&self, id: ConfigId) -> Option<Grid> {
         if self.config(id)?.state == State::Float {
             return None;
@@ -231,7 +235,7 @@ impl QuantTable {
         self.kept(id)
     }
 
-    /// The grid that a config has or reads, or would have or read if it were restored.
+    /// The grid that a config has or reads, or would have or read after it is restored.
     pub(crate) fn kept(&self, id: ConfigId) -> Option<Grid> {
         self.read(id, &mut 0)
     }
@@ -251,24 +255,26 @@ impl QuantTable {
         Some(self.config(self.id(node, port)?)?.scheme)
     }
 
-    /// Where the grid of a passive config comes from.
+    /// How the grid of a passive config is derived.
     pub fn derivation(&self, id: ConfigId) -> Option<Derivation> {
         self.config(id)?.derivation
     }
 
-    /// The integers of a parameter, baked or given; of a float config, those that it would have if it were restored.
+    /// The codes of a parameter, baked or given. For a float config, these are the codes that it would have after it is
+    /// restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }
 
-    /// The integers that a node reads for an operand: those of a baked config.
+    /// The codes that a node reads for an operand, if its config is baked.
     pub fn baked(&self, node: NodeId, port: Port) -> Option<DataId> {
         let config = self.config(self.id(node, port)?)?;
         let baked = matches!(config.state, State::Baked | State::PassiveBaked);
         Some(config.codes.filter(|_| baked)?.data)
     }
 
-    /// The baked or given parameters whose codes rest on the grid of a config, itself among them if it has codes.
+    /// The baked or given parameters whose codes depend on the grid of a config, including the config itself if it has
+    /// codes.
     pub fn dependents(&self, id: ConfigId) -> Vec<ConfigId> {
         if self.config(id).is_none_or(|config| config.held == 0) {
             return Vec::new();
@@ -277,7 +283,7 @@ impl QuantTable {
         resting.map(|(id, _)| id).collect()
     }
 
-    /// Reads a grid; `masters` counts those that were read for it.
+    /// Reads a grid. `masters` counts the grids that were read for it.
     fn read(&self, id: ConfigId, masters: &mut usize) -> Option<Grid> {
         let root = self.config(self.root(id))?;
         root.own.clone().or_else(|| {
@@ -286,7 +292,7 @@ impl QuantTable {
         })
     }
 
-    /// The grid of a passive config. The one place where a grid is derived from others.
+    /// Computes the grid of a passive config. Grids are derived nowhere else.
     fn derived(&self, config: &QuantConfig, masters: &mut usize) -> Option<Arc<QuantParams>> {
         let mut master = |id| {
             *masters += 1;
@@ -297,7 +303,7 @@ impl QuantTable {
             Derivation::Shifted(id, bits) => master(id)?.params.shifted(bits).map(Arc::new),
             Derivation::Product(first, second) => {
                 let (first, second) = (master(first)?.params, master(second)?.params);
-                // A block is no channel.
+                // Blocks are not channels.
                 let axis = match config.scheme.policy().per() {
                     Granularity::Channel { axis } => Some(axis),
                     Granularity::Tensor | Granularity::Block { .. } => None,
@@ -307,8 +313,8 @@ impl QuantTable {
         }
     }
 
-    /// The operands and results whose scheme, state, grid or codes are others than in `other`, in the order of the configs.
-    /// `same` says of codes here and of codes there whether they are the same.
+    /// The operands and results whose scheme, state, grid or codes differ from those in `other`, in the order of the
+    /// configs. `same` compares codes of this table with codes of the other one.
     pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {
@@ -331,7 +337,7 @@ impl QuantTable {
         let ids = (0..self.bound().max(other.bound())).map(ConfigId::new);
         let different = ids.filter(|&id| differ([Some(id); 2]));
         let places = different.flat_map(|id| [self.config(id), other.config(id)]);
-        // What was withdrawn and made again as it was has another id, and is no other config.
+        // A config that was removed and then added again as it was has another id, but is not different.
         let mut looked_at = BTreeSet::new();
         let places = places.flatten().map(|config| (config.node, config.port));
         let places = places.filter(|&place| looked_at.insert(place));
@@ -339,11 +345,11 @@ impl QuantTable {
         places.filter(|&place| differ(at(place))).collect()
     }
 
-    /// The only function that writes a state, a grid, and which set a config is in, but for [`QuantTable::withdraw`], which
-    /// takes configs out.
+    /// Changes the state, grid or set of a config. Nothing else writes these, except [`QuantTable::withdraw`], which
+    /// removes configs.
     ///
     /// # Errors
-    /// A transition that there is not. Nothing is changed then.
+    /// The transition is not allowed. Nothing is changed then.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), IllegalMove> {
         let to = request.target();
         let Some(config) = self.config(id) else {
@@ -372,7 +378,7 @@ impl QuantTable {
             }),
             Move::DominatedBy(by) => {
                 if self.root(by) != root {
-                    // The whole set of `id` comes along.
+                    // The whole set of `id` joins.
                     for moved in [root, id] {
                         self.write(moved, |config| {
                             config.state = State::Overlapped;
@@ -428,7 +434,7 @@ impl QuantTable {
         Ok(())
     }
 
-    /// Checks a transition; a refusal may have a reason beside the state.
+    /// Checks whether a transition is allowed. A refusal may have a reason besides the state.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
         let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
@@ -449,7 +455,7 @@ impl QuantTable {
                 if self.root(*by) == root {
                     return Ok(());
                 }
-                // The root comes along, so it must be as free to move as the config itself.
+                // The root joins too, so it must be as free to move as the config itself.
                 let free = |s: Option<State>| matches!(s, Some(State::Initial | State::Activated | State::Overlapped));
                 ensure(free(Some(state)) && free(self.state(root)), None)?;
                 let equal = self.config(id).map(|config| config.scheme) == Some(dominator.scheme);
@@ -493,7 +499,7 @@ impl QuantTable {
         }
     }
 
-    /// True if the grid of a config is that of `on`, or is derived from it; also if it will be, once `on` leaves its set.
+    /// True if the grid of a config is that of `on`, or is derived from it, or will be once `on` leaves its set.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];
@@ -510,13 +516,13 @@ impl QuantTable {
         false
     }
 
-    /// A scheme that no transition would let into the set: tests of the verifier need one.
+    /// Sets a scheme that no transition would allow in the set, for tests of the verifier.
     #[cfg(test)]
     pub(crate) fn set_scheme(&mut self, id: ConfigId, scheme: Scheme) {
         self.write(id, |config| config.scheme = scheme);
     }
 
-    /// Gives a config its codes; the grids that they rest on stay from now on.
+    /// Gives a config its codes. The grids that they depend on cannot change from now on.
     fn hold(&mut self, id: ConfigId, codes: ParameterCodes) {
         let mut seen: SmallVec<[ConfigId; 1]> = SmallVec::new();
         let mut open = vec![id];
@@ -536,7 +542,7 @@ impl QuantTable {
         self.write(id, |config| (config.codes, config.holds) = (Some(codes), seen));
     }
 
-    /// Takes the codes of a config away.
+    /// Removes the codes of a config.
     fn release(&mut self, id: ConfigId) {
         let holds = self.config(id).map(|config| config.holds.clone()).unwrap_or_default();
         for on in holds {

@@ -1,4 +1,4 @@
-//! From syntax to a module: names are looked up, tensors made.
+//! Builds a module from the syntax tree: looks names up and makes tensors.
 
 use super::error::{TextError, TextFault};
 use super::quant_parse;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 type Built<T> = Result<T, TextError>;
 type Key = (String, u32);
 
-/// A constant: what each graph that names it makes a value of.
+/// A constant. Each graph that names it makes a value for it.
 struct Constant {
     name: Symbol,
     data: DataId,
@@ -38,7 +38,7 @@ struct Builder<'a> {
     generated: u64,
 }
 
-/// Enters a definition: each name counts its ordinals up from 0.
+/// Adds a definition. The ordinals of a name count up from 0.
 fn define<T>(map: &mut BTreeMap<Key, T>, name: &Name, value: T) -> Built<()> {
     if map.contains_key(&name.key()) {
         return Err(name.at.fault(TextFault::Twice(name.spelled())));
@@ -136,7 +136,7 @@ impl Builder<'_> {
             content => {
                 let bytes = self.content(name, value.elem, &shape, content)?;
                 let tensor = match content {
-                    // As it lies in the pool.
+                    // Blob bytes have the layout of the pool.
                     Content::Blob(..) => TensorData::new(value.elem, &shape, bytes),
                     _ => TensorData::from_unpacked(value.elem, &shape, bytes),
                 };
@@ -171,12 +171,12 @@ impl Builder<'_> {
                     .and_then(|i| (self.blobs)(i, digest.as_deref()));
                 found.ok_or_else(|| name.at.fault(TextFault::Blob(*index)))?
             }
-            // `constant` has looked it up.
+            // `constant` has already looked it up.
             Content::Same(_) => Bytes::new(),
         })
     }
 
-    /// The number of elements to generate, while there is room for them.
+    /// The number of elements to generate, as long as the limit allows them.
     fn generate(&mut self, name: &Name, elem: Elem, shape: &[u64]) -> Built<usize> {
         let count = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
         let total = count
@@ -188,7 +188,7 @@ impl Builder<'_> {
             return Err(name.at.fault(TextFault::Limit { what, limit }));
         };
         self.generated = total;
-        // Below MAX_GENERATED.
+        // This is below MAX_GENERATED.
         Ok(count as usize)
     }
 
@@ -323,7 +323,7 @@ fn find_constant<'c>(constants: &'c BTreeMap<Key, Constant>, name: &Name) -> Bui
     })
 }
 
-/// Names that are defined so far in one graph.
+/// The names that are defined so far in one graph.
 struct Scope {
     graph: Graph,
     values: BTreeMap<Key, ValueId>,

@@ -1,13 +1,13 @@
-//! A parser's place in the tokens, and the pieces that every production is made of.
+//! The parser's position in the tokens, and the building blocks of all productions.
 
 use super::error::{Position, TextError};
 use super::lexer::{Lexer, Token};
 use super::number::Number;
 
-/// Result of a production, or the error in the text.
+/// The result of a production, or the error in the text.
 pub(super) type Parsed<T> = Result<T, TextError>;
 
-/// One token ahead.
+/// A parser that looks one token ahead.
 pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
     pub(super) at: Position,
@@ -15,7 +15,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// At the first token of a text.
+    /// A parser at the first token of a text.
     pub(super) fn new(text: &'a str) -> Parsed<Parser<'a>> {
         let mut lexer = Lexer::new(text);
         let (at, token) = lexer.next()?;
@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word or a string.
+    /// Parses a word or a string.
     pub(super) fn text(&mut self, expected: &str) -> Parsed<String> {
         match &self.token {
             Token::Word(text) | Token::Text(text) => {
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// `key =`, if that key is next.
+    /// Parses `key =`, if that key is next.
     pub(super) fn key(&mut self, key: &str) -> Parsed<bool> {
         let found = self.eat_word(key)?;
         if found {
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 
-    /// Items up to `close`, with commas between them; the opening mark is behind us.
+    /// Parses items up to `close`, separated by commas. The opening mark has been parsed already.
     pub(super) fn items<T>(&mut self, close: char, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
         while !self.eat(close)? {

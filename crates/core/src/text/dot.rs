@@ -1,4 +1,4 @@
-//! A module as a drawing for Graphviz.
+//! Draws a module for Graphviz.
 
 use super::labels::{GraphLabels, Labels};
 use super::print::{attribute_text, type_text};
@@ -6,8 +6,8 @@ use crate::graph::{Def, Graph, Node, Placement};
 use crate::ids::ValueId;
 use crate::module::Module;
 
-/// One cluster per graph; a box per node with its attributes, dashed on the host, an edge per operand with its type.
-/// Constants are left out but for their names inside the box.
+/// The module in DOT: one cluster per graph, one box per node with its attributes (dashed on the host), and one edge
+/// per operand with its type. Constants only appear as names inside of the boxes.
 pub fn to_dot(module: &Module) -> String {
     let labels = Labels::new(module);
     let mut out = String::from("digraph strait {\n  node [shape=box, fontname=monospace];\n");
@@ -30,7 +30,7 @@ pub fn to_dot(module: &Module) -> String {
     out
 }
 
-/// A string in DOT: quotes and backslashes escaped, each line of the text left-aligned.
+/// A string in DOT: quotes and backslashes are escaped, and each line of the text is left-aligned.
 fn dot_string(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l");
     format!("\"{escaped}\"")
@@ -85,7 +85,7 @@ impl Drawing<'_> {
         out.push_str(&format!("    {text};\n"));
     }
 
-    /// The box or oval that a value comes out of.
+    /// The box or oval that produces a value.
     fn port(&self, id: ValueId) -> String {
         match self.graph.value(id).map(|v| v.def) {
             Some(Def::Node(node, _)) => format!("g{}n{}", self.position, node.index()),
@@ -105,7 +105,7 @@ impl Drawing<'_> {
         );
     }
 
-    /// Name, op with constants, one attribute per line.
+    /// The text of a node's box: name, op with constants, and one attribute per line.
     fn box_text(&self, node: &Node) -> String {
         let constants: Vec<&str> = node
             .inputs

@@ -1,11 +1,11 @@
-//! Error in a text, and its place.
+//! Errors in a text, and where they are.
 
 use crate::attribute_list::OpError;
 use crate::quant::{EntryError, SchemeError};
 use crate::tensor::TensorError;
 use std::fmt;
 
-/// A place in a text, counted from 1; columns are characters.
+/// A position in a text. Lines and columns count from 1; columns are characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line.
@@ -20,45 +20,45 @@ impl fmt::Display for Position {
     }
 }
 
-/// A text that is not a module. The fault is whoever wrote it.
+/// Why a text is not a module. The fault is in the text.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{at}: {fault}")]
 pub struct TextError {
-    /// Where.
+    /// Where the error is.
     pub at: Position,
     /// The error.
     pub fault: TextFault,
 }
 
-/// Description of the error.
+/// What the error is.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TextFault {
-    /// Something else belongs there.
+    /// Something else was expected.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// Text that would be right.
+        /// What would be right.
         expected: String,
-        /// Text that was found.
+        /// What was found.
         found: String,
     },
-    /// A name that nothing above has, for values, or nothing at all, for constants and graphs.
+    /// An unknown name. Values have to be defined above; constants and graphs may be defined anywhere.
     #[error("`{0}` is not defined{1}")]
     Unknown(String, &'static str),
-    /// A name that is defined a second time.
+    /// A name is defined twice.
     #[error("`{0}` is defined twice; write `{0}~1` for a second one")]
     Twice(String),
-    /// A name whose `~number` is not the next one of that name.
+    /// The `~number` of a name is not the next number for that name.
     #[error("`{0}` is out of order: the things of one name are numbered from 0 without a gap")]
     Ordinal(String),
-    /// Past a limit of the format.
+    /// A limit of the format is exceeded.
     #[error("{what} is past the limit of {limit}")]
     Limit {
-        /// Thing whose limit is passed.
+        /// What exceeds the limit.
         what: &'static str,
         /// The limit.
         limit: u64,
     },
-    /// An op that does not exist, or that does not know an attribute.
+    /// An op that does not exist, or that does not have an attribute.
     #[error(transparent)]
     Op(#[from] OpError),
     /// A tensor that contradicts its type.
@@ -67,10 +67,10 @@ pub enum TextFault {
     /// A scheme whose parts contradict each other.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// A config that cannot stand as the text has it.
+    /// A config is not allowed as the text states it.
     #[error(transparent)]
     Config(#[from] EntryError),
-    /// A blob that is not in the container beside the text.
+    /// A blob is not in the container beside the text.
     #[error("blob {0} is not there; a text with blobs is read beside its container")]
     Blob(u64),
 }

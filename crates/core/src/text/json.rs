@@ -1,4 +1,4 @@
-//! A module as JSON, for programs that look at it. One way only: nothing reads it back.
+//! Writes a module as JSON, for programs that analyse it. It cannot be read back.
 
 use super::labels::{GraphLabels, Labels};
 use super::number::f32_text;
@@ -13,8 +13,8 @@ use crate::shape::{Dim, TensorType};
 use serde_json::{Map, Value, json};
 use strait_requantize::{Per, Requantization};
 
-/// The graphs, nodes and types of a module, and its tensors without their elements. Values are called as in the text form
-/// (`%x`, `@w`). Floats that JSON has no number for are strings, as in the text form.
+/// The graphs, nodes and types of a module, and its constants without their elements. Values have the same names as in
+/// the text form (`%x`, `@w`). Floats that JSON cannot represent are strings, as in the text form.
 pub fn to_json(module: &Module) -> Value {
     let labels = Labels::new(module);
     let graphs = module.graphs.iter().zip(&labels.graphs);
@@ -118,7 +118,7 @@ fn per<T>(values: &Per<T>, one: impl Fn(&T) -> Value) -> Value {
     }
 }
 
-/// The shortest decimal of the f32, not the longer one of the f64 that JSON numbers are.
+/// The shortest decimal of the f32; as an f64, the JSON number would be longer.
 fn float_json(v: f32) -> Value {
     let text = f32_text(v);
     text.parse::<f64>()

@@ -1,4 +1,4 @@
-//! Names of the parts of a module in a text, numbered where several have the same.
+//! Unique names for the parts of a module in a text. If several have the same name, they are numbered.
 
 use super::lexer::{is_plain_name, quoted};
 use crate::attribute::Attribute;
@@ -10,27 +10,27 @@ use crate::shape::TensorType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A constant as a `data` line says it.
+/// A constant as it appears in a `data` line.
 pub(super) struct Constant {
     pub(super) label: String,
     name: String,
     pub(super) data: DataId,
     pub(super) ty: TensorType,
     pub(super) quant: Option<Arc<QuantParams>>,
-    /// The position of the first constant with the same tensor, if that is another one.
+    /// The position of the first constant with the same tensor, if that is a different one.
     pub(super) shares: Option<usize>,
 }
 
-/// The labels of one graph, and the order of its nodes in the text.
+/// The names in one graph, and the order of its nodes in the text.
 pub(super) struct GraphLabels {
     pub(super) label: String,
-    /// Topological; in the order of ids where a cycle makes that impossible, so that a broken graph can be looked at.
+    /// Topological order. If there is a cycle, it is the order of ids, so that a broken graph can still be printed.
     pub(super) order: Vec<NodeId>,
     values: BTreeMap<ValueId, String>,
 }
 
 impl GraphLabels {
-    /// Name of a value; a removed value has none.
+    /// The name of a value. A removed value has a placeholder.
     pub(super) fn value(&self, id: ValueId) -> &str {
         self.values.get(&id).map_or("%\"removed value\"", |label| label)
     }
@@ -42,7 +42,7 @@ pub(super) struct Labels {
     by_data: BTreeMap<DataId, Vec<usize>>,
 }
 
-/// Hands out `name`, `name~1`, `name~2`, … with a sigil in front.
+/// Gives out `name`, `name~1`, `name~2`, … with a sigil in front.
 struct Numbering {
     sigil: char,
     next: BTreeMap<String, u32>,
@@ -116,7 +116,7 @@ impl Labels {
                 values.insert(id, self.constants[position].label.clone());
             }
         }
-        // Tensors that only an attribute names.
+        // Constants that only an attribute refers to.
         for node in nodes {
             for (_, attribute) in node.op.attribute_list() {
                 if let Attribute::Data(data) = attribute
@@ -131,7 +131,7 @@ impl Labels {
         GraphLabels { label, order, values }
     }
 
-    /// Names the integers of parameters, in the order in which the configs stand in the text.
+    /// Names the codes of parameters, in the order of the configs in the text.
     fn codes(&mut self, module: &Module, graph: &Graph, order: &[NodeId], constants: &mut Numbering) {
         if graph.quant.iter().all(|(id, _)| graph.quant.codes(id).is_none()) {
             return;
@@ -149,7 +149,7 @@ impl Labels {
         }
     }
 
-    /// The constant that this value is; one line stands for all values alike, in whatever graphs.
+    /// The constant for this value. Equal values of all graphs share one line.
     fn constant(&mut self, name: &str, value: &Value, data: DataId, numbering: &mut Numbering) -> usize {
         let alike = self
             .by_data
@@ -190,7 +190,7 @@ impl Labels {
         position
     }
 
-    /// Name of a tensor of the pool in an attribute.
+    /// The name of a constant in an attribute.
     pub(super) fn data(&self, id: DataId) -> Option<&str> {
         let first = self.by_data.get(&id)?.first()?;
         Some(&self.constants[*first].label)

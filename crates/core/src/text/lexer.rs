@@ -1,4 +1,4 @@
-//! Words, names, strings, numbers and marks.
+//! Splits a text into words, names, strings, numbers and marks.
 
 use super::error::{Position, TextError};
 use super::number::Number;
@@ -6,7 +6,7 @@ use super::number::Number;
 /// One token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
-    /// A keyword, op, key or bare value.
+    /// A keyword, op, key or unquoted value.
     Word(String),
     /// `%name`
     Value(String),
@@ -23,7 +23,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// For errors.
+    /// The token as errors describe it.
     pub(super) fn describe(&self) -> String {
         match self {
             Token::Word(word) => format!("`{word}`"),
@@ -38,12 +38,12 @@ impl Token {
     }
 }
 
-/// True if a name needs no quotes behind `%` or `@`.
+/// True if a name needs no quotes after `%` or `@`.
 pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_char)
 }
 
-/// True if a text needs no quotes where a word may stand: it is not read as a number there.
+/// True if a text needs no quotes where a word is allowed, because it is not read as a number.
 pub(super) fn is_plain_word(text: &str) -> bool {
     is_plain_name(text)
         && !text.starts_with(|c: char| c.is_ascii_digit())
@@ -68,7 +68,7 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// Cuts a text into tokens.
+/// Splits a text into tokens.
 pub(super) struct Lexer<'a> {
     rest: &'a str,
     at: Position,
@@ -223,7 +223,7 @@ impl<'a> Lexer<'a> {
         Number::Decimal(start[..start.len() - self.rest.len()].into())
     }
 
-    /// `(0x7fc00000)` behind `nan`.
+    /// Reads `(0x7fc00000)` after `nan`.
     fn nan_bits(&mut self) -> Result<Number, TextError> {
         let at = self.at;
         let bits = self

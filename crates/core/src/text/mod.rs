@@ -33,22 +33,25 @@
 //! codes     := ('codes' | 'given_codes') '=' '@'NAME
 //! ```
 //!
-//! * A name is letters, digits, `_` and `.`, or a string. A second thing with the same name is `%name~1`, and so on.
-//! * The header's stage is the main graph's; another graph says its own. Without `main` the first graph is it.
-//! * A node is called like its first result and answers for that name alone, unless `name` and `sources` say otherwise.
-//! * `call @g(…)` calls a graph; `if @a, @b(…)` and `loop @b(…)` name graphs in the same place. `host` gives code and text of the [`crate::Reason`]. `_` is an absent operand.
-//! * A constant `@w` belongs to each graph that names it. `same` shares the tensor of another constant under a name or
-//!   grid of its own. Tensors that nothing uses are not printed.
-//! * Floats are the shortest decimals that read back as the same bits, with a point or an exponent; `inf`, `-inf`, and
-//!   `nan(0x7fc00000)` with its bits. An empty list of floats is `f32[]`.
-//! * `random SEED` is [`random`]: every element of a tensor from a stream of its own.
-//! * `;` starts a comment that ends with the line. Line ends mean nothing else.
-//! * `quant` gives the configs of an annotated graph's operands and results: the type and range of the codes
-//!   (`i8[-128,127]`, or a small float: `e4m3`), the policy, the rounding, and where the grid comes from. `float` says that
-//!   the config is taken out of quantization and would become what follows again. NODE is the name of a node, a word or a
-//!   string; a second node of that name is `name~1`. `overlapped` names the config whose grid is read. A derived grid is
-//!   not in the text.
-//! * Not in the text: ids.
+//! * A name is letters, digits, `_` and `.`, or a string. A second item with the same name is `%name~1`, and so on.
+//! * The stage in the header is that of the main graph; every other graph states its own. Without `main`, the first
+//!   graph is the main graph.
+//! * A node has the name of its first result and stands only for that source name, unless `name` and `sources` say
+//!   otherwise.
+//! * `call @g(…)` calls a graph; `if @a, @b(…)` and `loop @b(…)` name their graphs in the same place. `host` gives code
+//!   and text of the [`crate::Reason`]. `_` is an absent operand.
+//! * Each graph that names a constant `@w` has it as a value. `same` shares the tensor of another constant, under
+//!   another name or with another grid. Constants that nothing uses are not printed.
+//! * Floats are the shortest decimals that read back as the same bits, with a point or an exponent. Others are `inf`,
+//!   `-inf`, and `nan(0x7fc00000)` with its bits. An empty list of floats is `f32[]`.
+//! * `random SEED` is [`random`]: the elements of each tensor come from a generator of their own.
+//! * `;` starts a comment that ends with the line. Otherwise line ends have no meaning.
+//! * `quant` has the configs of an annotated graph's operands and results: the type and range of the codes
+//!   (`i8[-128,127]`, or a small float such as `e4m3`), the policy, the rounding, and where the grid comes from.
+//!   `float` means that the config is excluded from quantization; what follows would be restored. NODE is the name of a
+//!   node, a word or a string; a second node with that name is `name~1`. `overlapped` names the config whose grid is
+//!   read. Derived grids are not in the text.
+//! * Ids are not in the text.
 
 mod build;
 mod cursor;
@@ -88,18 +91,17 @@ const VERSION: &str = "1";
 /// The largest text that is read, in bytes.
 pub const MAX_TEXT: usize = 1 << 30;
 
-/// Number of bytes that all `splat` and `random` tensors of one text may have together: they cost nothing to write
-/// down.
+/// Limit on the total bytes of all `splat` and `random` tensors in one text, because these cost nothing to write.
 pub const MAX_GENERATED: u64 = 1 << 28;
 
-/// Where the tensors that a text calls `blob` lie: the container beside it.
+/// Where the bytes of `blob` tensors come from: the container beside the text.
 pub trait BlobSource {
-    /// The bytes of blob `index`, if there are any. The reader compares their number with the type, and `digest`, the
-    /// BLAKE3 digest in the text in hexadecimal, is for the source to compare.
+    /// The bytes of blob `index`, if there are any. The caller checks their number against the type. The source has to
+    /// check `digest`, which is the BLAKE3 digest in the text, in hexadecimal.
     fn blob(&self, index: usize, digest: Option<&str>) -> Option<bytes::Bytes>;
 }
 
-/// A text that stands alone has no blobs.
+/// The blobs of a text without a container: none.
 struct NoBlobs;
 
 impl BlobSource for NoBlobs {
@@ -108,19 +110,19 @@ impl BlobSource for NoBlobs {
     }
 }
 
-/// The tensors of another module, `blob 3` being its pool's fourth; digests are not compared.
+/// The constants of another module: `blob 3` is the fourth one of its pool. Digests are not checked.
 impl BlobSource for [TensorData] {
     fn blob(&self, index: usize, _: Option<&str>) -> Option<bytes::Bytes> {
         self.get(index).map(|t| t.bytes().clone())
     }
 }
 
-/// Reads a module from a text without blobs. It is not verified: a test of the verifier needs broken ones.
+/// Reads a module from a text without blobs. It is not verified, because tests of the verifier need broken ones.
 pub fn parse(text: &str) -> Result<Module, TextError> {
     parse_beside(text, &NoBlobs)
 }
 
-/// Reads a module from a text and the container beside it.
+/// Reads a module from a text and the container beside it. It is not verified.
 pub fn parse_beside<B: BlobSource + ?Sized>(text: &str, blobs: &B) -> Result<Module, TextError> {
     build::build(parse::file(text)?, &|index, digest| blobs.blob(index, digest))
 }

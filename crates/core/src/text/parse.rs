@@ -1,4 +1,4 @@
-//! From tokens to syntax: recursive descent without recursion, since the grammar nests a fixed number of levels.
+//! Parses tokens to a syntax tree: recursive descent without recursion, because the grammar has a fixed nesting depth.
 
 use super::cursor::{Parsed, Parser};
 use super::error::{Position, TextFault};
@@ -13,7 +13,7 @@ use crate::stage::Stage;
 use std::num::NonZeroU32;
 use strait_requantize::Per;
 
-/// End of a `data` line.
+/// What may follow the `=` of a `data` line.
 const CONTENTS: &str = "`inline`, `splat`, `random`, `blob` or `same`";
 
 /// Reads a whole text.
@@ -153,7 +153,7 @@ impl Parser<'_> {
         self.typed(name)
     }
 
-    /// `: type grid` behind a name.
+    /// Parses `: type grid` after a name.
     fn typed(&mut self, name: Name) -> Parsed<Value> {
         self.mark(':')?;
         let elem = self.elem()?;

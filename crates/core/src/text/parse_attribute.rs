@@ -1,4 +1,4 @@
-//! From tokens to attributes, forms and the clauses of a node.
+//! Parses attributes, forms and the clauses of a node.
 
 use super::cursor::{Parsed, Parser};
 use super::lexer::Token;
@@ -24,11 +24,11 @@ impl Parser<'_> {
         Ok((key, value))
     }
 
-    /// A number, a list of numbers, or a text.
+    /// Parses a number, a list of numbers, or a text.
     fn plain_attribute(&mut self) -> Parsed<Attribute> {
         let at = self.at;
         if self.eat_word("f32")? {
-            // `f32[]` is an empty list of floats; alone it is the word for an element type.
+            // `f32[]` is an empty list of floats; `f32` alone is an element type.
             if !self.eat('[')? {
                 return Ok(Attribute::Text("f32".into()));
             }

@@ -1,4 +1,4 @@
-//! From a module to its text.
+//! Prints a module as text.
 
 use super::labels::{Constant, GraphLabels, Labels};
 use super::lexer::{is_plain_word, quoted};
@@ -16,12 +16,12 @@ use crate::tensor::TensorData;
 use std::fmt;
 use strait_requantize::{Per, Requantization};
 
-/// Options on the part of the tensors that a text shows.
+/// Which constants a text shows in full.
 #[derive(Clone, Copy)]
 pub struct PrintOptions<'a> {
-    /// Tensors of more elements than this are `blob`, unless all their elements are the same.
+    /// A constant with more elements than this is a `blob`, unless all its elements are equal.
     pub inline_limit: usize,
-    /// The BLAKE3 digest of a blob's bytes in hexadecimal, to be written beside it.
+    /// Computes the BLAKE3 digest of a blob's bytes in hexadecimal, which is written beside it.
     pub digest: Option<&'a dyn Fn(&[u8]) -> String>,
 }
 
@@ -35,7 +35,7 @@ impl Default for PrintOptions<'_> {
 }
 
 impl PrintOptions<'_> {
-    /// Every tensor with all its elements: the text stands alone.
+    /// Shows every constant with all its elements, so that the text is complete.
     pub fn whole() -> Self {
         PrintOptions {
             inline_limit: usize::MAX,
@@ -44,7 +44,8 @@ impl PrintOptions<'_> {
     }
 }
 
-/// The text of a module. The same module gives the same text; reading and printing it again gives it once more.
+/// The text of a module. The same module always gives the same text, and reading that text and printing it again does
+/// too.
 pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
     let labels = Labels::new(module);
     let mut out = format!("strait {} {}", super::VERSION, module.main().stage());
@@ -96,7 +97,7 @@ fn data_line(module: &Module, labels: &Labels, constant: &Constant, options: &Pr
     let content = match (constant.shares, module.data(constant.data)) {
         (Some(position), _) => format!("same {}", labels.constants[position].label),
         (None, Some(tensor)) => content(tensor, constant.data.index(), options),
-        // A broken module can still be looked at.
+        // A broken module can still be printed.
         (None, None) => format!("blob {}", constant.data.index()),
     };
     let ty = typed(module, &constant.ty, constant.quant.as_deref());
@@ -122,12 +123,13 @@ fn content(tensor: &TensorData, index: usize, options: &PrintOptions<'_>) -> Str
     }
 }
 
-/// A type as the text form has it: `i8[N,3]`.
+/// A type as in the text form: `i8[N,3]`.
 pub fn type_text(module: &Module, ty: &TensorType) -> String {
     format!("{}{}", ty.elem, list(ty.shape.iter().map(|dim| dim_text(module, *dim))))
 }
 
-/// Type and grid: `i8[1,3] scale=0.5 zero=0`, or of real numbers that the model gives one `f32[1,3] scale=0.5 zero=0 codes=i8`.
+/// Type and grid: `i8[1,3] scale=0.5 zero=0`. For real numbers with a grid from the model, it is `f32[1,3] scale=0.5
+/// zero=0 codes=i8`.
 fn typed(module: &Module, ty: &TensorType, quant: Option<&QuantParams>) -> String {
     type_text(module, ty) + &quant.map(grid).unwrap_or_default()
 }
@@ -173,7 +175,7 @@ fn form_text(form: &Requantization) -> String {
     format!("{{{}{}}}", form.kind(), fields.collect::<String>())
 }
 
-/// As in the text form, but for a tensor, which has a name there.
+/// Formats an attribute as in the text form, except that a constant has no name here.
 impl fmt::Display for Attribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -189,7 +191,7 @@ impl fmt::Display for Attribute {
     }
 }
 
-/// An attribute's value as the text has it.
+/// The value of an attribute as in the text form.
 pub(super) fn attribute_text(labels: &Labels, attribute: &Attribute) -> String {
     match attribute {
         Attribute::Data(data) => labels.data(*data).unwrap_or("@\"missing tensor\"").into(),
@@ -259,7 +261,7 @@ impl Printer<'_> {
             graphs => format!("{} {}", node.op.name(), graphs.join(", ")),
         };
         let mut text = format!("{results} = {op}({})", operands.join(", "));
-        // The first attributes of an op that names graphs are their positions.
+        // The first attributes of an op that runs graphs are the graphs' positions, which are printed as names.
         let attributes = node.op.attribute_list().into_iter().skip(graphs.len());
         let attributes =
             attributes.map(|(key, value)| format!("{}={}", word_or_string(&key), attribute_text(self.labels, &value)));

@@ -1,4 +1,4 @@
-//! From a text to the table of configs of a graph.
+//! Parses the table of configs of a graph.
 
 use super::cursor::{Parsed, Parser};
 use super::error::{TextError, TextFault};
@@ -16,30 +16,31 @@ use crate::quant::{
 use std::collections::BTreeMap;
 use strait_requantize::Rounding;
 
-/// `quant @graph { … }`
+/// A block `quant @graph { … }`.
 pub(super) struct Quant {
     pub(super) graph: Name,
     configs: Vec<Config>,
 }
 
-/// An operand or a result, an input or an output; of these the name is the word in front of the position.
+/// An operand or result of a node, or an input or output of the graph. For the latter, the name is the word before the
+/// position.
 struct NamedPort {
     node: Name,
     port: Port,
 }
 
-/// [`Entry`], with names for ids.
+/// An [`Entry`] with names instead of ids.
 struct Config {
     place: NamedPort,
     scheme: Scheme,
     float: bool,
     standing: Written,
     baked: bool,
-    /// The tensor of its codes, and true if they were given.
+    /// The constant of its codes, and whether they were given.
     codes: Option<(Name, bool)>,
 }
 
-/// [`Standing`], with names for ids.
+/// A [`Standing`] with names instead of ids.
 enum Written {
     Initial,
     Own(Grid),
@@ -50,7 +51,7 @@ enum Written {
 }
 
 impl Parser<'_> {
-    /// The block behind `quant`.
+    /// Parses the block after `quant`.
     pub(super) fn quant(&mut self) -> Parsed<Quant> {
         let graph = self.global()?;
         self.mark('{')?;
@@ -90,7 +91,7 @@ impl Parser<'_> {
             "output" => Some(Port::Output as fn(usize) -> Port),
             _ => None,
         };
-        // A node may have such a name.
+        // A node may have this name too.
         if let (Some(border), Token::Number(_)) = (border, &self.token) {
             let port = border(self.integer("the position of an input or an output")?);
             let node = Name { at, text, ordinal: 0 };
@@ -158,7 +159,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One of a few words.
+    /// Parses one of a few words.
     fn one_of<T: Copy>(&mut self, what: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Parsed<T> {
         let found = match &self.token {
             Token::Word(word) => all.iter().copied().find(|&one| name(one) == word),
@@ -176,9 +177,9 @@ impl Parser<'_> {
         self.one_of("a rounding", &Rounding::ALL, Rounding::name)
     }
 
-    /// Where the grid comes from, and true if the state is one of those that have codes.
+    /// Parses where the grid comes from. Also returns whether the state is one that has codes.
     fn standing(&mut self) -> Parsed<(Written, bool)> {
-        // `float` stands in front of these, and a passive config that is not ready is passive in the text.
+        // `float` comes before these words. A passive config that is not ready is `passive` in the text.
         const STATES: [State; 6] = [
             State::Initial,
             State::Activated,
@@ -219,14 +220,14 @@ impl Parser<'_> {
     }
 }
 
-/// The inverse of [`scheme_text`](super::scheme_text).
+/// The scheme in a text; the inverse of [`scheme_text`](super::scheme_text).
 pub fn scheme_from_text(text: &str) -> Option<Scheme> {
     let mut parser = Parser::new(text).ok()?;
     let scheme = parser.scheme().ok()?;
     (parser.token == Token::End).then_some(scheme)
 }
 
-/// Looks names up in a graph.
+/// Looks up names in a graph.
 struct Places<'a> {
     graph: &'a Graph,
     nodes: BTreeMap<(Symbol, u32), NodeId>,
@@ -261,7 +262,7 @@ impl Places<'_> {
     }
 }
 
-/// The table that a block says, in a graph whose nodes stand as in the text. `tensor` finds a constant.
+/// The table for a block, in a graph whose nodes have the order of the text. `tensor` finds a constant.
 pub(super) fn build(
     quant: Quant,
     graph: &Graph,

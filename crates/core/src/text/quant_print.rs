@@ -1,4 +1,4 @@
-//! From a table of configs to its text.
+//! Prints the table of configs of a graph.
 
 use super::labels::{GraphLabels, Labels};
 use super::print::{grid, word_or_string};
@@ -8,12 +8,12 @@ use crate::module::Module;
 use crate::quant::{Derivation, Entry, Granularity, Parameter, ParameterCodes, Policy, Scheme, Standing, State};
 use std::collections::BTreeMap;
 
-/// In front of the integers of a baked parameter.
+/// The key of the codes of a baked parameter.
 pub(super) const CODES: &str = "codes";
-/// In front of those that were given.
+/// The key of codes that were given.
 pub(super) const GIVEN_CODES: &str = "given_codes";
 
-/// The block of a graph that has configs.
+/// Prints the block of a graph that has configs.
 pub(super) fn block(module: &Module, graph: &Graph, labels: &Labels, names: &GraphLabels, out: &mut String) {
     if graph.quant.is_empty() {
         return;
@@ -21,13 +21,13 @@ pub(super) fn block(module: &Module, graph: &Graph, labels: &Labels, names: &Gra
     out.push_str(&format!("quant {} {{\n", names.label));
     match graph.quant.entries(&names.order) {
         Ok(entries) => lines(&entries, labels, &node_labels(module, graph, &names.order), out),
-        // A broken module can still be looked at.
+        // A broken module can still be printed.
         Err(node) => out.push_str(&format!("  ; {node}, which was removed, has a config\n")),
     }
     out.push_str("}\n");
 }
 
-/// Names of nodes, numbered where several have the same.
+/// Unique names of nodes; if several have the same name, they are numbered.
 fn node_labels(module: &Module, graph: &Graph, order: &[NodeId]) -> BTreeMap<NodeId, String> {
     let mut next: BTreeMap<&str, u32> = BTreeMap::new();
     let mut labels = BTreeMap::new();
@@ -82,7 +82,7 @@ fn lines(entries: &[Entry], labels: &Labels, nodes: &BTreeMap<NodeId, String>, o
     }
 }
 
-/// ` codes=@w`
+/// The codes of a parameter: ` codes=@w`.
 fn parameter(parameter: &Parameter, labels: &Labels) -> String {
     let label = |data: DataId| labels.data(data).map_or_else(|| data.to_string(), str::to_owned);
     match *parameter {
@@ -94,7 +94,7 @@ fn parameter(parameter: &Parameter, labels: &Labels) -> String {
     }
 }
 
-/// A scheme as the text form has it: `i8[-128,127] asymmetric half_even`.
+/// A scheme as in the text form: `i8[-128,127] asymmetric half_even`.
 pub fn scheme_text(scheme: &Scheme) -> String {
     let per = match scheme.policy().per() {
         Granularity::Tensor => String::new(),

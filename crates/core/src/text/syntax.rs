@@ -1,4 +1,4 @@
-//! Syntax tree of a text, before names are looked up.
+//! The syntax tree of a text, before names are looked up.
 
 use super::error::Position;
 use super::quant_parse::Quant;
@@ -10,7 +10,7 @@ use crate::reason::Reason;
 use crate::stage::Stage;
 use strait_requantize::Requantization;
 
-/// `name` or `name~ordinal`, and where it stands.
+/// A name, `name` or `name~ordinal`, and where it is in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub(super) at: Position,
@@ -19,7 +19,7 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// As the text has it, for errors.
+    /// The name as written in the text, for errors.
     pub(super) fn spelled(&self) -> String {
         match self.ordinal {
             0 => self.text.clone(),
@@ -75,14 +75,14 @@ pub(super) struct Node {
     pub(super) at: Position,
     pub(super) results: Vec<Value>,
     pub(super) op: String,
-    /// The graphs that the op names, in the order of its attributes.
+    /// The graphs that the op runs, in the order of its attributes.
     pub(super) graphs: Vec<Name>,
     pub(super) operands: Vec<Option<Operand>>,
     pub(super) attributes: Vec<(String, AttributeValue)>,
     pub(super) clauses: Clauses,
 }
 
-/// Parts of a node's line behind its attributes.
+/// What follows the attributes on a node's line.
 #[derive(Default)]
 pub(super) struct Clauses {
     pub(super) name: Option<String>,
@@ -99,7 +99,7 @@ pub(super) struct Data {
 }
 
 pub(super) enum Content {
-    /// Elements as bytes.
+    /// The bytes of all elements.
     Inline(Vec<u8>),
     /// The bytes of one element.
     Splat(Vec<u8>),

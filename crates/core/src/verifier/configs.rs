@@ -27,7 +27,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut extremes = BTreeMap::new();
     for (id, config) in graph.quant.iter() {
         let found = graph.value_at(config.node, config.port);
-        // One that another took the place of is found by nobody.
+        // A config that was replaced by another one cannot be looked up.
         let listed = graph.quant.id(config.node, config.port) == Some(id);
         let Some(value) = found.filter(|_| listed).and_then(|id| graph.value(id)) else {
             findings.take(ensure(false, 18, || {
@@ -46,7 +46,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     border(view, findings);
 }
 
-/// The node of a config, or the graph on whose border it is.
+/// Names the node of a config, or the graph if it belongs to an input or output.
 fn place(view: View<'_>, config: &QuantConfig) -> String {
     match view.graph.node(config.node) {
         Some(node) => view.place(node),
@@ -55,7 +55,8 @@ fn place(view: View<'_>, config: &QuantConfig) -> String {
     }
 }
 
-/// Inputs and outputs: all that are real numbers in the model have configs, and an output has the grid of what it is.
+/// Checks inputs and outputs: all that are real numbers in the model have configs, and an output has the grid of its
+/// value.
 fn border<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let (graph, table) = (view.graph, &view.graph.quant);
     let inputs = graph.inputs().iter().enumerate();
@@ -100,7 +101,7 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig) -> Verified {
     })
 }
 
-/// The grid that a config has or reads, also one that only waits to be restored.
+/// Checks the grid that a config has or reads, including one that would only be restored.
 fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Verified {
     let table = &view.graph.quant;
     let wrong = table
@@ -112,7 +113,7 @@ fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Ve
     })
 }
 
-/// The integers of a parameter: many configs may share one tensor, of which the extremes are found once.
+/// Checks the codes of a parameter. Many configs may share one constant, so its extremes are computed once.
 fn codes(
     view: View<'_>,
     id: ConfigId,

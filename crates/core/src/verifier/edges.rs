@@ -24,7 +24,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
 }
 
-/// The results of a node know it, and its operands have links.
+/// Checks that the results of a node point back at it, and that its operands have links.
 fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     for (position, &output) in node.outputs.iter().enumerate() {
         let def = view.graph.value(output).map(|v| v.def);
@@ -38,7 +38,7 @@ fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     })
 }
 
-/// A value is where its definition says.
+/// Checks that a value is where its definition says.
 fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     let graph = view.graph;
     let there = match value.def {
@@ -54,7 +54,7 @@ fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     })
 }
 
-/// No name is that of two values, and none that of two nodes.
+/// Checks that no two values have the same name, and no two nodes.
 fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut known = BTreeSet::new();
     for (_, value) in view.graph.values() {
@@ -71,7 +71,7 @@ fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
 }
 
-/// Every list is walked once. A list that runs in a circle comes to an operand that it has seen.
+/// Walks every use list once. A list that runs in a circle comes to an operand that was already seen.
 fn use_lists<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let graph = view.graph;
     // Where the operands of each node start in `seen`.

@@ -1,21 +1,21 @@
-//! The verifier: what holds in every graph, and what each stage adds. It costs one visit of each node, value and
-//! operand.
+//! The verifier: what is true in every graph, and what each stage adds. It visits each node, value and operand once.
 //!
 //! **Every stage**
 //! 1. Edges: operands and results exist; a result's `def` points back at its node and position; the use list of a value
-//!    holds exactly the operands that name it, each once, linked both ways.
+//!    has exactly the operands that read it, each once, linked both ways.
 //! 2. There is no cycle, neither among nodes nor among graphs that call each other.
 //! 3. Types: element types and shapes are what inference says (with the fused element type) and within the limits;
-//!    constants have their tensor's type; the operands of a call are the called graph's inputs.
+//!    constants have their tensor's type; the operands of a call match the called graph's inputs.
 //! 4. Graph inputs and outputs exist and know their positions.
-//! 5. Forms are legal ([`strait_requantize::Requantization::check`]) and have as many channels as the channel axis
-//!    ([`crate::Op::channel_axis`]), or an operand picks them: a constant of no others; a clamp is in order and inside its
-//!    type; only an accumulator of i32 or i64 is requantized by a fused form.
-//! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
-//! 7. The numbers that ops carry: zero points (`pad_value`, `weight_zero`, `a_zero`, `b_zero`) are codes of the operand's type, 0 for
-//!    floats; no float attribute is NaN.
-//! 16. Names are data: no two values of a graph have the same, and no two nodes. Observation, fusion and proof of a value
-//!     are kept by its name, and so is what a report says of a node. A value may have the name of a node.
+//! 5. Forms are legal ([`strait_requantize::Requantization::check`]). They have as many channels as the channel axis
+//!    ([`crate::Op::channel_axis`]), or a constant operand picks channels that exist. A clamp is in order and inside
+//!    its type. A fused form only requantizes an i32 or i64 accumulator.
+//! 6. Grids are legal: scales are finite and positive, zero points are inside the type, and there are as many channels
+//!    as the axis has.
+//! 7. Numbers that ops carry: zero points (`pad_value`, `weight_zero`, `a_zero`, `b_zero`) are codes of the operand's
+//!    type, and 0 for floats; no float attribute is NaN.
+//! 16. Names are unique: no two values of a graph have the same name, and no two nodes. Observations, fusions and
+//!     proofs are stored by the name of a value, and reports name nodes. A value may have the name of a node.
 //!
 //! **Every stage but export**
 //!
@@ -27,32 +27,35 @@
 //!
 //! **Annotated**
 //!
-//! 10. Each float operand of a node on the accelerator has a quantization config; or, of a `conv` or `gemm`, its constant
-//!     weights have one and nothing else (weight-only), and it computes on real numbers; or it is the sum of a `conv` or `gemm` that an `add` alone
-//!     reads, and adds to as it is.
-//! 17. The configs alone tell grids of real numbers: no value of floats has one, but for that which the model gives for it.
-//! 18. Configs are of operands and results, inputs and outputs that are there, one for each. No other stage has any.
-//! 19. All configs that read one grid have one scheme.
-//! 20. Grids are legal for their scheme, also those that a float config would be restored to: scales finite and positive,
-//!     and powers of two where the policy says so; zero points inside the type, 0 where it is symmetric; one number, or as
-//!     many as the axis or the blocks of the policy have in the operand's or result's shape.
-//! 21. The codes of a parameter, baked or given, are of a constant; they have its shape and the type of its scheme, and
-//!     are in the range of that. (That they have a grid, which stays under them, no transition can break.)
-//! 22. The config whose grid one reads, and those that a grid follows from, are there.
-//! 23. Each float input and output of the graph has a config. That of an output has the grid of what the value's producer leaves,
-//!     or none: the state is `float` then.
+//! 10. Each float operand of a node on the accelerator has a quantization config. There are two exceptions: a `conv` or
+//!     `gemm` that computes on real numbers, where only its constant weights have one; and the sum of a `conv` or
+//!     `gemm` that is only read by an `add`, which adds to it inside the accumulator.
+//! 17. Only configs give grids to real numbers: a float value has no grid of its own, except one that the model gives
+//!     for it.
+//! 18. Configs belong to operands, results, inputs and outputs that exist, with one for each. No other stage has
+//!     configs.
+//! 19. All configs that read the same grid have the same scheme.
+//! 20. Grids are legal for their scheme, including those that a float config would restore: scales are finite and
+//!     positive, and powers of two where the policy says so; zero points are inside the type, and 0 if it is symmetric;
+//!     there is one number, or as many as the policy's axis or blocks have in the shape.
+//! 21. The codes of a parameter, baked or given, belong to a constant. They have its shape and the type of its scheme,
+//!     and are in the range of the scheme. (That they have a grid, which cannot change under them, no transition can
+//!     break.)
+//! 22. The config whose grid another one reads exists, and so do the configs that a grid is derived from.
+//! 23. Each float input and output of the graph has a config. An output's config has the grid on which the value leaves
+//!     its producer, or no grid: its state is then `float`.
 //!
 //! **Integer**
 //!
-//! 11. The accelerator computes in integers: no node on it has a float operand or result, but for what `quantize` reads
-//!     and `dequantize` makes, and for a `conv` or `gemm` of real numbers alone whose weights a `dequantize` makes of
+//! 11. The accelerator computes in integers: no node on it has a float operand or result, except what `quantize` reads
+//!     and `dequantize` makes, and except a `conv` or `gemm` of real numbers whose weights are dequantized from
 //!     constant codes.
-//! 12. The host computes in floats: nothing on it but `quantize` and `dequantize` touches codes.
-//! 13. What `dequantize` reads, what `quantize` makes and what leaves the graph as codes has a grid; so has every
-//!     accumulator of i64, because an i64 without one is a shape or an index.
+//! 12. The host computes in floats: nothing on it except `quantize` and `dequantize` touches codes.
+//! 13. What `dequantize` reads, what `quantize` makes, and what leaves the graph as codes has a grid. So does every i64
+//!     accumulator, because an i64 without a grid is a shape or an index.
 //! 14. Functions of real numbers ([`Term::is_real_function`](crate::Term::is_real_function)) are not applied to codes.
-//! 15. Padding reads as real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
-//!     operand. The `weight_zero` of a `conv` or `gemm` has the zero points of the weight's grid, where that has one.
+//! 15. Padding stands for real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
+//!     operand. The `weight_zero` of a `conv` or `gemm` has the zero points of the weights' grid, if there is one.
 
 mod configs;
 mod edges;
@@ -70,33 +73,33 @@ use crate::ids::NodeId;
 use crate::module::Module;
 use crate::text::NodePrinter;
 
-/// A broken invariant: a defect of a pass, or a damaged file.
+/// A broken invariant. It is a bug in a pass, or a damaged file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invariant {invariant} does not hold: {text}{}", .node.iter().map(|node| format!("\n  {node}")).collect::<String>())]
 pub struct Violation {
-    /// The number in the list of the module's documentation.
+    /// The number of the invariant in the list of this module's documentation.
     pub invariant: u8,
-    /// Where, and how.
+    /// Where it is broken, and how.
     pub text: String,
-    /// The node, as the text form has it, where it is one; a long one is cut.
+    /// The node in the text form, if it is about a node; cut off if it is long.
     pub node: Option<String>,
 }
 
-/// Every broken invariant of a module, or the first of very many. There is at least one.
+/// The broken invariants of a module, at least one. If there are very many, only the first ones are shown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}{}", .shown.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
     if *.more > 0 { format!("\nand {} more", .more) } else { String::new() })]
 pub struct Violations {
-    /// In the order of the graphs and their nodes, [`MOST_SHOWN`] at most.
+    /// The first [`MOST_SHOWN`] violations, in the order of the graphs and their nodes.
     pub shown: Vec<Violation>,
-    /// The number of those that are not shown.
+    /// How many more there are.
     pub more: usize,
 }
 
-/// The number of violations that are told with their nodes.
+/// How many violations are shown.
 pub const MOST_SHOWN: usize = 32;
 
-/// The number of characters of a node that are shown: a form may have thousands of channels.
+/// How many characters of a node are shown, because a form may have thousands of channels.
 const NODE_WIDTH: usize = 400;
 
 type Verified = Result<(), Violation>;
@@ -113,7 +116,7 @@ fn ensure(holds: bool, invariant: u8, text: impl FnOnce() -> String) -> Verified
     }
 }
 
-/// Violations that were found so far.
+/// The violations found so far.
 #[derive(Default)]
 struct Findings<'m> {
     shown: Vec<(Violation, Option<(&'m Graph, NodeId)>)>,
@@ -121,12 +124,12 @@ struct Findings<'m> {
 }
 
 impl<'m> Findings<'m> {
-    /// Takes the outcome of a check.
+    /// Adds the result of a check.
     fn take(&mut self, outcome: Verified) {
         self.add(outcome, None);
     }
 
-    /// Takes the outcome of a check of a node.
+    /// Adds the result of a check of a node.
     fn of_node(&mut self, view: View<'m>, id: NodeId, outcome: Verified) {
         self.add(outcome, Some((view.graph, id)));
     }
@@ -159,7 +162,7 @@ impl<'m> Findings<'m> {
     }
 }
 
-/// A text that is not longer than [`NODE_WIDTH`].
+/// Cuts a text to at most [`NODE_WIDTH`] characters.
 fn cut(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(NODE_WIDTH) {
         text.truncate(end);
@@ -168,10 +171,10 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// Verifies every graph of a module against the invariants of its stage.
+/// Checks every graph of a module against the invariants of its stage.
 ///
 /// # Errors
-/// All that do not hold. Where edges are broken, nothing is said of what rests on them.
+/// All invariants that are broken. If edges are broken, invariants that depend on them are not checked.
 pub fn verify(module: &Module) -> Result<(), Violations> {
     let mut findings = Findings::default();
     findings.take(types::calls(module));
@@ -198,7 +201,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Graph and node by name, for the text of a violation.
+    /// Names graph and node, for the text of a violation.
     fn place(self, node: &Node) -> String {
         format!(
             "{}: {} ({})",
@@ -208,7 +211,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// Graph and value by name.
+    /// Names graph and value, for the text of a violation.
     fn value(self, value: &crate::Value) -> String {
         format!(
             "{}: %{}",
@@ -217,7 +220,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// An operand, where it is present.
+    /// An operand, if it is present.
     fn operand(self, node: &Node, index: usize) -> Option<&'a crate::Value> {
         self.graph.value(node.inputs.get(index).copied().flatten()?)
     }

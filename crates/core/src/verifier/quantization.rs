@@ -35,7 +35,8 @@ fn forms(view: View<'_>, node: &Node) -> Verified {
     }
 }
 
-/// Checks that the operand that picks channels is a constant, and that each element is a channel of the node's forms.
+/// Checks that the operand that picks channels is a constant, and that each of its elements is a channel of the node's
+/// forms.
 fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
     let own = match &node.op {
         Op::Requantize(op) => Some(&op.form),
@@ -109,7 +110,7 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
     })
 }
 
-/// The axis of channels, as messages have it.
+/// The channel axis, as messages describe it.
 fn along(axis: Option<usize>, ty: &TensorType) -> String {
     let Some(axis) = axis else { return "no axis".to_owned() };
     match ty.shape.get(axis) {
@@ -125,7 +126,7 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
     ensure(quant.codes.is_none() || value.ty.elem.is_float(), 6, || {
         format!("{} has codes of another type than its own", view.value(value))
     })?;
-    // Without a type of codes, the grid of a float value is for one that only the target knows.
+    // A float grid without a code type is one that only the target interprets.
     let codes = quant.codes.unwrap_or(value.ty.elem);
     let range = codes.int_type().map(strait_requantize::IntType::range);
     ensure(

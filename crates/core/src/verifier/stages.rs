@@ -28,7 +28,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
     if stage == Stage::Integer {
         for &id in view.graph.outputs() {
-            // What the host makes are numbers, not codes.
+            // The host produces numbers, not codes.
             let host = view
                 .graph
                 .producer(id)
@@ -48,7 +48,7 @@ fn not_requantized(view: View<'_>, node: &Node) -> Verified {
     })
 }
 
-/// True if an operand is the sum of a product that the node adds to.
+/// True if an operand is the sum of a product that the node adds to inside the accumulator.
 fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
     let value = node.inputs.get(index).copied().flatten();
     let value = value.filter(|&value| matches!(node.op, Op::Add(_)) && view.graph.only_use(value).is_some());
@@ -77,7 +77,7 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     Ok(())
 }
 
-/// True of a weight-only product: the weights have a config, and are a constant that becomes real numbers in front of it.
+/// True for a product of which only the weights have a config: a constant that is dequantized before the product.
 fn computes_on_reals(view: View<'_>, id: NodeId, node: &Node) -> bool {
     let operands = (0..node.inputs.len()).map(Port::Operand);
     let mut ports = operands.chain((0..node.outputs.len()).map(Port::Result));
@@ -92,7 +92,7 @@ fn is_product(node: &Node) -> bool {
     matches!(node.op, Op::Conv(_) | Op::Gemm(_))
 }
 
-/// True of a product of real numbers whose weights a `dequantize` makes of constant codes.
+/// True for a product of real numbers whose weights are dequantized from constant codes.
 fn has_dequantized_weights(view: View<'_>, node: &Node) -> bool {
     let weights = node.inputs.get(1).copied().flatten();
     let made = weights.and_then(|weights| view.graph.producer(weights));
@@ -124,7 +124,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
             format!("{} runs on the host, but touches the codes of {name}", view.place(node))
         });
     }
-    // A call stands for the nodes of the called graph, which are looked at there.
+    // A call stands for the nodes of the called graph, which are checked there.
     if has_dequantized_weights(view, node) {
         let codes = touched.find(|v| v.quant.is_some() && !v.ty.elem.is_float());
         return ensure(codes.is_none(), 11, || {

@@ -1,4 +1,4 @@
-//! Invariants 2 and 3 among graphs and their types.
+//! Invariants 2 and 3: calls between graphs, and types.
 
 use super::{Findings, Verified, View, ensure};
 use crate::graph::{Def, Node, Value};
@@ -8,8 +8,8 @@ use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, element_count};
 use crate::tensor::TensorData;
 use crate::text::type_text;
 
-/// Checks that calls name graphs of the module, and that the graph of calls has no cycle. Graphs that call no other
-/// graph are removed again and again; a cycle is there if some graphs are left.
+/// Checks that calls refer to graphs of the module, and that the graph of calls has no cycle. Graphs that call no other
+/// graph are removed repeatedly; if some are left, there is a cycle.
 pub(super) fn calls(module: &Module) -> Verified {
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); module.graphs.len()];
     let mut waiting = vec![0usize; module.graphs.len()];

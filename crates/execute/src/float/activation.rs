@@ -1,4 +1,4 @@
-//! Piecewise simple functions of one variable: relu, clip, leaky relu, hard sigmoid, elu.
+//! Piecewise functions of one variable: relu, clip, leaky relu, hard sigmoid, elu.
 
 use crate::elementwise::map;
 use crate::error::StepError;
@@ -11,7 +11,7 @@ use strait_kernels::float::{Unary, unary};
 struct Activation<F>(F);
 
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    // The comparisons let a NaN through.
+    // Comparisons are written so that a NaN stays a NaN.
     Ok(match &site.node.op {
         Op::Relu(_) => step(|x| if x < 0.0 { 0.0 } else { x }),
         Op::Clip(op) => {
@@ -55,7 +55,7 @@ impl<F: Fn(f32) -> f32 + Send + Sync> Step for Activation<F> {
     }
 }
 
-/// x where x ≥ 0, alpha·(exp(x) − 1) elsewhere.
+/// x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
 struct Elu {
     alpha: f32,
 }

@@ -9,7 +9,7 @@ use strait_core::op;
 
 struct BatchNormalization {
     epsilon: f32,
-    /// Images, channels, elements of a channel.
+    /// Number of images, of channels, and of elements in a channel.
     extents: [usize; 3],
 }
 
@@ -25,7 +25,7 @@ impl Step for BatchNormalization {
         &[0]
     }
 
-    /// Per channel x·f + (bias − mean·f) with f = scale / √(variance + epsilon).
+    /// For each channel, x·f + (bias − mean·f) with f = scale / √(variance + epsilon).
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let [_, channels, plane] = self.extents;
         let input = io.operand::<f32>(0)?;

@@ -1,4 +1,4 @@
-//! Blocks back into their image.
+//! Col2Im: adds overlapping blocks up to an image.
 
 use super::conv_transpose::{behind, wide};
 use crate::error::StepError;
@@ -9,7 +9,7 @@ use strait_kernels::float::{Blocks, col2im};
 
 struct Col2Im {
     blocks: Blocks,
-    /// Elements of one entry of the batch, in the operand and in the result.
+    /// Number of elements of one batch entry, in the operand and in the result.
     each: [usize; 2],
 }
 

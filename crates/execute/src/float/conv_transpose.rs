@@ -1,5 +1,5 @@
-//! Transposed convolution: for each image and group, the product of the transposed weights and the image makes the kernels of
-//! all elements, which are added up at their places.
+//! Transposed convolution. For each image and group, the product of the transposed weights and the image gives the
+//! kernel of every element. These are then added up at their positions.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -10,11 +10,11 @@ use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
 struct ConvTranspose {
     blocks: Blocks,
     groups: usize,
-    /// Channels of a group in the operand and in the result.
+    /// Channels per group, in the operand and in the result.
     channels: [usize; 2],
-    /// Elements of a channel in the operand and in the result.
+    /// Elements of a channel, in the operand and in the result.
     plane: [usize; 2],
-    /// Kernel elements of one channel of the result.
+    /// Number of kernel elements of one channel of the result.
     taps: usize,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn prepare(op: &op::ConvTranspose, site: &NodeSlots<'_>) -> Result<Bo
     }))
 }
 
-/// Numbers of up to three axes, behind such that stand for axes of extent 1.
+/// Numbers for up to three axes, padded in front with `missing` for axes of extent 1.
 pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], StepError> {
     match *numbers {
         [x] => Ok([missing, missing, x]),
@@ -55,7 +55,7 @@ pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], St
     }
 }
 
-/// Numbers of attributes as extents.
+/// Numbers of an attribute as extents.
 pub(crate) fn wide(numbers: &[u32]) -> Vec<usize> {
     numbers.iter().map(|&number| number as usize).collect()
 }
@@ -70,7 +70,7 @@ impl Step for ConvTranspose {
         let rows = outputs * self.taps;
         let (image, result) = (inputs * self.plane[0], outputs * self.plane[1]);
         if image == 0 {
-            // Without an element nothing is added to the bias.
+            // Without any input elements, each result is its bias.
             for (channel, plane) in out.chunks_exact_mut(self.plane[1]).enumerate() {
                 plane.fill(bias.map_or(0.0, |bias| bias[channel % bias.len().max(1)]));
             }

@@ -1,4 +1,5 @@
-//! Convolution whose taps are moved: the moved elements are a matrix, which is multiplied with the weights.
+//! Deformable convolution: each tap is moved by an offset. The elements at the moved taps are gathered into a matrix,
+//! which is multiplied by the weights.
 
 use crate::elementwise::for_each_piece;
 use crate::error::StepError;
@@ -10,9 +11,9 @@ use strait_kernels::float::{Bias, Matrix, gemm};
 struct DeformConv {
     op: op::DeformConv,
     batch: usize,
-    /// Channels of the operand and of the result.
+    /// Channels of the operand, and of the result.
     channels: [usize; 2],
-    /// Height and width of the operand, of the kernel and of the result.
+    /// Height and width of the operand. The next two fields are for the kernel and the result.
     size: [usize; 2],
     kernel: [usize; 2],
     made: [usize; 2],
@@ -36,7 +37,7 @@ pub(crate) fn prepare(op: &op::DeformConv, site: &NodeSlots<'_>) -> Result<Box<d
 }
 
 impl DeformConv {
-    /// The element at row `y` and column `x` of a channel, interpolated linearly; zeros are beside it.
+    /// The value at row `y` and column `x` of a channel, interpolated linearly. Outside of the image it is 0.
     fn element(&self, image: &[f32], y: f32, x: f32) -> f32 {
         let [height, width] = self.size;
         let (top, left) = (y.floor(), x.floor());
@@ -54,7 +55,7 @@ impl DeformConv {
         upper * (1.0 - down) + lower * down
     }
 
-    /// One row of the matrix: a tap of a channel of an image at all positions.
+    /// One row of the matrix: one tap of a channel of an image, at all positions.
     fn row(&self, image: &[f32], offset: &[f32], mask: Option<&[f32]>, row: usize, out: &mut [f32]) {
         let taps = self.kernel[0] * self.kernel[1];
         let (channel, tap) = (row / taps, row % taps);

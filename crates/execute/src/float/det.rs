@@ -1,4 +1,4 @@
-//! Determinants: Gaussian elimination in f64, the largest element of each column as its pivot.
+//! Determinants, by Gaussian elimination in f64 with the largest element of each column as the pivot.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -13,12 +13,12 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
     Ok(Box::new(Det { rows }))
 }
 
-/// The determinant of a square matrix, which is used up.
+/// The determinant of a square matrix, which is overwritten.
 fn determinant(matrix: &mut [f64], rows: usize) -> f64 {
     let mut product = 1.0;
     for column in 0..rows {
         let size = |row: &usize| matrix[row * rows + column].abs();
-        // Of two that are equally large the first.
+        // If two are equally large, the first one is taken.
         let pivot = (column..rows).reduce(|best, row| if size(&row) > size(&best) { row } else { best });
         let pivot = pivot.unwrap_or(column);
         if pivot != column {

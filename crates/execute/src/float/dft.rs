@@ -1,5 +1,5 @@
-//! Discrete Fourier transforms in f64: by halves where the length is a power of two, and otherwise as a convolution with
-//! chirps (Bluestein), which is made of transforms of the next power of two.
+//! Discrete Fourier transforms in f64. If the length is a power of two, the transform is split in halves. Otherwise it
+//! is a convolution with chirps (Bluestein), which uses transforms of the next power of two.
 
 use crate::error::StepError;
 use crate::layout::{around, axis};
@@ -20,12 +20,13 @@ fn root(part: usize, whole: usize) -> Number {
     [libm::cos(angle), libm::sin(angle)]
 }
 
-/// Transforms of one length.
+/// What transforms of one length have in common.
 struct Plan {
     length: usize,
-    /// e^(−2πi·k/size) for the power of two that is computed with.
+    /// e^(−2πi·k/size), where size is the power of two used.
     roots: Vec<Number>,
-    /// The chirps e^(−πi·k²/length), and the transform of their conjugates; empty for a power of two.
+    /// The chirps e^(−πi·k²/length), and (next field) the transform of their conjugates. Both are empty if the length
+    /// is a power of two.
     chirps: Vec<Number>,
     filter: Vec<Number>,
 }
@@ -44,7 +45,7 @@ impl Plan {
             filter: Vec::new(),
         };
         if size != length {
-            // k² modulo 2·length, so that the angle stays small.
+            // Takes k² modulo 2·length, so that the angle stays small.
             let chirp = |k: usize| root((k as u128 * k as u128 % (2 * length as u128)) as usize, 2 * length);
             plan.chirps = (0..length).map(chirp).collect();
             let mut filter = vec![[0.0; 2]; size];
@@ -58,7 +59,7 @@ impl Plan {
         plan
     }
 
-    /// The transform of as many numbers as a power of two.
+    /// The transform of a power of two of numbers.
     fn by_halves(&self, x: &mut [Number]) {
         let size = x.len();
         let bits = size.trailing_zeros();
@@ -96,7 +97,7 @@ impl Plan {
             *to = times(x, chirp);
         }
         self.by_halves(&mut spread);
-        // The inverse of a transform is that of the conjugates, conjugated, by the number of elements.
+        // The inverse transform is the conjugate of the transform of the conjugates, divided by the number of elements.
         for (x, &filter) in spread.iter_mut().zip(&self.filter) {
             let [re, im] = times(*x, filter);
             *x = [re, -im];
@@ -112,11 +113,11 @@ impl Plan {
 struct Dft {
     transform: Transform,
     plan: Plan,
-    /// Extents before the axis, of it, and between it and the parts of a number.
+    /// Extents before the axis, of the axis, and between the axis and the real and imaginary parts.
     extents: [usize; 3],
-    /// Positions of the result along the axis.
+    /// Length of the result along the axis.
     made: usize,
-    /// Parts of a number in the operand and in the result.
+    /// Parts of a number (1 for real, 2 for complex), in the operand and in the result.
     parts: [usize; 2],
 }
 
@@ -135,7 +136,7 @@ pub(crate) fn prepare(op: &op::Dft, site: &NodeSlots<'_>) -> Result<Box<dyn Step
 }
 
 impl Dft {
-    /// One transform, of the numbers in place.
+    /// One transform, in place.
     fn run(&self, x: &mut [Number]) {
         let length = self.plan.length;
         let inverse = matches!(self.transform, Transform::Inverse | Transform::InverseHalf);
@@ -161,7 +162,7 @@ impl Step for Dft {
         let out = io.output::<f32>()?;
         let ([outer, extent, inner], [from, to]) = (self.extents, self.parts);
         let length = self.plan.length;
-        // Of a half, the other half is made of it.
+        // If only half of the numbers are given, the other half follows from them.
         let read = if self.transform == Transform::InverseHalf {
             length / 2 + 1
         } else {

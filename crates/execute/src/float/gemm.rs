@@ -10,16 +10,16 @@ use strait_kernels::float::{Bias, Matrix, gemm};
 /// alpha·(a·b) + beta·bias.
 struct Gemm {
     op: op::Gemm,
-    /// Rows, columns, depth.
+    /// Rows, columns and depth.
     extents: [usize; 3],
     bias: BiasKind,
 }
 
-/// Part of the bias in a product.
+/// How a product uses its bias.
 enum BiasKind {
-    /// The chain of sums starts with it: one value per column, and no factors.
+    /// Sums start from the bias: it has one value per column, and alpha and beta are 1.
     Start,
-    /// It is added behind the product, as alpha or beta scale one of them or it broadcasts otherwise.
+    /// The bias is added after the product, because alpha or beta is not 1, or the bias broadcasts in another way.
     After(Broadcast),
     Absent,
 }

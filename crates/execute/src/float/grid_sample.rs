@@ -1,4 +1,5 @@
-//! Samples at positions that are an operand. The neighbours of a position and their weights are the same for all channels.
+//! Samples an image at positions given by an operand. The neighbours of a position and their weights are the same for
+//! all channels.
 
 use crate::elementwise::for_each_piece;
 use crate::error::StepError;
@@ -12,7 +13,7 @@ struct GridSample {
     channels: usize,
     /// Spatial extents of the operand.
     spatial: Vec<usize>,
-    /// Positions of the result in one channel.
+    /// Number of result positions in one channel.
     positions: usize,
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn prepare(op: &op::GridSample, site: &NodeSlots<'_>) -> Result<Box<d
     }))
 }
 
-/// A coordinate that lies outside of `least` to `most`, mirrored at these until it lies inside.
+/// A coordinate outside of `least` to `most`, mirrored at these bounds until it is inside.
 fn reflect(at: f32, least: f32, most: f32) -> f32 {
     let range = most - least;
     let beyond = if at < least {
@@ -53,8 +54,8 @@ fn reflect(at: f32, least: f32, most: f32) -> f32 {
     }
 }
 
-/// Weights of the four neighbours of a position, the second one of which it lies `x` behind: cubic convolution with the
-/// coefficient `a`.
+/// The weights of the four neighbours of a position in cubic convolution with the coefficient `a`. The position is at
+/// distance `x` after the second neighbour.
 pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
     let near = |x: f32| ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
     let far = |x: f32| ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
@@ -62,8 +63,8 @@ pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
 }
 
 impl GridSample {
-    /// Along an axis: up to four neighbours of the position that a number of the grid says, each with its weight; `None`
-    /// stands for a zero beside the elements.
+    /// The neighbours along an axis of the position for a number of the grid: up to four, each with its weight. `None`
+    /// stands for a 0 outside of the image.
     fn neighbours(&self, axis: usize, number: f32) -> ([Option<usize>; 4], [f32; 4], usize) {
         let extent = self.spatial[axis];
         let length = extent as f32;
@@ -78,8 +79,8 @@ impl GridSample {
         if !(least..=most).contains(&at) {
             match self.op.border {
                 Border::Zeros => {}
-                // Four elements are beside each position, and each is taken from the border where it is outside. Farther out
-                // than here all four are the same.
+                // Each position has four neighbours, and those outside are replaced by the border element. Farther out
+                // than this, all four are the same.
                 Border::Edge if self.op.mode == Sampling::Cubic => at = at.clamp(-2.0, length + 1.0),
                 Border::Edge => at = at.clamp(0.0, length - 1.0),
                 Border::Reflection => at = reflect(at, least, most),
@@ -93,7 +94,7 @@ impl GridSample {
                 Border::Edge => index,
                 Border::Reflection => reflect(index, least, most),
             };
-            // A float to usize saturates at 0, and NaN is 0.
+            // A conversion from float to usize saturates at 0, and gives 0 for NaN.
             Some((index as usize).min(extent - 1))
         };
         let below = at.floor();
@@ -114,12 +115,12 @@ impl GridSample {
         }
     }
 
-    /// The elements that a position takes, as places in a channel and weights, in row-major order.
+    /// The elements of a position, as indices in a channel with their weights, in row-major order.
     fn taps(&self, position: &[f32], taps: &mut Vec<(usize, f32)>) {
         taps.clear();
         taps.push((0, 1.0));
         for (axis, &extent) in self.spatial.iter().enumerate() {
-            // The innermost coordinate comes first.
+            // A position lists the innermost coordinate first.
             let (indices, weights, count) = self.neighbours(axis, position[self.spatial.len() - 1 - axis]);
             let before = std::mem::take(taps);
             for (place, weight) in before {
@@ -140,7 +141,7 @@ impl Step for GridSample {
         let plane: usize = self.spatial.iter().product();
         let axes = self.spatial.len();
         let each = self.positions * axes;
-        // Positions first, so that each is worked out once for all channels.
+        // The outer loop runs over positions, so that each is computed once for all channels.
         let mut samples = vec![0.0; self.channels * self.positions];
         for image in 0..self.batch {
             let x = &x[image * self.channels * plane..(image + 1) * self.channels * plane];

@@ -1,4 +1,4 @@
-//! Layer normalization, with the mean taken off or as it is.
+//! Layer normalization, with the mean subtracted or not.
 
 use crate::elementwise::{Broadcast, for_each_piece};
 use crate::error::StepError;
@@ -9,10 +9,10 @@ use strait_core::op;
 use strait_kernels::float::{Reduction, reduce};
 
 struct LayerNormalization {
-    /// True if the mean is taken off.
+    /// True if the mean is subtracted.
     centred: bool,
     epsilon: f32,
-    /// Elements that are normalised together.
+    /// Number of elements that are normalized together.
     row: usize,
     scale: Broadcast,
     bias: Option<Broadcast>,
@@ -22,7 +22,7 @@ pub(crate) fn prepare(op: &op::LayerNormalization, site: &NodeSlots<'_>) -> Resu
     step(true, (op.axis, op.epsilon), site)
 }
 
-/// Normalization by the root of the mean square.
+/// Normalization by the root mean square.
 pub(crate) fn prepare_rms(op: &op::RmsNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     step(false, (op.axis, op.epsilon), site)
 }
@@ -40,7 +40,8 @@ fn step(centred: bool, (first, epsilon): (i64, f32), site: &NodeSlots<'_>) -> Re
 }
 
 impl Step for LayerNormalization {
-    /// With m the mean of a row, or 0: d = x − m, v the mean of d², then d / √(v + epsilon) · scale + bias.
+    /// Let m be the mean of a row, or 0. With d = x − m and v the mean of d², the result is d / √(v + epsilon) · scale
+    /// + bias.
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let row = self.row;
         let input = io.input::<f32>(0)?;

@@ -1,5 +1,5 @@
-//! Float operators, one file each, on f32. Sums of products and over axes are the deterministic loops of
-//! `strait-kernels`; what is written here does not reorder any sum.
+//! Float operators on f32, one file each. Sums of products and sums over axes use the deterministic loops of
+//! `strait-kernels`; nothing here reorders a sum.
 
 pub(crate) mod activation;
 pub(crate) mod arithmetic;

@@ -1,4 +1,4 @@
-//! Recurrent layers, step after step; the product of the state and its weights is one GEMM a step.
+//! Recurrent layers, step by step. In each step, the product of the state and its weights is one GEMM.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -13,7 +13,7 @@ struct Recurrent {
     batch: usize,
     hidden: usize,
     directions: usize,
-    /// Pre-activations of one direction and step.
+    /// Number of pre-activations of one direction and step.
     gates: usize,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn prepare(op: &op::Recurrent, site: &NodeSlots<'_>) -> Result<Box<dy
     }))
 }
 
-/// Numbers beyond a bound become that bound; NaN stays.
+/// Clips numbers to ±`bound`. A NaN stays a NaN.
 fn cut_off(values: &mut [f32], bound: f32) {
     if bound.is_infinite() {
         return;
@@ -48,7 +48,7 @@ fn cut_off(values: &mut [f32], bound: f32) {
     });
 }
 
-/// An activation with its parameters, and the bound of what goes into it.
+/// An activation with its parameters, and the bound that its input is clipped to.
 #[derive(Clone, Copy)]
 struct Function {
     activation: Activation,
@@ -58,7 +58,7 @@ struct Function {
 }
 
 impl Function {
-    /// Applies itself to each element; `copy` is as long.
+    /// Applies the function to each element. `copy` has the same length.
     fn apply(self, context: &Context, values: &mut [f32], copy: &mut [f32]) -> Result<(), StepError> {
         let Function { activation, a, b, clip } = self;
         cut_off(values, clip);
@@ -89,7 +89,7 @@ impl Function {
             Activation::LeakyRelu => values.iter_mut().for_each(|x| *x = if *x < 0.0 { a * *x } else { *x }),
             Activation::ThresholdedRelu => values.iter_mut().for_each(|x| *x = if *x <= a { 0.0 } else { *x }),
             Activation::HardSigmoid => values.iter_mut().for_each(|x| {
-                // The comparisons let a NaN through.
+                // Comparisons are written so that a NaN stays a NaN.
                 let line = a * *x + b;
                 let above = if line < 0.0 { 0.0 } else { line };
                 *x = if above > 1.0 { 1.0 } else { above };
@@ -100,23 +100,23 @@ impl Function {
     }
 }
 
-/// Operands that one direction reads in every step.
+/// The operands that one direction reads in every step.
 struct Weights<'a> {
-    /// `[G·H, H]`
+    /// The recurrent weights, `[G·H, H]`.
     recurrent: &'a [f32],
-    /// Of i, o and f.
+    /// The peepholes of the gates i, o and f.
     peepholes: Option<&'a [f32]>,
     bias: Option<&'a [f32]>,
     functions: &'a [Function],
 }
 
-/// The state of one direction and what a step makes for itself, each `[N, H]` but the gates.
+/// The state of one direction and the buffers of a step. Each is `[N, H]`, except the gates.
 struct State {
     h: Vec<f32>,
     c: Vec<f32>,
-    /// Pre-activations, and then gates: `[N, G·H]`.
+    /// The pre-activations, which are then replaced by the gates: `[N, G·H]`.
     gates: Vec<f32>,
-    /// `[G, N, H]`, or what is multiplied with the weights.
+    /// `[G, N, H]`, or the operand of the product with the weights.
     parts: Vec<f32>,
     product: Vec<f32>,
     copy: Vec<f32>,
@@ -134,8 +134,8 @@ impl Recurrent {
         (direction * count..(direction + 1) * count).map(at).collect()
     }
 
-    /// The pre-activations in `state.gates` plus the product of `left` `[N, H]` and the weights of the gates from `first`
-    /// on, gate by gate in `state.parts`; without the pre-activations where `alone` says so.
+    /// Computes, gate by gate into `state.parts`, the product of `left` `[N, H]` and the weights of the gates from
+    /// `first` on, plus the pre-activations in `state.gates`. If `alone` is true, the pre-activations are not added.
     fn product(
         &self,
         context: &Context,
@@ -178,7 +178,8 @@ impl Recurrent {
         Ok(())
     }
 
-    /// One step: the new state of all sequences, in `state.parts`' first `[N, H]` and, of an lstm's cell, its second.
+    /// One step. Writes the new state of all sequences to the first `[N, H]` of `state.parts` and, for an LSTM, the new
+    /// cell state to the second.
     fn step(&self, context: &Context, weights: &Weights<'_>, state: &mut State) -> Result<(), StepError> {
         let (size, hidden, gates) = (self.batch * self.hidden, self.hidden, self.op.cell.gates() as usize);
         let functions = weights.functions;
@@ -218,7 +219,7 @@ impl Recurrent {
                 cut_off(f, self.op.cell_clip.0);
                 peep(o, f, 1);
                 functions[0].apply(context, o, copy)?;
-                // The new cell goes where a caller looks for it, and the new state in front of it.
+                // The new cell state goes where the caller expects it, and the new state before it.
                 i.copy_from_slice(f);
                 functions[2].apply(context, i, copy)?;
                 i.iter_mut().zip(&*o).for_each(|(i, o)| *i *= o);
@@ -261,7 +262,7 @@ impl Recurrent {
         }
     }
 
-    /// The steps of each sequence.
+    /// The number of steps of each sequence.
     fn lengths(&self, lengths: Option<&[i64]>) -> Result<Vec<usize>, StepError> {
         let Some(lengths) = lengths else {
             return Ok(vec![self.steps; self.batch]);
@@ -313,7 +314,7 @@ impl Step for Recurrent {
             };
             let backwards = self.op.direction == Direction::Reverse || direction == 1;
             for turn in 0..self.steps {
-                // A sequence that goes backwards begins at its own last step.
+                // A backward sequence begins at its own last step.
                 let at = if backwards { self.steps - 1 - turn } else { turn };
                 for (row, to) in state.gates.chunks_exact_mut(self.gates.max(1)).enumerate() {
                     let from = ((at * self.batch + row) * self.directions + direction) * self.gates;

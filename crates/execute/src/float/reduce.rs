@@ -6,12 +6,13 @@ use crate::step::{Io, Step};
 use strait_core::op::{self, Reduction};
 use strait_kernels::float;
 
-/// One kernel call for each run of neighbouring axes, the last run first; a mean is a sum until the end.
+/// Makes one kernel call for each run of neighbouring axes, starting with the last run. A mean is computed as a sum,
+/// and divided at the end.
 struct Reduce {
     reduction: Reduction,
-    /// `[outer, reduced, inner]` of each call.
+    /// `[outer, reduced, inner]` for each call.
     calls: Vec<[usize; 3]>,
-    /// Elements that make one result.
+    /// Number of elements that are reduced to one result.
     count: usize,
 }
 
@@ -24,8 +25,8 @@ pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Result<Box<dyn S
     }))
 }
 
-/// Groups the reduced axes (ascending) into runs of neighbours and gives the extents of each call, the last run first,
-/// so that the axes behind it have been reduced already.
+/// Groups the reduced axes, which ascend, into runs of neighbours. Returns the extents for each call, starting with the
+/// last run, so that the axes after a run are already reduced.
 pub(crate) fn runs(dims: &[usize], reduced: &[usize]) -> Vec<[usize; 3]> {
     let mut calls = Vec::new();
     let mut inner = 1;

@@ -1,4 +1,4 @@
-//! Resampling by weights, one axis after the other.
+//! Resizing with interpolation, one axis after the other.
 
 use crate::error::StepError;
 use crate::layout::around;
@@ -9,23 +9,23 @@ use strait_core::op::{self, Coordinate, ResizeMode};
 
 /// One resized axis.
 struct Axis {
-    /// Extents in front of the axis, of it, and behind it when its turn comes.
+    /// Extents before the axis, of the axis, and after it, at the time when the axis is resized.
     extents: [usize; 3],
-    /// Neighbours of each position of the result.
+    /// Number of neighbours of each result position.
     count: usize,
-    /// For each position of the result and each of its neighbours: the neighbour's place and weight.
+    /// The index and weight of each neighbour, for each position of the result.
     taps: Vec<(usize, f32)>,
-    /// The positions that lie beside the operand.
+    /// Which positions of the result are outside of the operand.
     outside: Vec<bool>,
 }
 
 struct Resize {
     axes: Vec<Axis>,
-    /// The number beside the operand.
+    /// The value outside of the operand.
     beside: f32,
 }
 
-/// The neighbours of a position along one axis at most, from extents to extents; for a position's memory, too.
+/// The largest number of neighbours that a position has along an axis. Also used to estimate memory.
 pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> usize {
     let reach = match op.mode {
         ResizeMode::Nearest => return 1,
@@ -35,10 +35,10 @@ pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -
     2 * (reach / width(op, axis, [from, to])).ceil() as usize
 }
 
-/// The scale of an axis that shrinks, where that widens the neighbourhood; 1 elsewhere.
+/// The scale of an axis that shrinks, if antialiasing widens the filter; 1 otherwise.
 fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     let scale = op.scales.get(axis).copied().unwrap_or(to as f32 / from.max(1) as f32);
-    // A position never has more neighbours than twice the operand has elements.
+    // A position never has more neighbours than twice the number of the operand's elements.
     if op.antialias.0 {
         scale.min(1.0).max(1.0 / from.max(1) as f32)
     } else {
@@ -46,7 +46,7 @@ fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     }
 }
 
-/// The weight of a neighbour at a distance, before the weights of a position are made to add up to one.
+/// The weight of a neighbour at a distance, before the weights of a position are normalized to a sum of one.
 fn weight(op: &op::Resize, distance: f32) -> f32 {
     let (a, x) = (op.cubic.0, distance.abs());
     match op.mode {
@@ -58,13 +58,13 @@ fn weight(op: &op::Resize, distance: f32) -> f32 {
     }
 }
 
-/// The neighbours of the position of the result that stands for the coordinate `at`, appended to `taps`.
+/// Appends to `taps` the neighbours of the result position that maps to the coordinate `at`.
 fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut Vec<(usize, f32)>) {
     let last = extents[0].saturating_sub(1);
     let plain = !op.antialias.0;
     match op.mode {
         ResizeMode::Nearest => taps.push((nearest(op.nearest, at, extents[0]), 1.0)),
-        // Beside the operand both neighbours are the element at its border, whether the other one is left out or not.
+        // Outside of the operand, both neighbours are the border element, whether elements outside are excluded or not.
         ResizeMode::Linear if plain => {
             let at = at.clamp(0.0, last as f32);
             let lower = at.floor() as usize;

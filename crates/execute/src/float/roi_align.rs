@@ -1,4 +1,4 @@
-//! Regions of an image in bins.
+//! RoiAlign and RoiPool: divides regions of an image into bins and pools each bin.
 
 use crate::elementwise::for_each_piece;
 use crate::error::StepError;
@@ -6,7 +6,7 @@ use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op::{self, RoiMode};
 
-/// The most samples of one bin along an axis: a region without bounds would ask for more than anybody can wait for.
+/// The largest number of samples of a bin along an axis. An unbounded region would otherwise take forever.
 const MOST_SAMPLES: f32 = 65536.0;
 
 struct RoiAlign {
@@ -31,13 +31,13 @@ pub(crate) fn prepare(op: &op::RoiAlign, site: &NodeSlots<'_>) -> Result<Box<dyn
     }))
 }
 
-/// The two neighbours of a sample along an axis, each with its weight; `None` beside the image.
+/// The two neighbours of a sample along an axis, each with its weight; `None` outside of the image.
 type Sample = Option<[(usize, f32); 2]>;
 
-/// The samples of each bin of a region along one axis, bin after bin.
+/// The samples of a region along one axis, bin by bin.
 struct Along {
     samples: Vec<Sample>,
-    /// Samples of a bin.
+    /// Number of samples per bin.
     each: usize,
 }
 
@@ -94,13 +94,14 @@ impl RoiAlign {
         ])
     }
 
-    /// The rows and columns of whole elements of each bin, bin by bin: corners and borders of bins are rounded.
+    /// The rows and columns of each bin in whole elements, bin by bin: the corners of the region and the borders of the
+    /// bins are rounded.
     fn elements(&self, corners: &[f32]) -> Vec<[std::ops::Range<usize>; 2]> {
-        // Half away from zero.
+        // Rounds half away from zero.
         let corner = |index: usize| (corners[index] * self.op.scale).round();
         let along = |start: f32, end: f32, bins: u32, extent: usize| -> Vec<std::ops::Range<usize>> {
             let bin = (end - start + 1.0).max(1.0) / bins as f32;
-            // A float to usize saturates at 0.
+            // A conversion from float to usize saturates at 0.
             let border = |at: f32| ((at + start) as usize).min(extent);
             let range = |index: u32| border((index as f32 * bin).floor())..border(((index + 1) as f32 * bin).ceil());
             (0..bins).map(range).collect()
@@ -123,7 +124,7 @@ impl RoiAlign {
             .unwrap_or(0.0)
     }
 
-    /// The mean or the maximum of a bin; what lies beside the image is 0.
+    /// The mean or maximum of the interpolated samples of a bin. Samples outside of the image are 0.
     fn interpolated(&self, image: &[f32], [rows, columns]: &[Along; 2], bin: usize) -> f32 {
         let (row, column) = (bin / self.op.width as usize, bin % self.op.width as usize);
         let width = self.size[1];

@@ -1,5 +1,5 @@
-//! Rounding to a grid, without codes. The arithmetic is that of quantizing and dequantizing: the quotient in f32, of small
-//! floats exact.
+//! Rounds floats to a grid without making codes. The arithmetic is that of quantizing and then dequantizing: the
+//! quotient is rounded to f32, or is exact for small floats.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -20,7 +20,7 @@ struct RoundTo {
     how: How,
     rounding: Rounding,
     parts: Parts,
-    /// By part. None: made in each run.
+    /// The grid of each part. `None` if grids are computed in each run.
     grids: Option<Vec<(f32, i32)>>,
     symmetric: bool,
     powers: bool,
@@ -64,7 +64,7 @@ pub(crate) fn prepare(op: &op::RoundTo, site: &NodeSlots<'_>) -> Result<Box<dyn 
 }
 
 impl RoundTo {
-    /// The grids of this run by part; none of a part that no grid covers.
+    /// The grid of each part for this run. `None` for a part that no grid can cover.
     fn observed(&self, x: &[f32], codes: &RangeInclusive<i32>) -> Vec<Option<(f32, i32)>> {
         let mut ranges = vec![[0f32; 2]; self.parts.count()];
         for (index, &x) in x.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Functions of one variable, made of the elementary ones of the kernels.
+//! Functions of one variable, composed of the kernels' elementary functions.
 
 use crate::elementwise::map;
 use crate::error::StepError;
@@ -34,7 +34,7 @@ impl Step for Apply {
 fn apply(context: &Context, function: Function, input: &[f32], out: &mut [f32]) -> Result<(), StepError> {
     let plain = |function: Unary, out: &mut [f32]| unary(context, function, input, out);
     let each = |out: &mut [f32], f: fn(f32) -> f32| out.iter_mut().zip(input).for_each(|(y, &x)| *y = f(x));
-    // y = after(x, inner(before(x))), the elementary function in the middle.
+    // y = after(x, inner(before(x))), where `inner` is the elementary function.
     let around = |out: &mut [f32], before: fn(f32) -> f32, inner: Unary, after: fn(f32, f32) -> f32| {
         let argument: Vec<f32> = input.iter().map(|&x| before(x)).collect();
         unary(context, inner, &argument, out)?;

@@ -1,4 +1,4 @@
-//! Windows over three spatial axes.
+//! Pools over three spatial axes.
 
 use super::conv_transpose::{behind, wide};
 use crate::error::StepError;
@@ -29,8 +29,8 @@ impl Step for VolumeConv {
     }
 }
 
-/// The taps of one position that fall into the operand along an axis: the coordinate of the first one and their number, and
-/// how many fall into the padded operand.
+/// For one position along an axis: the coordinate of the first tap inside of the operand, the number of such taps, and
+/// the number of taps inside of the padded operand.
 #[derive(Clone, Copy)]
 struct Taps {
     first: usize,
@@ -38,7 +38,7 @@ struct Taps {
     padded: usize,
 }
 
-/// Which number a window gets.
+/// What is computed of each window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Maximum,
@@ -76,7 +76,7 @@ fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step
     let (begin, end) = (behind(begins, 0)?, behind(ends, 0)?);
     let along = |axis: usize| -> Vec<Taps> {
         let taps = |position: usize| {
-            // In coordinates of the padded operand.
+            // Coordinates here count from the start of the padded operand.
             let start = position * stride[axis];
             let below = |end: usize| {
                 end.saturating_sub(start)
@@ -101,7 +101,7 @@ fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step
 }
 
 impl VolumePool {
-    /// One window of one channel, its taps in row-major order.
+    /// The result of one window of one channel. Taps are visited in row-major order.
     fn window(&self, image: &[f32], taps: [Taps; 3]) -> f32 {
         let at = |axis: usize, tap: usize| taps[axis].first + tap * self.dilation[axis];
         let mut state = if self.of == Of::Maximum { f32::NEG_INFINITY } else { 0.0 };

@@ -1,4 +1,4 @@
-//! The place of the largest or the smallest element along an axis.
+//! The position of the largest or smallest element along an axis.
 
 use super::by_number;
 use crate::error::StepError;
@@ -11,7 +11,7 @@ use strait_core::op::{self, Extreme};
 
 struct ArgReduce<T> {
     op: op::ArgReduce,
-    /// Extents before the axis, of it, and behind it.
+    /// Extents before the axis, of the axis, and after it.
     extents: [usize; 3],
     elements: PhantomData<T>,
 }
@@ -24,7 +24,7 @@ pub(crate) fn prepare(op: &op::ArgReduce, site: &NodeSlots<'_>) -> Result<Box<dy
 }
 
 impl<T: Pod + PartialOrd + Send + Sync> ArgReduce<T> {
-    /// True if `new` takes the place of `old`, which stands in front of it.
+    /// True if `new` replaces `old`, which comes before it.
     #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
     fn replaces(&self, new: T, old: T) -> bool {
         if new != new || old != old {

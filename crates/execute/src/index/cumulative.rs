@@ -1,4 +1,4 @@
-//! Running sums and products along an axis.
+//! Cumulative sums and products along an axis.
 
 use super::by_number;
 use super::scatter::Number;
@@ -11,7 +11,7 @@ use strait_core::op::{self, Running};
 
 struct Cumulative<T> {
     op: op::Cumulative,
-    /// Extents before the axis, of it, and behind it.
+    /// Extents before the axis, of the axis, and after it.
     extents: [usize; 3],
     elements: PhantomData<T>,
 }

@@ -1,4 +1,4 @@
-//! An element for each position.
+//! GatherElements: picks one element for each position of the indices.
 
 use super::places;
 use crate::error::StepError;

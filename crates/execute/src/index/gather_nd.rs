@@ -1,4 +1,4 @@
-//! Slices at coordinates.
+//! GatherND: picks slices by coordinates.
 
 use super::slices;
 use crate::error::StepError;
@@ -10,9 +10,9 @@ use strait_core::{Elem, op};
 
 struct GatherNd {
     elem: Elem,
-    /// Tensors that have slices of their own.
+    /// Number of batch entries. Each has its own slices.
     batch: usize,
-    /// Extents of the axes that have coordinates.
+    /// Extents of the axes that the coordinates refer to.
     named: Dims,
     slice: usize,
 }
@@ -46,7 +46,7 @@ impl Step for GatherNd {
             let x = io.input::<T>(0)?;
             let out = io.output::<T>()?;
             if self.named.is_empty() {
-                // Without coordinates, every list of them names the whole.
+                // An empty list of coordinates means the whole tensor.
                 let copies = out.len() / x.len().max(1);
                 for (from, to) in x.chunks_exact(each.max(1)).zip(out.chunks_exact_mut((each * copies).max(1))) {
                     to.chunks_exact_mut(each.max(1)).for_each(|to| to.copy_from_slice(from));

@@ -1,5 +1,5 @@
-//! Ops that look for places, and those that take elements from there or put them there; running sums are beside them, as they
-//! go along one axis for every type of number, too.
+//! Ops that find positions, and ops that gather or scatter elements. Cumulative sums are here too, because they also
+//! run along one axis for every type of number.
 
 pub(crate) mod arg_reduce;
 pub(crate) mod cumulative;
@@ -11,7 +11,7 @@ pub(crate) mod top_k;
 use crate::error::StepError;
 use std::cmp::Ordering;
 
-/// Runs `$body` with `$t` the type of a number: f32, f64 or i64; an error for any other element type.
+/// Evaluates `$body` with `$t` as the Rust type of a number: f32, f64 or i64. Any other element type is an error.
 macro_rules! by_number {
     ($site:expr, $elem:expr, $t:ident => $body:expr) => {
         match $elem {
@@ -36,7 +36,7 @@ macro_rules! by_number {
 }
 pub(crate) use by_number;
 
-/// A position counted from the front, of an index that counts from the end where it is negative.
+/// An index as a position from the front; a negative index counts from the end.
 fn position(index: i64, extent: usize) -> Result<usize, StepError> {
     let counted = if index < 0 {
         index.saturating_add(extent as i64)
@@ -49,7 +49,7 @@ fn position(index: i64, extent: usize) -> Result<usize, StepError> {
         .ok_or_else(|| StepError::Model(format!("index {index} is outside an axis of {extent} positions")))
 }
 
-/// Elements from one position to the next, for each axis of a row-major tensor.
+/// For each axis of a row-major tensor: the distance between neighbouring elements.
 fn strides(dims: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; dims.len()];
     for axis in (1..dims.len()).rev() {
@@ -58,16 +58,16 @@ fn strides(dims: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The numbers in their order; a NaN is larger than any other.
+/// Compares two numbers; NaN is larger than any other number.
 fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
-    // What does not equal itself is NaN.
+    // Only NaN does not equal itself.
     #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
     let nan = |x: &T| x != x;
     a.partial_cmp(b).unwrap_or_else(|| nan(a).cmp(&nan(b)))
 }
 
-/// The places in a tensor of `whole` of the elements of one of `part`, which has as many axes: the same position, but for
-/// `axis`, where `indices` say it.
+/// For each element of a tensor of extents `part`: its index in a tensor of extents `whole`, which has as many axes.
+/// The position is the same except along `axis`, where `indices` give it.
 fn places<'a>(
     whole: &'a [usize],
     part: &'a [usize],
@@ -84,8 +84,8 @@ fn places<'a>(
     })
 }
 
-/// The first elements of the slices that `indices` name by coordinates of the axes `dims`, `count` of them each; a slice has
-/// `slice` elements.
+/// The index of the first element of each slice that `indices` name. An entry has `count` coordinates for the axes
+/// `dims`; a slice has `slice` elements.
 fn slices<'a>(
     dims: &'a [usize],
     slice: usize,

@@ -1,4 +1,4 @@
-//! Elements put into a tensor.
+//! Scatter ops: write or combine updates into a tensor.
 
 use super::{by_number, places, slices};
 use crate::error::StepError;
@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use std::marker::PhantomData;
 use strait_core::op::{self, Combination, ScatterBy};
 
-/// The places of updates.
+/// Where updates are written.
 struct Places {
     dims: Dims,
     indices: Dims,
@@ -18,7 +18,7 @@ struct Places {
     axis: usize,
 }
 
-/// Puts updates at their places by a function of the element that is there and the new one.
+/// Scatters updates with a function of the existing element and the new one.
 struct Scatter<T, F> {
     places: Places,
     combine: F,
@@ -50,7 +50,7 @@ pub(crate) fn prepare(op: &op::Scatter, site: &NodeSlots<'_>) -> Result<Box<dyn 
     })
 }
 
-/// Arithmetic that wraps where numbers are integers.
+/// Arithmetic of numbers; integers wrap.
 pub(super) trait Number: Pod + PartialOrd + Send + Sync {
     const ONE: Self;
     fn plus(self, other: Self) -> Self;
@@ -74,12 +74,12 @@ number!(f32, 1.0, |a, b| a + b, |a, b| a * b);
 number!(f64, 1.0, |a, b| a + b, |a, b| a * b);
 number!(i64, 1, i64::wrapping_add, i64::wrapping_mul);
 
-/// The larger one, or the first that is NaN.
+/// The larger number, or the first one that is NaN.
 fn larger<T: PartialOrd>(old: T, new: T) -> T {
     if super::order(&new, &old).is_gt() { new } else { old }
 }
 
-/// The smaller one, or the first that is NaN.
+/// The smaller number, or the first one that is NaN.
 #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
 fn smaller<T: PartialOrd>(old: T, new: T) -> T {
     let replaces = new < old || new != new;

@@ -13,7 +13,7 @@ use strait_core::op;
 struct TopK<T> {
     largest: bool,
     count: usize,
-    /// Extents before the axis, of it, and behind it.
+    /// Extents before the axis, of the axis, and after it.
     extents: [usize; 3],
     elements: PhantomData<T>,
 }

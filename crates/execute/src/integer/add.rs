@@ -1,4 +1,5 @@
-//! Sum and difference of accumulators. Sums of requantized codes are joined; see [`crate::join`].
+//! Sums and differences of accumulators. Sums of requantized codes are joined with their operands instead; see
+//! [`crate::join`].
 
 use super::Prepared;
 use crate::elementwise::Broadcast;
@@ -14,11 +15,11 @@ use strait_requantize::IntType;
 struct Accumulators<T> {
     broadcast: Broadcast,
     function: fn(T, T) -> T,
-    /// Kernel that the operands pass through, and their number; `None` where they are unchanged.
+    /// The kernel that requantizes the sums, and the number of elements. `None` if sums are returned unchanged.
     loops: Option<(Box<dyn Loops>, usize)>,
 }
 
-/// A type that carries accumulators.
+/// An integer type of accumulators.
 trait Accumulator: Pod + Send + Sync {
     fn requantize(loops: &dyn Loops, context: &Context, sums: &[Self], out: &mut [u8]) -> Result<(), KernelError>;
 }

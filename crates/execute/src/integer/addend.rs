@@ -1,4 +1,4 @@
-//! A product with another tensor added to its sums, which are requantized once.
+//! A product whose sums another tensor is added to, before they are requantized once.
 
 use super::{Prepared, codes, conv, gemm};
 use crate::error::StepError;
@@ -12,18 +12,18 @@ use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Requantization};
 
 struct Sum {
-    /// It makes the sums in front of the addend.
+    /// The step that computes the sums, without the addend.
     product: Box<dyn Step>,
-    /// The type of the codes that are added, and what is taken away from each.
+    /// The type of the codes that are added, and (next field) the zero point that is subtracted from each.
     element: IntType,
     zero: i32,
-    /// Onto the grid of the sums, and from there to the result.
+    /// Requantizes the addend to the grid of the sums, and (next field) the total to the result.
     onto: Part,
     narrow: Part,
     count: usize,
 }
 
-/// Loops with the extents that they run over: outer ones, channels, inner ones.
+/// Loops, with the extents they run over: outer, channels, inner.
 struct Part {
     loops: Box<dyn Loops>,
     extents: [usize; 3],
@@ -73,7 +73,7 @@ pub(crate) fn prepare(addend: &Addend, site: &NodeSlots<'_>) -> Prepared {
 }
 
 impl Sum {
-    /// The codes less their zero point.
+    /// The codes minus their zero point.
     fn centred<T: Pod + Into<i32>>(&self, io: &Io<'_>) -> Result<Vec<i32>, StepError> {
         let codes = io.input::<T>(Addend::OPERAND)?;
         Ok(codes.iter().map(|&code| code.into() - self.zero).collect())

@@ -1,4 +1,4 @@
-//! Means of windows on the operand's own grid, over all spatial axes too.
+//! Means of windows on the operand's own grid, including global pools.
 
 use super::{Prepared, codes};
 use crate::error::StepError;
@@ -17,14 +17,14 @@ struct AveragePool {
     zero_point: i32,
 }
 
-/// Without attributes the window is the image.
+/// Without attributes it is a global pool, whose window is the whole image.
 pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let pool = match op {
         Some(op) => window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad),
         None => window::global(site),
     };
-    // A fused requantization of means is left to the definition.
+    // Means with a fused requantization are computed by the reference definition.
     let (Some(element), Ok(pool), None) = (codes(x), pool, &site.fused) else {
         return Ok(None);
     };

@@ -1,4 +1,4 @@
-//! Clip codes.
+//! Clamps codes.
 
 use super::Prepared;
 use crate::error::StepError;

@@ -1,4 +1,4 @@
-//! Convolution with packed weights, its accumulators requantized where they are.
+//! Convolution with packed weights. Accumulators are requantized as soon as they are computed.
 
 use super::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::error::StepError;
@@ -10,7 +10,7 @@ use crate::window;
 use strait_core::op;
 use strait_kernels::integer::{ConvWeights, Loops};
 
-/// A convolution over one or two axes, or layers of one over three.
+/// A convolution over one or two axes, or the layers of a convolution over three.
 struct Conv {
     weights: ConvWeights,
     batch: usize,
@@ -18,10 +18,10 @@ struct Conv {
     layers: Option<InLayers>,
 }
 
-/// A convolution over three axes.
+/// A convolution over three axes, computed layer by layer.
 struct InLayers {
     layers: Layers,
-    /// The bytes of the code that a padded element reads as.
+    /// The bytes of the code that stands for an element of the padding.
     pad: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     let layers = match volume::applies(site) {
         true => Some(InLayers {
             layers: Layers::new(op, site)?,
-            // A code has one byte or two, in the machine's order.
+            // A code has one or two bytes, in the machine's byte order.
             pad: match element.bits() {
                 ..=8 => (op.pad_value as i8).to_ne_bytes().to_vec(),
                 _ => (op.pad_value as i16).to_ne_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! Integer to float, where the integer graph ends or a host's operator begins.
+//! Dequantizes integers to floats, where the integer graph ends or an operator on the host begins.
 
 use super::Prepared;
 use crate::error::StepError;
@@ -26,7 +26,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     })))
 }
 
-/// Accumulators of i64, by the definition.
+/// Dequantizes i64 accumulators by the reference definition.
 pub(crate) fn wide(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(Wide(Grids::of(site.input(0)?)?)))
 }

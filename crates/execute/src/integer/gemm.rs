@@ -1,4 +1,4 @@
-//! Matrix product with packed weights, its accumulators requantized where they are.
+//! Matrix product with packed weights. Accumulators are requantized as soon as they are computed.
 
 use super::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::error::StepError;

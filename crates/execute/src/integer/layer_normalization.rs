@@ -1,4 +1,4 @@
-//! Layer normalization of codes over the last axes, whose elements are as many as there are gains.
+//! Layer normalization of codes over the last axes, with one gain per element.
 
 use super::{Prepared, codes};
 use crate::error::StepError;

@@ -9,7 +9,7 @@ use strait_core::op;
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
-/// A table with an entry for each code of the operand, that of the smallest first.
+/// A lookup in a table with one entry for each code of the operand, starting with the smallest code.
 pub(crate) struct Lookup {
     pub(crate) element: IntType,
     pub(crate) table: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     })))
 }
 
-/// The lines of a constant table, as a table with an entry for each code.
+/// A constant interpolation table, expanded to a table with one entry for each code.
 pub(crate) fn interpolate(op: &op::Interpolate, site: &NodeSlots<'_>) -> Prepared {
     let (x, table) = (site.input(0)?, site.input(1)?);
     let (Some(lines), Some(constant), None) = (op.on(x.elem), table.constant, &site.fused) else {

@@ -1,4 +1,4 @@
-//! Matrix product of two activations, its accumulators requantized where they are.
+//! Matrix product of two activations. Accumulators are requantized as soon as they are computed.
 
 use super::{Prepared, carrier, codes};
 use crate::batches::Batches;
@@ -14,7 +14,7 @@ struct MatMul {
     elements: [IntType; 2],
     zeros: [i32; 2],
     carrier: Carrier,
-    /// Bytes of an element of the result.
+    /// Number of bytes of an element of the result.
     width: usize,
     loops: Box<dyn Loops>,
 }

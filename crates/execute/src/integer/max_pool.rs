@@ -1,4 +1,4 @@
-//! Maximum over windows of codes.
+//! Maximum of codes over windows.
 
 use super::{Prepared, codes};
 use crate::error::StepError;
@@ -17,16 +17,16 @@ pub(super) struct MaxPool {
     pub(super) element: IntType,
 }
 
-/// A maximum over three axes: over the last two, and then over the first of what that leaves.
+/// A maximum over three axes: first over the last two, and then over the first of the result.
 struct VolumePool {
     planes: Pool,
     depth: Pool,
     element: IntType,
-    /// Bytes in between.
+    /// Number of bytes of the intermediate result.
     between: usize,
 }
 
-/// The pool of each layer, and that of the rows that their results are, layer by layer.
+/// The pool of each layer, and the pool over the layers of its results, seen as rows.
 fn three_axes(op: &op::MaxPool, site: &NodeSlots<'_>, element: IntType) -> Result<VolumePool, StepError> {
     let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
     let (&[batch, channels, depth, height, width], &[_, _, layers, rows, columns]) = (&x[..], &y[..]) else {

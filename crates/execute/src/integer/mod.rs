@@ -1,8 +1,8 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
-//! A node's accumulators pass through [`NodeSlots::loops`]: what is fused into it, or what a join adds. What the fast loops
-//! do not take (sums over three spatial axes, weights that are no constants) is computed by the definition in [`crate::reference`],
-//! inside a [`plain`] step.
+//! A node's accumulators pass through [`NodeSlots::loops`]: what is fused into the node, or what a join adds. What the
+//! fast loops do not support (sums over three spatial axes, weights that are not constant) is computed by the
+//! definition in [`crate::reference`], inside a [`plain`] step.
 
 pub(crate) mod add;
 mod addend;
@@ -35,7 +35,7 @@ use strait_core::{Elem, Fused, Op, WeightZero};
 use strait_kernels::integer::{Bias, Carrier, Loops, Weights, accumulators};
 use strait_requantize::IntType;
 
-/// The outcome of a preparation: a step, or `None` where the loops do not take these operands.
+/// The result of a preparation: a step, or `None` if the loops do not support these operands.
 pub(crate) type Prepared = Result<Option<Box<dyn Step>>, StepError>;
 
 /// Prepares a primitive whose first operand is an integer.
@@ -87,7 +87,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Requantize(op) => requantize::prepare(op, site),
         Op::ShiftLeft(op) => shift_left::prepare(op, site),
         Op::Dequantize(_) => dequantize::prepare(site),
-        // Of real numbers.
+        // These are defined on real numbers.
         Op::BatchNormalization(_)
         | Op::LayerNormalization(_)
         | Op::RmsNormalization(_)
@@ -115,7 +115,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Col2Im(_)
         | Op::Elu(_)
         | Op::RoundTo(_) => return Err(unsupported(site)),
-        // Moved for every element type, or from floats.
+        // These move elements of any type, or start from floats.
         Op::Reshape(_)
         | Op::Flatten(_)
         | Op::Squeeze(_)
@@ -156,7 +156,7 @@ fn unsupported(site: &NodeSlots<'_>) -> StepError {
 }
 
 impl NodeSlots<'_> {
-    /// The loops that this node's accumulators pass through.
+    /// The loops that requantize this node's accumulators.
     pub(crate) fn loops(&self) -> Result<Box<dyn Loops>, StepError> {
         match &self.fused {
             Some(fused) => self.options.loops.loops_for(&fused.requant, fused.clamp),
@@ -165,7 +165,7 @@ impl NodeSlots<'_> {
     }
 }
 
-/// The type of a slot with codes of 8 bits.
+/// The integer type of a slot with codes of 8 bits.
 pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
     match slot.elem {
         Elem::I8 => Some(IntType::I8),
@@ -186,12 +186,12 @@ pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
     }
 }
 
-/// The type of a slot with codes: of 16 bits at most.
+/// The integer type of a slot with codes of at most 16 bits.
 pub(crate) fn codes(slot: &Slot<'_>) -> Option<IntType> {
     slot.elem.int_type().filter(|codes| codes.bits() <= 16)
 }
 
-/// The kernels' name of a type that carries accumulators.
+/// Converts an accumulator type to the kernels' type.
 pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
     match carrier {
         strait_core::Carrier::I32 => Carrier::I32,
@@ -199,17 +199,17 @@ pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
     }
 }
 
-/// Constant weights, a number for each.
+/// Constant weights as numbers.
 pub(crate) enum Constant<'a> {
-    /// Of up to 8 bits with a sign, or of 4 without.
+    /// Signed codes of up to 8 bits, or unsigned codes of 4.
     I8(Cow<'a, [i8]>),
-    /// Of any other type, or with a zero point.
+    /// Codes of any other type, or weights with a zero point.
     I32(Vec<i32>),
 }
 
 impl Constant<'_> {
-    /// The weights of a slot, codes less the zero points of the outputs, which run along an axis; `None` where they are no
-    /// constants.
+    /// The weights of a slot: codes minus the zero points of the output channels, which run along an axis. `None` if
+    /// they are not constant.
     pub(crate) fn of<'a>(slot: &'a Slot<'_>, zeros: &WeightZero, axis: usize) -> Option<Constant<'a>> {
         let tensor = slot.constant?;
         codes(slot)?;
@@ -219,7 +219,7 @@ impl Constant<'_> {
                 let inner = slot.dims.iter().skip(axis + 1).product::<usize>().max(1);
                 let outputs = slot.dims.get(axis).copied().unwrap_or(1).max(1);
                 let wide = tensor.to_i64().ok()?.into_iter().enumerate();
-                // Codes of up to 16 bits, and so are zero points.
+                // Codes have up to 16 bits, and so do zero points.
                 let weight = |(at, code): (usize, i64)| code as i32 - zeros.of(at / inner % outputs);
                 Constant::I32(wide.map(weight).collect())
             }
@@ -234,7 +234,7 @@ impl Constant<'_> {
     }
 }
 
-/// The elements of a bias, of the type that carries the sums.
+/// The elements of a bias, in the type of the accumulators.
 pub(crate) struct ConstantBias {
     carrier: Carrier,
     narrow: Option<Vec<i32>>,
@@ -242,7 +242,7 @@ pub(crate) struct ConstantBias {
 }
 
 impl ConstantBias {
-    /// The bias of a slot, `None` where it is no constant of the carrier.
+    /// The bias of a slot. `None` if it is not a constant of the accumulator type.
     pub(crate) fn of(slot: Option<&Slot<'_>>, carrier: Carrier) -> Option<ConstantBias> {
         let mut bias = ConstantBias {
             carrier,
@@ -257,7 +257,7 @@ impl ConstantBias {
         Some(bias)
     }
 
-    /// One value for each of so many channels: as it stands, or repeated. `None` where it has another number of them.
+    /// One bias value per channel. A single value is repeated. `None` if the number of values does not match.
     pub(crate) fn repeated(mut self, channels: usize) -> Option<ConstantBias> {
         fn fit<T: Copy>(values: &mut Option<Vec<T>>, channels: usize) -> bool {
             if let Some(&[one]) = values.as_deref() {

@@ -1,4 +1,4 @@
-//! Elementwise product of two activations, requantized where it is.
+//! Elementwise product of two activations, requantized as soon as it is computed.
 
 use super::{Prepared, carrier, codes};
 use crate::error::StepError;

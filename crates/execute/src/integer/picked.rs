@@ -1,12 +1,13 @@
-//! Channels that an operand picks: the parameters of every position of the result.
+//! Channels that are picked by an operand: a channel for every position of the result.
 //!
-//! The loops know channels as the indices along an axis. What an operand picks for each position of a plane becomes one
-//! channel per position, with the parameters of the picked one: selected once, when the plan is made.
+//! The loops only know channels as indices along an axis. If an operand picks a channel for each position of a plane,
+//! each position becomes a channel of its own, with the parameters of the picked one. This is done once, when the plan
+//! is made.
 
 use crate::site::NodeSlots;
 use strait_core::TensorData;
 
-/// Positions of the last axes of the result, the same for every index of the axes before them.
+/// Channels for the positions of the last axes of the result. They are the same for every index of the axes before.
 pub(super) struct Picked {
     /// The first of these axes.
     pub(super) from: usize,
@@ -15,15 +16,15 @@ pub(super) struct Picked {
 }
 
 impl NodeSlots<'_> {
-    /// Channels that an operand picks, over the last axes from `least` or before on; `None` where no operand does, and
-    /// `Err` where it is not known yet, or is no number of a channel.
+    /// The channels that an operand picks, for the last axes from `least` or an earlier axis on. `None` if no operand
+    /// picks channels. `Err` if the operand is not constant, or a number is not a channel.
     pub(super) fn picked(&self, least: usize) -> Result<Option<Picked>, ()> {
         let operand = self.node.op.channel_operand().and_then(|index| self.optional(index));
         let Some(slot) = operand else { return Ok(None) };
         let picks = slot.constant.map(TensorData::values::<i32>);
         let Some(Ok(picks)) = picks else { return Err(()) };
         let result = &self.output().map_err(|_| ())?.dims;
-        // Axes are counted from the last one; those that the operand does not have are not told apart.
+        // Axes are counted from the last one. All positions along an axis that the operand lacks have the same channel.
         let missing = result.len().checked_sub(slot.dims.len()).ok_or(())?;
         let told_apart = slot.dims.iter().position(|&extent| extent > 1);
         let from = told_apart
@@ -32,7 +33,7 @@ impl NodeSlots<'_> {
         let mut channels = vec![0];
         for (axis, &extent) in result.iter().enumerate().skip(from) {
             let own = axis.checked_sub(missing).map_or(1, |axis| slot.dims[axis]);
-            // Row-major, so that the next axis is the inner one; an extent of 1 is repeated.
+            // The order is row-major, so the next axis is the inner one; an extent of 1 is repeated.
             let step = |&at: &usize| (0..extent).map(move |i| at * own + if own == 1 { 0 } else { i });
             channels = channels.iter().flat_map(step).collect();
         }

@@ -1,4 +1,4 @@
-//! A primitive by its definition, where there is no fast loop.
+//! Runs a primitive by its reference definition, if there is no fast loop.
 
 use crate::error::StepError;
 use crate::reference::{Array, Primitive, write};

@@ -1,4 +1,4 @@
-//! Float to integer, where the integer graph begins.
+//! Quantizes floats to integers, where the integer graph begins.
 
 use crate::error::StepError;
 use crate::reference::Grids;

@@ -1,4 +1,4 @@
-//! Sums and maxima over neighbouring axes, as a pool whose window is all of them.
+//! Sums and maxima over neighbouring axes, computed as a pool whose window covers all of them.
 
 use super::{Prepared, carrier, codes, max_pool::MaxPool, sum_pool::SumPool};
 use crate::float::reduce::runs;

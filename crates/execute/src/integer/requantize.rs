@@ -1,4 +1,4 @@
-//! From one grid to another.
+//! Requantizes from one grid to another.
 
 use super::Prepared;
 use crate::error::StepError;
@@ -10,7 +10,7 @@ use strait_kernels::integer::Loops;
 use strait_requantize::IntType;
 
 struct Requantize {
-    /// `None` for accumulators of i64.
+    /// The type of the accumulators; `None` for i64.
     element: Option<IntType>,
     /// Outer extents, channels, inner extents.
     extents: [usize; 3],
@@ -18,7 +18,7 @@ struct Requantize {
 }
 
 pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
-    // A join gives the form with a clamp; something else that is fused is a second requantization.
+    // A join gives the form together with a clamp. Anything else that is fused is a second requantization.
     let clamp = match &site.fused {
         None => None,
         Some(Fused {

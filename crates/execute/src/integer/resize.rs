@@ -1,4 +1,4 @@
-//! Linear resampling of codes, one axis after the other: sums are exact, so that their order makes no difference.
+//! Linear resizing of codes, one axis after the other. Sums are exact, so their order does not matter.
 
 use super::{Prepared, codes};
 use crate::error::StepError;
@@ -13,7 +13,8 @@ use strait_requantize::function::{Neighbours, resampled};
 struct Resize {
     x: Shape,
     out: Elem,
-    /// Per resized axis: its extents `[outer, axis, inner]` when its turn comes, and the neighbours of each position.
+    /// For each resized axis: its extents `[outer, axis, inner]` when it is resized, and the neighbours of each
+    /// position.
     axes: Vec<([usize; 3], Vec<Neighbours>)>,
     fraction: u8,
     rounding: Rounding,
@@ -61,7 +62,7 @@ impl Step for Resize {
             }
             values = next;
         }
-        // At most 16 bits for each axis, and 44 in all.
+        // The weights have at most 16 bits for each axis, and 44 in total.
         let bits = self.fraction.saturating_mul(self.axes.len() as u8);
         values
             .iter_mut()

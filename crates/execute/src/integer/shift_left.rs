@@ -1,4 +1,4 @@
-//! (x − zero)·2^bits: a table of 256 accumulators, or element by element.
+//! (x − zero)·2^bits: by a table of 256 accumulators, or element by element.
 
 use super::{Prepared, carrier, eight_bits, lookup::Lookup};
 use crate::elementwise::for_each_piece;
@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use strait_core::{Elem, op};
 use strait_kernels::integer::Carrier;
 
-/// Of codes that no table is made for.
+/// Shifts codes for which no table is made.
 struct Shift {
     from: Elem,
     zero: i64,
@@ -23,7 +23,7 @@ pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
         return Ok(None);
     }
     let (carrier, zero) = (carrier(op.accumulator), i64::from(op.zero));
-    // Each fits its carrier; see the op.
+    // Each result fits its accumulator type; see the op.
     let entry = |code: i32| (i64::from(code) - zero) << op.bits;
     Ok(match (eight_bits(x), carrier) {
         (Some(element), Carrier::I32) => Some(Box::new(Lookup {
@@ -46,7 +46,7 @@ pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
     })
 }
 
-/// Elements of a piece.
+/// Number of elements of a piece.
 const PIECE: usize = 4096;
 
 impl Shift {
@@ -55,7 +55,7 @@ impl Shift {
         let shifted = |x: T| (x.into() - self.zero) << self.bits;
         match self.carrier {
             Carrier::I32 => for_each_piece(io.output::<i32>()?, PIECE, &|first, out| {
-                // Each fits i32; see the op.
+                // Each result fits in i32; see the op.
                 out.iter_mut()
                     .zip(&x[first..])
                     .for_each(|(to, &x)| *to = shifted(x) as i32);

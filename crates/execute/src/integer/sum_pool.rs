@@ -1,4 +1,4 @@
-//! Sums of windows, requantized where they are.
+//! Sums of windows, requantized as soon as they are computed.
 
 use super::{Prepared, carrier, codes};
 use crate::error::StepError;
@@ -15,12 +15,12 @@ pub(super) struct SumPool {
     pub(super) element: IntType,
     pub(super) pad_value: i32,
     pub(super) carrier: Carrier,
-    /// Channels of the requantization: those of the image, or positions.
+    /// What a channel of the requantization is: a channel of the image, or a position.
     pub(super) channels: Axis,
     pub(super) loops: Box<dyn Loops>,
 }
 
-/// Of [N, C, spatial…]: the axes of a plane.
+/// The first of the spatial axes in [N, C, spatial…], which form a plane.
 const PLANE: usize = 2;
 
 pub(crate) fn prepare(op: &op::SumPool, site: &NodeSlots<'_>) -> Prepared {

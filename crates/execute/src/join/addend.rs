@@ -1,4 +1,4 @@
-//! Operands of sums that are computed code by code, where a table of all codes would be too large: a value of up to 16
+//! Operands of sums that are computed code by code, because a table of all codes would be too large: codes of up to 16
 //! bits, shifted and requantized.
 
 use super::{Joins, Scope};
@@ -7,19 +7,19 @@ use crate::integer::codes;
 use strait_core::{Carrier, Elem, NodeId, Op, ValueId};
 use strait_requantize::{IntType, Requantization};
 
-/// `requantize((code − zero)·2^bits)`
+/// An operand that is `requantize((code − zero)·2^bits)` of the codes of another value.
 pub(super) struct ShiftedOperand {
     pub(super) base: ValueId,
     pub(super) element: IntType,
     pub(super) zero: i32,
     pub(super) bits: u8,
-    /// Into 32 bits.
+    /// The requantization, with results of 32 bits.
     pub(super) form: Option<Requantization>,
-    /// The nodes between the base and the operand, first one first.
+    /// The nodes between the base and the operand, in order.
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// An operand of 32 bits as a function of codes; `None` where it is none, or where others use what is in between.
+/// An operand of 32 bits as a function of codes. `None` if it is not one, or if other nodes use values in between.
 pub(super) fn behind(
     scope: &Scope<'_>,
     joins: &Joins,

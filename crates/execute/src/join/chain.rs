@@ -1,4 +1,4 @@
-//! Two and more functions of eight bits one after the other: one table.
+//! Joins two or more consecutive functions of 8-bit codes into one table.
 
 use super::{FoundJoin, Join, Joins, Scope, table};
 use crate::integer::{eight_bits, lookup::Lookup};
@@ -28,7 +28,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     };
     let elem = scope.slot(output)?.elem;
     let mut table = vec![0; entries.len() * elem.size()];
-    // An entry that does not fit is an error only where an element has its code.
+    // An entry that does not fit is an error only if an element has that code.
     if write(elem, &entries, &mut table).is_err() {
         return Ok(None);
     }

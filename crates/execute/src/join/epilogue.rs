@@ -1,4 +1,4 @@
-//! `producer → requantize → clamp`: the loops take the requantization and the clamp as their last step.
+//! Joins `producer → requantize → clamp`: the loops do the requantization and the clamp as their last step.
 
 use super::{FoundJoin, Join, Joins, Scope};
 use crate::integer;
@@ -7,12 +7,12 @@ use smallvec::SmallVec;
 use strait_core::{Fused, Kind, NodeId, Op, Term, ValueId};
 use strait_requantize::clamp_twice;
 
-/// Steps of a node's accumulators up to the next node that is no part of the join.
+/// The steps applied to a node's accumulators, up to the next node that does not belong to the join.
 pub(super) struct Epilogue {
     pub(super) fused: Option<Fused>,
-    /// Operand that picks the channels, where it belongs to the requantization and not to the node.
+    /// The operand that picks the channels, if it belongs to the requantization and not to the node.
     pub(super) picks: Option<ValueId>,
-    /// The requantization and the clamps that became part of it.
+    /// The requantization and the clamps that were joined.
     pub(super) nodes: Vec<NodeId>,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let makes_accumulators =
         term.kind() == Kind::Accumulates || matches!(term, Term::ReduceMax | Term::ReduceMin | Term::Requantize);
     let mut site = scope.site(id)?;
-    // A bias of i64 has no grid.
+    // An i64 bias has no grid.
     let integers =
         site.input(0).is_ok_and(Slot::is_quantized) && site.inputs.iter().flatten().all(|slot| slot.elem.is_integer());
     if !makes_accumulators || !integers {
@@ -55,7 +55,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     Ok(Some((join, [vec![id], nodes].concat())))
 }
 
-/// Follows a node to the requantization and the clamps behind it, on top of what is fused into it.
+/// Follows a node to the requantization and the clamps after it. What is fused into the node comes first.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let mut epilogue = Epilogue {
         fused: None,
@@ -68,7 +68,7 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let axis = node.op.channel_axis(rank);
     epilogue.fused = match (&node.op, node.fused.as_deref()) {
         (Op::Requantize(op), None) => Some(Fused::new(op.form.clone(), None)),
-        // Two requantizations are not one.
+        // Two requantizations cannot be combined into one.
         (Op::Requantize(_), Some(_)) => return epilogue,
         (_, fused) => fused.cloned(),
     };
@@ -84,8 +84,8 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
                 };
                 fits.then(|| Fused::new(op.form.clone(), None))
             }
-            // Loops of a target take what its table's forms compute, and that need not be any clamp: it stays a node
-            // then.
+            // A target's loops only support what its table's forms compute, which may not include this clamp. Then the
+            // clamp stays a node of its own.
             (Op::Clamp(op), Some(fused)) => {
                 let clamp = clamp_twice(fused.clamp, Some([op.min, op.max]));
                 let takes = scope.options.loops.loops_for(&fused.requant, clamp).is_ok();

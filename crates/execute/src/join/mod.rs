@@ -1,8 +1,8 @@
 //! Joins primitives into fast loops. Each join computes exactly what its nodes compute one after the other:
-//! - [`epilogue`]: a producer of accumulators, the requantization behind it and the clamp behind that: in registers;
-//! - [`sum`]: a sum whose operands come from codes each through shifts and requantizations: by two tables, where these have
-//!   eight bits, or code by code;
-//! - [`chain`]: functions of eight bits one after the other: one table.
+//! - [`epilogue`]: a producer of accumulators, the requantization after it and the clamp after that, in registers;
+//! - [`sum`]: a sum whose operands are shifted and requantized codes; by two tables if the codes have 8 bits, and
+//!   otherwise code by code;
+//! - [`chain`]: consecutive functions of 8-bit codes, as one table.
 //!
 //! A node is joined only if nothing else uses its result.
 
@@ -22,7 +22,7 @@ use strait_core::{Graph, Module, Node, NodeId, ValueId};
 
 /// Several nodes as one step.
 pub(crate) struct Join {
-    /// The node that errors speak of.
+    /// The node that errors name.
     pub(crate) node: NodeId,
     pub(crate) inputs: SmallVec<[Option<ValueId>; 3]>,
     pub(crate) output: ValueId,
@@ -31,19 +31,19 @@ pub(crate) struct Join {
 
 /// The joins of a graph.
 pub(crate) struct Joins {
-    /// By the last of their nodes, in whose place they run.
+    /// The joins by their last node, in whose place they run.
     by_tail: BTreeMap<NodeId, Join>,
-    /// By node: whether it is part of a join.
+    /// For each node: whether it belongs to a join.
     taken: Vec<bool>,
 }
 
-/// Replacement of a node.
+/// What runs in the place of a node.
 pub(crate) enum Replacement {
     /// The node itself.
     Alone,
-    /// Nothing: a join computes it elsewhere.
+    /// Nothing, because a join computes it elsewhere.
     Elsewhere,
-    /// A join.
+    /// The join that ends with this node.
     Here(Join),
 }
 
@@ -56,7 +56,7 @@ impl Joins {
         }
     }
 
-    /// Every join that there is in a graph whose nodes are in topological `order`.
+    /// Finds all joins in a graph whose nodes are in topological `order`.
     pub(crate) fn find(
         module: &Module,
         graph: &Graph,
@@ -65,7 +65,7 @@ impl Joins {
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
         let scope = Scope { module, graph, options };
-        // Sums first: they want whole operands, of which the others would take parts.
+        // Sums come first, because they need whole operands, and the other joins would take parts of them.
         for look in [sum::look, epilogue::look, chain::look] {
             for &node in order {
                 if !joins.taken[node.index()]
@@ -85,7 +85,7 @@ impl Joins {
         }
     }
 
-    /// Replacement of a node; a join is handed out once.
+    /// What runs in the place of a node. A join is returned only once.
     pub(crate) fn take(&mut self, node: NodeId) -> Replacement {
         match self.by_tail.remove(&node) {
             Some(join) => Replacement::Here(join),
@@ -95,10 +95,10 @@ impl Joins {
     }
 }
 
-/// A join with its nodes, the last one in whose place it runs; `None` where there is none.
+/// A join and its nodes, of which it runs in the place of the last one; `None` if there is no join.
 type FoundJoin = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
 
-/// The graph that is looked at.
+/// The graph in which joins are searched.
 struct Scope<'a> {
     module: &'a Module,
     graph: &'a Graph,
@@ -123,7 +123,7 @@ impl<'a> Scope<'a> {
         slot(self.module, self.graph, id)
     }
 
-    /// The node that alone uses the result of `id`, if it is free and takes it as its first operand.
+    /// The only node that uses the result of `id`, if it is not joined yet and takes the result as its first operand.
     fn follower(&self, joins: &Joins, id: NodeId) -> Option<(NodeId, &'a Node)> {
         let only = self.graph.only_use(self.result(id)?)?;
         let free = only.operand == 0 && !joins.taken[only.node.index()];

@@ -1,4 +1,4 @@
-//! Functions of eight bits as tables.
+//! Functions of 8-bit codes as tables.
 
 use super::{Joins, Scope};
 use crate::error::ExecuteError;
@@ -8,18 +8,18 @@ use smallvec::smallvec;
 use strait_core::{NodeId, Op, ValueId};
 use strait_requantize::IntType;
 
-/// A value as a function of the codes of another one.
+/// A value as a table over the codes of another value.
 pub(super) struct Table {
-    /// The value of eight bits.
+    /// The value with 8-bit codes.
     pub(super) base: ValueId,
     pub(super) element: IntType,
-    /// One entry per code, that of the smallest code first.
+    /// One entry per code, starting with the smallest code.
     pub(super) entries: Vec<i64>,
-    /// The nodes between them, first one first.
+    /// The nodes between both values, in order.
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// True if a node is a function of one element, the same for all of them.
+/// True if a node applies the same function to each element.
 pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     scope.node(id).is_some_and(|node| {
         let plain = match &node.op {
@@ -35,8 +35,8 @@ pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     })
 }
 
-/// The value as a table over the nearest value of eight bits that it is a function of, itself if it has eight bits.
-/// `None` where it comes from something else, where others use what is in between, or where a requantization is not
+/// The value as a table over the nearest value with 8-bit codes that it is a function of, which is itself if it has 8
+/// bits. `None` if it comes from something else, if other nodes use values in between, or if a requantization is not
 /// defined for a code.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
     let mut base = value;
@@ -66,7 +66,7 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result
     }
 }
 
-/// The nodes one after the other on every code of a type, by their definitions.
+/// Applies the nodes one after the other to every code of a type, by their reference definitions.
 pub(super) fn entries(scope: &Scope<'_>, element: IntType, nodes: &[NodeId]) -> Result<Option<Vec<i64>>, ExecuteError> {
     let mut values: Vec<i64> = element.range().map(i64::from).collect();
     for &id in nodes {

@@ -1,4 +1,4 @@
-//! Steps that are prepared when a run comes with new extents.
+//! Steps that are prepared at run time, whenever new extents occur.
 
 use super::zeros;
 use crate::error::StepError;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use strait_core::{Elem, Op, TensorData, TensorType};
 use strait_kernels::Context;
 
-/// The most steps that one node keeps; the oldest goes for a new one.
+/// How many steps are kept for one node. The oldest is dropped for a new one.
 const MOST_KEPT: usize = 8;
 
 /// The steps of one node, by attributes and extents.
@@ -26,12 +26,12 @@ pub(super) struct AtExtents {
 
 type Types = SmallVec<[Option<(Elem, Dims)>; 3]>;
 
-/// A step for some extents.
+/// A step for one set of extents.
 struct Prepared {
     op: Op,
     operands: Types,
     results: Vec<(Elem, Dims)>,
-    /// `None` where the result has the bytes of the first operand.
+    /// The step; `None` if the result has the bytes of the first operand.
     step: Option<Box<dyn Step>>,
 }
 
@@ -43,7 +43,7 @@ impl AtExtents {
         }
     }
 
-    /// The results of `op` on these operands.
+    /// Computes the results of `op` on these operands.
     pub(super) fn run(
         &self,
         op: &Op,

@@ -1,4 +1,4 @@
-//! Choices between graphs, and graphs that run again and again.
+//! Runs `if` and `loop` nodes, which contain graphs.
 
 use super::zeros;
 use crate::error::{ExecuteError, StepError};
@@ -7,16 +7,16 @@ use crate::tensor::{Tensor, TensorView};
 use strait_core::op::Loop;
 use strait_core::{Module, Op, TensorType};
 
-/// The most graphs inside of each other.
+/// How deep graphs may be nested.
 const DEEPEST: usize = 32;
 
-/// The most runs of a body: a loop whose condition never fails ends here.
+/// The largest number of runs of a loop body. It ends a loop whose condition never becomes false.
 const MOST_RUNS: u64 = 1 << 20;
 
-/// The graphs that a node names, each a plan of its own.
+/// The graphs that a node runs, each with a plan of its own.
 pub(super) struct Bodies {
     plans: Vec<Plan>,
-    /// By graph: the types of its outputs.
+    /// For each graph: the types of its outputs.
     outputs: Vec<Vec<TensorType>>,
 }
 
@@ -141,9 +141,9 @@ fn truth(condition: TensorView<'_>) -> Result<bool, StepError> {
     }
 }
 
-/// Tensors of one shape along a new first axis.
+/// Stacks tensors of the same shape along a new first axis.
 fn joined(stack: &[Tensor], ty: &TensorType) -> Result<Tensor, StepError> {
-    // Without any, what is not known is empty as well.
+    // Without any tensors, an unknown extent becomes 0.
     let stated = || ty.shape.iter().map(|dim| dim.fixed().unwrap_or(0) as usize).collect();
     let inner: Vec<usize> = stack.first().map_or_else(stated, |first| first.shape().to_vec());
     if let Some(other) = stack.iter().find(|element| element.shape() != inner) {

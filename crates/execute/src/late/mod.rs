@@ -1,5 +1,5 @@
-//! Nodes that run on owned tensors at the extents that a run finds: those whose extents depend on data, and those that
-//! name graphs. The arena of a plan knows nothing of what they make.
+//! Nodes that run on owned tensors outside of the arena: nodes whose extents are only known at run time, and nodes that
+//! run other graphs.
 
 mod at_extents;
 mod control;
@@ -16,28 +16,29 @@ use control::Bodies;
 use strait_core::{Dim, Elem, Graph, LateList, Module, Node, Op, TensorData, TensorType};
 use strait_kernels::Context;
 
-/// The largest tensor that a run makes outside of the arena, in bytes: 1 GiB.
+/// The largest tensor outside of the arena, in bytes: 1 GiB.
 const LARGEST: usize = 1 << 30;
 
-/// A node made ready.
+/// A prepared node.
 pub(crate) struct Late {
     op: Op,
     context: Context,
-    /// The types of its results as the graph states them.
+    /// The types of its results according to the graph.
     results: Vec<TensorType>,
     how: How,
 }
 
 enum How {
-    /// By its definition on data.
+    /// By a function in this module, because the extents of its results depend on data.
     Own,
-    /// By a step that is prepared for the extents at hand.
+    /// By a step that is prepared for the current extents.
     Steps(AtExtents),
-    /// By the graphs that it names.
+    /// By running the graphs that it contains.
     Graphs(Bodies),
 }
 
-/// True if a node runs so: an extent that it reads or makes has no number, or its op asks for it.
+/// True if a node runs in this way, because it reads or makes a value with an unknown extent, or because its op
+/// requires it.
 pub(crate) fn applies(graph: &Graph, node: &Node) -> bool {
     let is_open = |value| {
         graph
@@ -59,7 +60,7 @@ fn has_late_operands(op: &Op, present: impl Iterator<Item = bool>) -> bool {
         .is_some_and(|first| present.skip(first).any(|present| present))
 }
 
-/// True of ops whose results have extents that their operands' do not decide.
+/// True for ops whose results have extents that do not follow from those of the operands.
 fn has_own(op: &Op) -> bool {
     matches!(
         op,
@@ -67,12 +68,12 @@ fn has_own(op: &Op) -> bool {
     )
 }
 
-/// True of such an op, and of one with operands in the place of attributes.
+/// True for such an op, and for an op with operands in place of attributes.
 pub(crate) fn is_late(op: &Op, present: impl Iterator<Item = bool>) -> bool {
     has_own(op) || has_late_operands(op, present)
 }
 
-/// The results of an op for which [`is_late`] holds.
+/// The results of an op for which [`is_late`] is true.
 pub(crate) fn evaluate(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
     if has_own(op) {
         return own(op, operands);
@@ -82,10 +83,10 @@ pub(crate) fn evaluate(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<V
 }
 
 impl Late {
-    /// Prepares a node. `constants` are the operands that are tensors of the pool.
+    /// Prepares a node. `constants` are the operands that are constant.
     ///
     /// # Errors
-    /// Graphs that it names and that cannot be planned.
+    /// A graph that the node runs cannot be planned.
     pub(crate) fn new(
         module: &Module,
         graph: &Graph,
@@ -109,10 +110,10 @@ impl Late {
         })
     }
 
-    /// Runs the node once; `replace` is shown what the graphs that it names make.
+    /// Runs the node once. `replace` sees the values of the graphs that it runs.
     ///
     /// # Errors
-    /// Operands at whose extents the op is not defined, and results that are not as the graph states them.
+    /// The op is not defined at these extents, or its results differ from what the graph states.
     pub(crate) fn run(
         &self,
         operands: &[Option<TensorView<'_>>],
@@ -141,7 +142,7 @@ impl Late {
     }
 }
 
-/// The op with attributes in the place of its operands, and the operands that remain.
+/// The op with operands turned into attributes, and the operands that remain.
 fn bound<'o, 't>(
     op: &Op,
     operands: &'o [Option<TensorView<'t>>],
@@ -179,7 +180,7 @@ fn own(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, Step
     }
 }
 
-/// A tensor of zeros that a run may make.
+/// A tensor of zeros, if its size is allowed at run time.
 pub(crate) fn zeros(elem: Elem, shape: &[usize]) -> Result<Tensor, StepError> {
     let bytes = crate::tensor::byte_count(elem, shape);
     match bytes.filter(|&bytes| bytes <= LARGEST) {

@@ -1,11 +1,11 @@
-//! The best boxes that do not overlap.
+//! Non-maximum suppression: the boxes with the best scores that do not overlap.
 
 use crate::error::StepError;
 use crate::tensor::{Tensor, TensorView};
 use strait_core::op::NonMaxSuppression;
 use strait_core::tensor::Element;
 
-/// [`NonMaxSuppression`], in f32 as ONNX Runtime's kernel has it.
+/// Runs [`NonMaxSuppression`] in f32, as ONNX Runtime's kernel does.
 pub(super) fn run(op: &NonMaxSuppression, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
     let operand = |index: usize| operands.get(index).copied().flatten();
     let (Some(boxes), Some(scores)) = (operand(0), operand(1)) else {
@@ -56,7 +56,7 @@ fn single<T: Element>(operand: Option<TensorView<'_>>) -> Result<Option<T>, Step
     }
 }
 
-/// Least and greatest y, and least and greatest x.
+/// The smallest and largest y, and the smallest and largest x.
 fn corners(op: &NonMaxSuppression, b: &[f32]) -> [f32; 4] {
     match op.centers {
         true => {
@@ -72,7 +72,7 @@ fn corners(op: &NonMaxSuppression, b: &[f32]) -> [f32; 4] {
     }
 }
 
-/// The area that two boxes share over the area of both together; 0 where one has none.
+/// The intersection over union of two boxes; 0 if a box has no area.
 fn overlap(a: [f32; 4], b: [f32; 4]) -> f32 {
     let shared = [a[1].min(b[1]) - a[0].max(b[0]), a[3].min(b[3]) - a[2].max(b[2])];
     if shared[0] <= 0.0 || shared[1] <= 0.0 {

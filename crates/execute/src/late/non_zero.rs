@@ -1,15 +1,15 @@
-//! Positions of what is not zero.
+//! The positions of elements that are not zero.
 
 use crate::error::StepError;
 use crate::tensor::{Tensor, TensorView};
 use strait_core::Elem;
 
-/// [`strait_core::op::NonZero`]: a row for each axis, a column for each element.
+/// Runs [`strait_core::op::NonZero`]: the result has a row for each axis and a column for each element that was found.
 pub(super) fn run(x: TensorView<'_>) -> Result<Vec<Tensor>, StepError> {
     let found: Vec<usize> = match x.elem() {
         Elem::F32 => at(x.values::<f32>()?, |&v| v != 0.0),
         Elem::F64 => at(x.values::<f64>()?, |&v| v != 0.0),
-        // Of every other type zero is the element without a bit.
+        // For every other type, zero is the element whose bits are all 0.
         elem => {
             let elements: Vec<&[u8]> = x.bytes().chunks_exact(elem.size()).collect();
             at(&elements, |bytes| bytes.iter().any(|&byte| byte != 0))

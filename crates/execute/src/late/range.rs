@@ -1,11 +1,11 @@
-//! Numbers at equal distances.
+//! Ranges of equally spaced numbers.
 
 use super::LARGEST;
 use crate::error::StepError;
 use crate::tensor::{Tensor, TensorView};
 use strait_core::Elem;
 
-/// [`strait_core::op::Range`] on start, limit and delta.
+/// Runs [`strait_core::op::Range`] on start, limit and delta.
 pub(super) fn run(operands: [TensorView<'_>; 3]) -> Result<Vec<Tensor>, StepError> {
     match operands[0].elem() {
         Elem::I64 => {
@@ -49,7 +49,7 @@ fn numbers<T: strait_core::tensor::Element>(operands: [TensorView<'_>; 3]) -> Re
     }
 }
 
-/// The number of elements, if a run may make so many.
+/// The number of elements, if a result may have that many.
 fn checked(count: f64) -> Result<usize, StepError> {
     match count {
         count if count <= 0.0 => Ok(0),

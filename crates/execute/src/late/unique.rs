@@ -1,4 +1,4 @@
-//! Each element once.
+//! The distinct elements of a tensor.
 
 use crate::error::StepError;
 use crate::tensor::{Tensor, TensorView};
@@ -8,7 +8,7 @@ use strait_core::Elem;
 use strait_core::op::Unique;
 use strait_core::tensor::Element;
 
-/// [`strait_core::op::Unique`].
+/// Runs [`strait_core::op::Unique`].
 pub(super) fn run(op: &Unique, x: TensorView<'_>) -> Result<Vec<Tensor>, StepError> {
     match x.elem() {
         Elem::F32 => of::<f32>(op, x, |a, b| a.partial_cmp(b).unwrap_or_else(|| a.total_cmp(b))),
@@ -18,7 +18,7 @@ pub(super) fn run(op: &Unique, x: TensorView<'_>) -> Result<Vec<Tensor>, StepErr
     }
 }
 
-/// A slice as a key, in the order of its elements.
+/// A slice as a key that is ordered by its elements.
 struct Key<'s, T> {
     elements: Vec<T>,
     compare: &'s fn(&T, &T) -> Ordering,
@@ -70,7 +70,7 @@ fn of<T: Element>(op: &Unique, x: TensorView<'_>, compare: fn(&T, &T) -> Orderin
         counts[group] += 1;
         inverse.push(group);
     }
-    // By position in the result: the group.
+    // For each position in the result: its group of equal slices.
     let order: Vec<usize> = match op.sorted {
         true => seen.into_values().collect(),
         false => (0..firsts.len()).collect(),

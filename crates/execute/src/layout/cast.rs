@@ -1,8 +1,8 @@
-//! Convert the element type.
+//! Converts between element types.
 //!
-//! Between integers the low bits stay, as in C and ONNX; floats are truncated towards zero and saturate where ONNX leaves
-//! the result open, and NaN is 0. Everything else is rounded to the nearest, ties to even. A truth value is whether the
-//! number is not zero.
+//! Between integers, the low bits are kept, as in C and ONNX. Floats are truncated towards zero; where ONNX does not
+//! define the result they saturate, and NaN becomes 0. All other conversions round to nearest, ties to even. A number
+//! becomes true if it is not zero.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -30,7 +30,7 @@ fn each<A: Pod, B: Pod>(io: &mut Io<'_>, convert: impl Fn(A) -> B) -> Result<(),
     Ok(())
 }
 
-/// Converts elements stored as `$stored`, which `$read` makes a number of Rust's.
+/// Converts elements stored as `$stored`; `$read` makes a Rust number of one.
 macro_rules! from {
     ($io:ident, $to:expr, $stored:ty, $read:expr) => {{
         let read = $read;
@@ -47,9 +47,9 @@ macro_rules! from {
             Elem::U32 => each($io, |x: $stored| read(x) as u32),
             Elem::I64 => each($io, |x: $stored| read(x) as i64),
             Elem::U64 => each($io, |x: $stored| read(x) as u64),
-            // Truth is asked of the number, as 256 has low bits of zero and 0.5 is truncated to it.
+            // The number itself is tested, because 256 has low bits of zero and 0.5 is truncated to zero.
             Elem::Bool => each($io, |x: $stored| u8::from(read(x) as f64 != 0.0)),
-            // Four bits of eight, with their sign spread or without.
+            // The low four of eight bits, with or without sign extension.
             Elem::I4 => each($io, |x: $stored| (read(x) as i8) << 4 >> 4),
             Elem::U4 => each($io, |x: $stored| read(x) as u8 & 15),
         }

@@ -1,4 +1,4 @@
-//! Join along one axis.
+//! Joins tensors along one axis.
 
 use super::{by_width, strided};
 use crate::error::StepError;
@@ -8,7 +8,8 @@ use strait_core::{Elem, op};
 
 struct Concat {
     elem: Elem,
-    /// Per operand: the elements that it adds for each position of the axes before the joined one.
+    /// For each operand: the number of elements that it contributes for each position of the axes before the joined
+    /// one.
     blocks: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Repeat along axes.
+//! Repeats a tensor along axes.
 
 use super::{by_width, strided};
 use crate::error::StepError;

@@ -1,4 +1,4 @@
-//! Pick along one axis.
+//! Picks positions along one axis.
 
 use super::{by_width, strided};
 use crate::error::StepError;
@@ -8,7 +8,7 @@ use strait_core::{Elem, op};
 
 struct Gather {
     elem: Elem,
-    /// Extents before the axis, of it, and behind it.
+    /// Extents before the axis, of the axis, and after it.
     extents: [usize; 3],
     /// Extent of the axis, for the error.
     positions: usize,

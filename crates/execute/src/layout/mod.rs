@@ -1,4 +1,4 @@
-//! Ops that move elements and compute nothing: the same for every element type.
+//! Ops that move elements without computing anything. They work the same for every element type.
 
 pub(crate) mod cast;
 pub(crate) mod concat;
@@ -18,7 +18,7 @@ pub(crate) use strided::{around, axis};
 use crate::site::NodeSlots;
 use strait_core::Op;
 
-/// Runs `$body` with `$t` an unsigned integer as wide as an element of `$elem`: moving needs no more.
+/// Evaluates `$body` with `$t` as an unsigned integer as wide as an element of `$elem`, which is all that moving needs.
 macro_rules! by_width {
     ($elem:expr, $t:ident => $body:expr) => {
         match $elem.size() {
@@ -43,7 +43,7 @@ macro_rules! by_width {
 }
 pub(crate) use by_width;
 
-/// True if the first result has the bytes of the first operand.
+/// True if the first result has the bytes of the first operand, so that nothing has to be copied.
 pub(crate) fn is_alias(site: &NodeSlots<'_>) -> bool {
     let (Some(Some(operand)), Some(result)) = (site.inputs.first(), site.outputs.first()) else {
         return false;
@@ -55,7 +55,7 @@ pub(crate) fn is_alias(site: &NodeSlots<'_>) -> bool {
         op if op.term().keeps_order() => operand.elem == result.elem && operand.count() == result.count(),
         Op::Cast(cast) => cast.to == operand.elem,
         Op::BitCast(_) => true,
-        // Only axes of extent 1 change their place.
+        // Only axes of extent 1 change their position.
         Op::Transpose(op) => {
             let kept = op
                 .permutation

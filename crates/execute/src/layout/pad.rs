@@ -10,20 +10,20 @@ use smallvec::SmallVec;
 use strait_core::Elem;
 use strait_core::op::{self, PadMode};
 
-/// Padding with a constant: fill, then copy what overlaps.
+/// Padding with a constant: fills the result, then copies what overlaps.
 struct Constant {
     elem: Elem,
-    /// The extents of what overlaps.
+    /// The extents of the part that overlaps.
     overlap: Dims,
-    /// Where it begins in the operand and in the result.
+    /// Where that part begins in the operand, and in the result.
     starts: [usize; 2],
-    /// The strides of both.
+    /// The strides of the operand, and of the result.
     strides: [Dims; 2],
-    /// One element of the result.
+    /// The bytes of one padding element.
     value: SmallVec<[u8; 8]>,
 }
 
-/// Padding with elements of the operand: a list of positions per axis.
+/// Padding with elements of the operand: a list of positions for each axis.
 struct Mirror {
     elem: Elem,
     dims: Dims,
@@ -36,7 +36,7 @@ pub(crate) fn prepare(op: &op::Pad, site: &NodeSlots<'_>) -> Result<Box<dyn Step
         let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
         let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
         for (axis, &begin) in op.amounts[..x.dims.len()].iter().enumerate() {
-            // Positions in the result that are positions of the operand, too; a begin that is negative crops.
+            // The positions in the result that are also in the operand. A negative begin crops.
             let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
             let first = begin.clamp(0, wide);
             let end = own.saturating_add(begin).clamp(first, wide);
@@ -57,7 +57,7 @@ pub(crate) fn prepare(op: &op::Pad, site: &NodeSlots<'_>) -> Result<Box<dyn Step
         let position = |i: usize| {
             let at = i as i64 - begin;
             match op.mode {
-                // Mirrored at both borders, which are not repeated.
+                // Mirrors at both borders without repeating the border elements.
                 PadMode::Reflect if at < 0 => -at,
                 PadMode::Reflect if at >= extent => 2 * (extent - 1) - at,
                 _ => at,
@@ -77,7 +77,7 @@ pub(crate) fn prepare(op: &op::Pad, site: &NodeSlots<'_>) -> Result<Box<dyn Step
     }))
 }
 
-/// The bytes of one element; an integer is given as a float, which holds each code of up to 16 bits.
+/// The bytes of one element. Integers are given as floats, which can represent every code of up to 16 bits.
 fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
     let bytes: &[u8] = match elem {
         Elem::F32 => &value.to_ne_bytes(),

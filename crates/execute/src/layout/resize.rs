@@ -1,4 +1,4 @@
-//! Resampling to the nearest element. The arithmetic of coordinates is f32, as ONNX Runtime's is.
+//! Resizing to the nearest element. Coordinates are computed in f32, as in ONNX Runtime.
 
 use super::{by_width, strided};
 use crate::error::StepError;
@@ -14,7 +14,7 @@ struct Resize {
     picks: Vec<Option<strided::Picks>>,
 }
 
-/// True if elements are only moved.
+/// True if the resize only moves elements.
 pub(crate) fn applies(op: &op::Resize) -> bool {
     op.moves()
 }
@@ -36,7 +36,7 @@ pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn S
     }))
 }
 
-/// The element of an axis of extent `from` that a coordinate is rounded to.
+/// The element that a coordinate is rounded to, on an axis of extent `from`.
 pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
     let rounded = match rounding {
         Nearest::RoundPreferFloor => (at - 0.5).ceil(),
@@ -44,12 +44,12 @@ pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
         Nearest::Floor => at.floor(),
         Nearest::Ceil => at.ceil(),
     };
-    // A float to usize saturates at 0.
+    // A conversion from float to usize saturates at 0.
     (rounded as usize).min(from.saturating_sub(1))
 }
 
-/// The extent of a result that a scale stands for: it need not be a whole number, but is where the scale is the nearest float
-/// to the quotient of the extents.
+/// The extent of the result that belongs to a scale. It does not have to be a whole number, except if the scale is the
+/// float nearest to the quotient of the extents.
 fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     let made = scale * from;
     if (made - to).abs() <= 2.0 * f32::EPSILON * to {
@@ -59,7 +59,7 @@ fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     }
 }
 
-/// The coordinate in the operand that position `i` of the result stands for, along one axis of extents `[from, to]`.
+/// The coordinate in the operand for position `i` of the result, along an axis of extents `[from, to]`.
 pub(crate) fn coordinate(op: &op::Resize, axis: usize, [from, to]: [usize; 2], i: usize) -> f32 {
     let (from, extent, x) = (from as f32, to as f32, i as f32);
     let scale = op.scales.get(axis).copied().unwrap_or(extent / from);

@@ -1,4 +1,4 @@
-//! One of two operands, by a condition.
+//! Selects elements from one of two operands by a condition.
 
 use super::{by_width, strided};
 use crate::error::StepError;
@@ -7,7 +7,7 @@ use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use strait_core::Elem;
 
-/// Extents of the result, and the strides of its axes in the three operands and in itself.
+/// Extents of the result, and the strides of its axes in each of the three operands and in itself.
 struct Select {
     elem: Elem,
     result: Dims,

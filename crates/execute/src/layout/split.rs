@@ -1,4 +1,4 @@
-//! Cut along one axis.
+//! Splits a tensor along one axis.
 
 use super::{by_width, strided};
 use crate::error::StepError;
@@ -8,7 +8,7 @@ use strait_core::{Elem, op};
 
 struct Split {
     elem: Elem,
-    /// Per result: its elements for each position of the axes before the cut one.
+    /// For each result: the number of its elements for each position of the axes before the split one.
     blocks: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Permute axes.
+//! Permutes axes.
 
 use super::{by_width, strided};
 use crate::error::StepError;

@@ -1,4 +1,4 @@
-//! From a graph to a plan: prepare each node, then give each value its place.
+//! Builds a plan from a graph: prepares each node, then places each value.
 
 use super::{Constant, Piece, Plan, PlanOptions, PlannedStep, Port, Shown, Source, Storage, Work};
 use crate::aligned::AlignedBytes;
@@ -14,10 +14,10 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, NodeId, TensorData, ValueId};
 
-/// The largest arena: 64 GiB, so that a hostile model is refused before anything is allocated.
+/// The largest arena: 64 GiB, so that a malicious model is refused before anything is allocated.
 const LARGEST_ARENA: usize = 1 << 36;
 
-/// A step before its operands have places.
+/// A step whose operands have not been placed yet.
 struct Draft {
     node: NodeId,
     inputs: SmallVec<[Option<ValueId>; 3]>,
@@ -25,15 +25,16 @@ struct Draft {
     work: Drafted,
 }
 
-/// Computation of a draft.
+/// What a draft computes.
 enum Drafted {
-    /// None: the result shares its operand's bytes.
+    /// Nothing: the result shares its operand's bytes.
     Shares,
     Step(Box<dyn Step>),
     Late(Box<late::Late>),
 }
 
-/// `depth` is that of a graph that a node names, whose inputs may have extents that a run finds.
+/// Builds a plan. `depth` is given for a graph that a node runs; its inputs may have extents that are only known at run
+/// time.
 pub(super) fn build(
     module: &Module,
     graph: GraphId,
@@ -42,7 +43,7 @@ pub(super) fn build(
 ) -> Result<Plan, ExecuteError> {
     let (id, (graph, order)) = (graph, ordered(module, graph)?);
     let mut builder = Builder::new(module, graph, options, depth)?;
-    // No accumulator has an extent that depends on data.
+    // No accumulator has an extent that depends on data, so such graphs are not joined.
     let mut joins = match options.join && builder.open.is_empty() {
         true => Joins::find(module, graph, options, &order)?,
         false => Joins::none(graph),
@@ -82,18 +83,18 @@ struct Builder<'a> {
     graph: &'a Graph,
     options: &'a PlanOptions<'a>,
     drafts: Vec<Draft>,
-    /// By value: its type; `None` where the value was removed.
+    /// For each value: its type. `None` if the value has been removed.
     slots: Vec<Option<Slot<'a>>>,
-    /// By value: the value whose bytes it shares, itself for most.
+    /// For each value: the value whose bytes it shares, which is mostly itself.
     roots: Vec<usize>,
-    /// By root: the last step that touches it; past the last step for graph outputs.
+    /// For each root: the last step that touches it, or a number after the last step for graph outputs.
     last_uses: Vec<usize>,
-    /// By root: its buffer in the arena.
+    /// For each root: its buffer in the arena.
     buffers: Vec<Option<usize>>,
     requests: Vec<Request>,
-    /// By step: the operand whose buffer its first result takes over.
+    /// For each step: the operand whose buffer its first result takes over.
     in_place: Vec<Option<usize>>,
-    /// Values with an extent that a run finds, by the tensor that a run has for each.
+    /// Values with an extent that is only known at run time, and the number of the owned tensor for each.
     open: BTreeMap<ValueId, usize>,
     depth: usize,
 }
@@ -110,7 +111,7 @@ impl<'a> Builder<'a> {
         let mut open = BTreeMap::new();
         for (id, value) in graph.values() {
             let is_open = value.ty.shape.iter().any(|dim| dim.fixed().is_none());
-            // An input's has to be bound, but for a graph that a node names.
+            // The extents of an input have to be bound, except in a graph that a node runs.
             if is_open && (depth.is_some() || !matches!(value.def, Def::Input(_))) {
                 open.insert(id, open.len());
             } else {
@@ -197,7 +198,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives each root a buffer: a new one, or that of an operand which dies at this step and may be overwritten.
+    /// Gives each root a buffer: a new one, or the buffer of an operand that is not used after this step and may be
+    /// overwritten.
     fn share_buffers(&mut self) {
         for &input in self
             .graph
@@ -221,7 +223,7 @@ impl<'a> Builder<'a> {
                         let request = &mut self.requests[buffer];
                         request.last = request.last.max(self.last_uses[root]);
                     }
-                    // An alias has its root's, and a constant none.
+                    // An alias has the buffer of its root, and a constant has none.
                     _ if self.buffers[root].is_some() || self.constant(root).is_some() => {}
                     _ if self.open.contains_key(&ValueId::new(root)) => {}
                     _ => {
@@ -307,7 +309,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A value as an observer sees it; an extent that a run finds is 0 here.
+    /// A value as an observer sees it. An extent that is only known at run time is 0 here.
     fn shown(&self, value: ValueId, place: Storage) -> Result<Shown, ExecuteError> {
         let found = self.graph.value(value);
         let found = found.ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))?;
@@ -371,16 +373,17 @@ impl<'a> Builder<'a> {
                 });
             }
         }
-        // One piece serves all operands that lie there; results, which came first, stay.
+        // All operands in the same buffer share one piece. Results come first in the list, so they are the ones that
+        // stay.
         pieces.sort_by_key(|piece| piece.offset);
         pieces.dedup_by(|later, earlier| later.result.is_none() && later.offset == earlier.offset);
         let source = |(operand, place): (usize, &Option<Storage>)| match *place {
             _ if in_place == Some(operand) => Source::InPlace,
             None => Source::Absent,
             Some(Storage::Constant(index)) => Source::Constant(index),
-            // Late steps alone read these, by their places.
+            // Only late steps read these, and they find them by their places.
             Some(Storage::Owned(_)) => Source::Absent,
-            // Found: it was put there above.
+            // The search succeeds, because the piece was added above.
             Some(Storage::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
         };
         let node = self.graph.node(draft.node);
@@ -409,13 +412,12 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// True if a plan can read a tensor of the pool where it lies: it has the alignment of its elements, and each of them has
-/// bytes of its own.
+/// True if a plan can read a constant in place: it is aligned for its elements, and each element has bytes of its own.
 pub(crate) fn is_aligned(tensor: &TensorData) -> bool {
     !tensor.elem().is_packed() && (tensor.bytes().as_ptr() as usize).is_multiple_of(tensor.elem().size())
 }
 
-/// The tensors of the pool that some step reads at run time.
+/// The constants that some step reads at run time.
 #[derive(Default)]
 struct Constants {
     tensors: Vec<Constant>,

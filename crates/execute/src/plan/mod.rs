@@ -17,20 +17,20 @@ use smallvec::SmallVec;
 use strait_core::{Elem, GraphId, Module, ValueId};
 use strait_kernels::Context;
 
-/// Purpose of a plan.
+/// How a plan is made.
 #[derive(Clone, Copy)]
 pub struct PlanOptions<'a> {
-    /// The instruction set; it changes no result.
+    /// The instruction set to use. It does not change any result.
     pub context: Context,
-    /// Who computes requantizations.
+    /// Provides the loops for requantizations.
     pub loops: &'a dyn LoopsFor,
-    /// True if integer primitives are joined into fast loops. It changes no result, but a value inside a join is not
-    /// shown to an observer.
+    /// True if integer primitives are joined into fast loops. That does not change any result, but values inside a join
+    /// are not shown to an observer.
     pub join: bool,
 }
 
 impl Default for PlanOptions<'_> {
-    /// The best instruction set of this machine, the host's own loops, joined.
+    /// The defaults: the best instruction set of this machine, the host's own loops, and joins.
     fn default() -> Self {
         PlanOptions {
             context: Context::detect(),
@@ -45,17 +45,18 @@ impl Default for PlanOptions<'_> {
 pub struct Port {
     /// The value in the graph.
     pub value: ValueId,
-    /// Its source name.
+    /// Its name in the source model.
     pub name: String,
     /// Element type.
     pub elem: Elem,
-    /// Extents, outermost first; 0 along the axes of `open`.
+    /// Extents, outermost first; 0 for the axes listed in `open`.
     pub shape: Vec<usize>,
     /// The axes whose extent depends on data.
     pub open: Vec<usize>,
 }
 
-/// A graph made ready to run: immutable, and shared between threads. See the crate's documentation.
+/// A graph that is prepared to run. It is immutable and can be shared between threads. See the documentation of the
+/// crate.
 pub struct Plan {
     graph: GraphId,
     context: Context,
@@ -68,10 +69,10 @@ pub struct Plan {
     owned: usize,
 }
 
-/// Is shown a value of a graph as it is made, and answers with what takes its place.
+/// A callback that sees each value of a graph as it is made, and may return a tensor that replaces it.
 pub(crate) type Replace<'r> = dyn FnMut(GraphId, ValueId, TensorView<'_>) -> Option<Tensor> + Send + 'r;
 
-/// Storage of a value.
+/// Where a value is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Storage {
     Arena {
@@ -79,11 +80,11 @@ enum Storage {
         bytes: usize,
     },
     Constant(usize),
-    /// A tensor of its own, made in the run.
+    /// In an owned tensor, which is made during the run.
     Owned(usize),
 }
 
-/// A tensor of the pool: its own bytes where these are aligned for its type, a copy where they are not.
+/// A constant: its own bytes if they are aligned for its type, and a copy otherwise.
 enum Constant {
     Shared(Bytes),
     Copied(AlignedBytes),
@@ -98,46 +99,46 @@ impl Constant {
     }
 }
 
-/// A step with the places of its operands and results.
+/// A step, with the places of its operands and results.
 struct PlannedStep {
     node: Box<str>,
     op: &'static str,
     work: Work,
     operands: SmallVec<[Source; 3]>,
-    /// The stretches of the arena that the step touches, ascending and disjoint.
+    /// The ranges of the arena that the step touches, ascending and disjoint.
     pieces: SmallVec<[Piece; 4]>,
     results: SmallVec<[Shown; 1]>,
 }
 
-/// Computation of a step.
+/// What a step computes.
 enum Work {
-    /// None: the result shares its operand's bytes.
+    /// Nothing: the result shares its operand's bytes.
     Shares,
     Step(Box<dyn Step>),
-    /// On owned tensors: the operands, whose places are here as well.
+    /// A node on owned tensors. Its operands are listed here, with their places.
     Late(Box<Late>, Vec<Option<Shown>>),
 }
 
-/// Source of the bytes of an operand.
+/// Where the bytes of an operand come from.
 #[derive(Clone, Copy)]
 enum Source {
     Absent,
     InPlace,
     Constant(usize),
-    /// A position in `pieces`.
+    /// From the piece at this position in `pieces`.
     Piece(usize),
 }
 
-/// A stretch of the arena and what it is to a step.
+/// A range of the arena, and how a step uses it.
 #[derive(Clone, Copy)]
 struct Piece {
     offset: usize,
     bytes: usize,
-    /// The position of the result that is written here; `None` where it is read.
+    /// The position of the result that is written here; `None` if the range is only read.
     result: Option<usize>,
 }
 
-/// A value as the observer sees it. What is owned says its extents itself.
+/// A value as an observer sees it. The extents of an owned tensor are taken from the tensor.
 #[derive(Clone)]
 struct Shown {
     value: ValueId,
@@ -150,13 +151,13 @@ impl Plan {
     /// Plans a graph of a module.
     ///
     /// # Errors
-    /// [`ExecuteError::Symbolic`] where a dimension has no number; [`ExecuteError::Node`] where a node cannot be
-    /// prepared.
+    /// [`ExecuteError::Symbolic`] if a dimension has no number; [`ExecuteError::Node`] if a node cannot be prepared.
     pub fn new(module: &Module, graph: GraphId, options: &PlanOptions<'_>) -> Result<Plan, ExecuteError> {
         build::build(module, graph, options, None)
     }
 
-    /// Plans a graph that a node names, at a depth of so many graphs. Its inputs may have extents that a run finds.
+    /// Plans a graph that a node runs; `depth` is the number of graphs around it. Its inputs may have extents that are
+    /// only known at run time.
     pub(crate) fn body(
         module: &Module,
         graph: GraphId,
@@ -176,12 +177,12 @@ impl Plan {
         self.outputs.iter().map(|(port, _)| port)
     }
 
-    /// The bytes that all values of one run take together.
+    /// The size of the arena in bytes.
     pub fn arena_bytes(&self) -> usize {
         self.arena_bytes
     }
 
-    /// The values that a run shows, besides the inputs, in the order in which they are made.
+    /// The values that a run shows to an observer, besides the inputs, in the order in which they are made.
     pub fn shown(&self) -> impl Iterator<Item = ValueId> + '_ {
         self.steps
             .iter()
@@ -189,21 +190,21 @@ impl Plan {
             .map(|shown| shown.value)
     }
 
-    /// The number of steps, which is below the number of nodes where some were joined.
+    /// The number of steps. It is smaller than the number of nodes if some were joined.
     pub fn step_count(&self) -> usize {
         self.steps.len()
     }
 
-    /// Runs the graph once on the threads of the workspace.
+    /// Runs the graph once, on the threads of the workspace.
     ///
     /// # Errors
-    /// [`ExecuteError::Input`] where an input does not fit; [`ExecuteError::Node`] where a node fails.
+    /// [`ExecuteError::Input`] if an input does not fit; [`ExecuteError::Node`] if a node fails.
     pub fn run(&self, workspace: &mut Workspace, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, ExecuteError> {
         self.run_observed(workspace, inputs, &mut |_, _| {})
     }
 
-    /// The same, showing `observe` the graph's inputs and then each value as it is made, before its bytes are used
-    /// again. Constants are not shown, nor values inside a join.
+    /// Like [`Plan::run`], but calls `observe` with the graph's inputs, and then with each value as it is made, before
+    /// its bytes are reused. Constants and values inside a join are not shown.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -219,11 +220,11 @@ impl Plan {
         })
     }
 
-    /// The same, where a tensor that `replace` answers with takes the place of the value that a step made: for all steps
-    /// that read it, and as an output. An input is not replaced.
+    /// Like [`Plan::run`], but `replace` may return a tensor instead of the value that a step has made. All later steps
+    /// read that tensor, and it becomes the output if the value is one. Inputs are not replaced.
     ///
     /// # Errors
-    /// As for [`Plan::run`]; a tensor of another type or shape than the value's is the caller's fault.
+    /// As for [`Plan::run`]; also if a tensor does not have the value's type and shape, which is the caller's fault.
     pub fn run_replacing(
         &self,
         workspace: &mut Workspace,
@@ -239,8 +240,7 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut own))
     }
 
-    /// Runs the graph once, showing `observe` what [`Plan::run_observed`] does, of this graph and of those that its nodes name:
-    /// of these as often as they run.
+    /// Like [`Plan::run_observed`], but also shows the values of the graphs that nodes run, as often as they run.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -259,7 +259,7 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut all))
     }
 
-    /// Runs the graph once inside of a run, on its threads.
+    /// Runs the graph once as part of another run, on the same threads.
     pub(crate) fn run_inside(
         &self,
         inputs: &[TensorView<'_>],
@@ -311,7 +311,7 @@ impl Plan {
         self.outputs.iter().map(output).collect()
     }
 
-    /// A value of this run.
+    /// The current content of a value.
     fn view<'a>(
         &'a self,
         shown: &'a Shown,
@@ -344,7 +344,7 @@ impl Plan {
             }
             Work::Step(step) => step,
         };
-        // The pieces ascend and are disjoint, so cutting the arena from its front borrows each of them apart.
+        // The pieces are ascending and disjoint, so the arena is split from the front to borrow each piece separately.
         let mut rest = arena;
         let mut position = 0;
         let mut reads: SmallVec<[&[u8]; 4]> = SmallVec::new();
@@ -417,7 +417,7 @@ impl Plan {
     }
 }
 
-/// Puts a tensor in the place of a result.
+/// Replaces a result by a tensor.
 fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
     let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {

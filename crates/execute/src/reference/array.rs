@@ -1,4 +1,4 @@
-//! Integers as the interpreter holds them: each one an i64.
+//! Tensors of the reference interpreter: each element is an i64.
 
 use crate::error::StepError;
 use crate::site::Shape;
@@ -10,13 +10,13 @@ use strait_core::Elem;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub(crate) dims: Dims,
-    /// The code of real zero, 0 where the tensor has no grid of its own.
+    /// The code of real zero; 0 if the tensor has no grid of its own.
     pub(crate) zero_point: i64,
     pub(crate) values: Vec<i64>,
 }
 
 impl Array {
-    /// The elements of `bytes`, which are of the shape's type.
+    /// Reads elements from `bytes`, which have the type of `shape`.
     pub(crate) fn read(shape: &Shape, bytes: &[u8]) -> Result<Array, StepError> {
         fn widen<T: bytemuck::Pod + Into<i64>>(bytes: &[u8]) -> Result<Vec<i64>, StepError> {
             Ok(elements::<T>(bytes)?.iter().map(|&v| v.into()).collect())
@@ -39,7 +39,7 @@ impl Array {
         })
     }
 
-    /// The element at these positions.
+    /// The element at this position.
     pub(crate) fn at(&self, position: &[usize]) -> i64 {
         let index = self
             .dims
@@ -50,7 +50,7 @@ impl Array {
     }
 }
 
-/// Writes values as elements of `elem`; one that the type does not hold is an accumulator that has overflowed.
+/// Writes values as elements of `elem`. A value that does not fit is an accumulator that has overflowed, and an error.
 pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
     fn narrow<T: bytemuck::Pod + TryFrom<i64>>(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
         let out = elements_mut::<T>(out)?;
@@ -61,7 +61,7 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
                 out.len()
             )));
         }
-        // A type of 4 bits has fewer values than the byte that holds it.
+        // A 4-bit type has fewer values than the byte it is stored in.
         let ends = elem
             .int_type()
             .filter(|_| elem.is_packed())

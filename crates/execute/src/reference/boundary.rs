@@ -1,4 +1,4 @@
-//! The border between float and integer, element by element.
+//! Quantization and dequantization, element by element.
 
 use crate::error::StepError;
 use crate::site::Slot;
@@ -16,13 +16,13 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// sat(round(x / scale) + zero), or with the zero inside of the rounding; the quotient is rounded to f32 first, and
-    /// with `reciprocal` it is x·(1 / scale). Infinities saturate and a NaN is taken as 0.
+    /// saturate(round(x / scale) + zero), or with the zero point added before rounding. The quotient is first rounded
+    /// to f32; with `reciprocal` it is x·(1 / scale). Infinities saturate, and a NaN counts as 0.
     pub(crate) fn quantize(self, x: f32, op: &op::Quantize, to: IntType) -> i32 {
         self.quantization(op, to).eval(x)
     }
 
-    /// Function of `op` on this grid.
+    /// The quantization that `op` does on this grid.
     pub(crate) fn quantization(self, op: &op::Quantize, to: IntType) -> Quantization {
         let scaling = if op.reciprocal {
             Scaling::Times(1.0 / self.scale)
@@ -32,12 +32,12 @@ impl Grid {
         Quantization::new(scaling, (self.zero, op.zero_point), op.rounding, to)
     }
 
-    /// scale·(q − zero): the difference is exact and rounded to f32 once, then the product is.
+    /// scale·(q − zero). The difference is exact and rounded to f32 once, and then the product is rounded.
     pub(crate) fn dequantize(self, q: i64) -> f32 {
         self.dequantization().eval(q)
     }
 
-    /// The function.
+    /// The dequantization on this grid.
     pub(crate) fn dequantization(self) -> Dequantization {
         Dequantization {
             scale: self.scale,
@@ -47,17 +47,17 @@ impl Grid {
     }
 }
 
-/// The grids of a quantized value along one axis: one for each index of it, or for each block.
+/// The grids of a quantized value along one axis: one for each index, or one for each block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grids {
-    /// One, one per channel, or one for each run of elements of a block.
+    /// A single grid, one per channel, or one for each run of elements in a block.
     grids: Vec<Grid>,
-    /// The elements of one channel or block that lie together.
+    /// Number of consecutive elements with the same grid.
     inner: usize,
 }
 
 impl Grids {
-    /// The grids of a slot, which must have some.
+    /// The grids of a slot, which must have at least one.
     pub(crate) fn of(slot: &Slot<'_>) -> Result<Grids, StepError> {
         let quant: &QuantParams = slot
             .quant
@@ -86,7 +86,7 @@ impl Grids {
         let (grids, inner) = match (channels, quant.block, parts) {
             (None, ..) => (grids, slot.count()),
             (Some(_), None, _) | (Some(_), _, None) => (grids, inner),
-            // Along the last axis the elements of a block lie together. Elsewhere they do not.
+            // Along the last axis, the elements of a block are contiguous. Along any other axis they are not.
             (Some(_), Some(block), Some(_)) if inner == 1 => (grids, block.get() as usize),
             (Some(_), Some(_), Some(parts)) => {
                 let grid = |index| grids.get(parts.of(index)).copied();
@@ -96,7 +96,7 @@ impl Grids {
         Ok(Grids { grids, inner })
     }
 
-    /// A function of each grid, for kernels.
+    /// Applies a function to each grid, for the kernels.
     pub(crate) fn per<T>(&self, function: impl Fn(Grid) -> T) -> Per<T> {
         match self.grids[..] {
             [grid] => Per::Tensor(function(grid)),
@@ -104,7 +104,7 @@ impl Grids {
         }
     }
 
-    /// The array of so many elements with these grids: outer extents, channels, inner extents.
+    /// Outer extents, channels and inner extents of an array with `count` elements and these grids.
     pub(crate) fn extents(&self, count: usize) -> [usize; 3] {
         let channels = self.grids.len();
         let outer = count.checked_div(channels * self.inner).unwrap_or(0);
@@ -117,13 +117,13 @@ impl Grids {
     }
 }
 
-/// [`Grid::quantize`] for each element.
+/// Applies [`Grid::quantize`] to each element.
 pub(super) fn quantize(op: &op::Quantize, grids: &Grids, to: IntType, x: &[f32]) -> Vec<i64> {
     let code = |(index, &x): (usize, &f32)| i64::from(grids.at(index).quantize(x, op, to));
     x.iter().enumerate().map(code).collect()
 }
 
-/// [`Grid::dequantize`] for each element.
+/// Applies [`Grid::dequantize`] to each element.
 pub(crate) fn dequantize(grids: &Grids, x: &[i64]) -> Vec<f32> {
     x.iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Elementwise primitives, written as their definitions.
+//! Elementwise primitives, computed by their definitions.
 
 use super::array::Array;
 use super::products::positions;
@@ -7,7 +7,7 @@ use crate::tensor::Dims;
 use strait_core::Fused;
 use strait_requantize::Requantization;
 
-/// A function of two operands that broadcast as in numpy.
+/// A function of two operands that broadcast as in NumPy.
 pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i128, i128) -> i128) -> Result<Vec<i128>, StepError> {
     let rank = a.dims.len().max(b.dims.len());
     let extent = |array: &Array, axis: usize| (axis + array.dims.len()).checked_sub(rank).map_or(1, |i| array.dims[i]);
@@ -26,7 +26,7 @@ pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i128, i128) -> i128
         .collect())
 }
 
-/// The element of an operand that meets a position of the result.
+/// The element of an operand that is used for a position of the result, after broadcasting.
 pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
     let own = position[position.len() - array.dims.len()..].iter().zip(&array.dims);
     array.at(&own
@@ -34,16 +34,16 @@ pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
         .collect::<Dims>())
 }
 
-/// Channels of the elements of a result.
+/// How the channel of an element of the result is found.
 #[derive(Clone, Copy)]
 pub(super) enum Channels<'a> {
-    /// By their index along an axis.
+    /// It is the index along an axis.
     Axis(usize),
-    /// By an operand that broadcasts to the result.
+    /// An operand that broadcasts to the result gives it.
     Picked(&'a Array),
 }
 
-/// Each value through its channel of a form.
+/// Requantizes each value with the parameters of its channel.
 pub(super) fn requantize(
     form: &Requantization,
     channels: Channels<'_>,
@@ -67,7 +67,7 @@ pub(super) fn requantize(
         .collect()
 }
 
-/// Steps of a fused node behind its accumulators.
+/// Applies the steps that are fused into a node to its accumulators.
 pub(super) fn epilogue(
     fused: &Fused,
     channels: Channels<'_>,

@@ -1,8 +1,10 @@
-//! The plain interpreter of integer graphs: one node at a time, every number an i64, every requantization evaluated by
-//! `strait-requantize`. It says what a graph means; [`Plan`](crate::Plan) computes the same, fast.
+//! The reference interpreter of integer graphs: it runs one node at a time, every number is an i64, and every
+//! requantization is evaluated by `strait-requantize`. It defines what a graph means. [`Plan`](crate::Plan) computes
+//! the same, fast.
 //!
-//! A sum that leaves the type that carries it (i32 or i64) is an error here and wraps in the loops: lowering sees to it
-//! that none does. Operators that a target leaves on the host are computed by the float executor, and moving elements by the code that a plan uses.
+//! A sum that exceeds its accumulator type (i32 or i64) is an error here, and wraps in the loops; lowering makes sure
+//! that it does not happen. Operators that a target leaves on the host are computed by the float executor, and elements
+//! are moved by the code that a plan uses.
 
 mod array;
 mod boundary;
@@ -28,7 +30,7 @@ use crate::tensor::{Tensor, TensorView};
 use strait_core::{Def, GraphId, Module, Op, ValueId};
 use strait_kernels::{Context, Isa};
 
-/// Runs a graph once. `observe` is shown each value as it is made.
+/// Runs a graph once. `observe` sees each value as it is made.
 ///
 /// # Errors
 /// As [`Plan::new`](crate::Plan::new) and [`Plan::run`](crate::Plan::run).
@@ -143,7 +145,7 @@ fn interpret(site: &NodeSlots<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<T
             result.bytes_mut().copy_from_slice(x.view().bytes());
         }
         _ => {
-            // Elements are as they were: the step is prepared and used once.
+            // Elements do not change, so the plan's own step is prepared and used once.
             prepare(site)?.run(&mut Io {
                 context: &site.options.context,
                 inputs: operands.iter().map(|&tensor| input(tensor)).collect(),

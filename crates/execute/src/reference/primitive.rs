@@ -1,4 +1,4 @@
-//! One integer primitive.
+//! Defines each integer primitive.
 
 use super::array::Array;
 use super::elementwise::Channels;
@@ -7,7 +7,7 @@ use super::{elementwise, products, rows};
 use crate::error::StepError;
 use strait_core::{Addend, Elem, Fused, Kind, Op};
 
-/// A primitive with what it needs to know besides its operands.
+/// A primitive, with what it has to know besides its operands.
 #[derive(Clone, Debug)]
 pub(crate) struct Primitive {
     pub(crate) op: Op,
@@ -16,12 +16,12 @@ pub(crate) struct Primitive {
     pub(crate) elem: Elem,
     /// Extents of the result.
     pub(crate) dims: crate::tensor::Dims,
-    /// The type of the result in front of what is fused: that of the accumulators, where the primitive adds.
+    /// The type of the result before fused steps. If the primitive sums, this is the type of its accumulators.
     pub(crate) accumulator: Elem,
 }
 
 impl Primitive {
-    /// True if there is a definition for this op.
+    /// True if the op has a definition here.
     pub(crate) fn is_defined(op: &Op) -> bool {
         matches!(
             op.term().kind(),
@@ -29,10 +29,10 @@ impl Primitive {
         )
     }
 
-    /// The result, clamped and requantized where that is fused.
+    /// The result, including fused requantization and clamp.
     ///
     /// # Errors
-    /// [`StepError::Model`] for an accumulator that its type does not hold, and where a form is not defined.
+    /// [`StepError::Model`] if an accumulator does not fit its type, or a form is not defined for it.
     pub(crate) fn compute(&self, operands: &[Option<Array>]) -> Result<Vec<i64>, StepError> {
         let exact = self.accumulate(operands)?;
         let values = exact
@@ -58,7 +58,7 @@ impl Primitive {
         }
     }
 
-    /// The accumulators with another tensor added to each.
+    /// Adds another tensor to the accumulators.
     fn added(
         &self,
         Addend { zero, form }: &Addend,
@@ -75,7 +75,7 @@ impl Primitive {
             .collect()
     }
 
-    /// A number of the type that carries the accumulators.
+    /// Checks that a number fits the type of the accumulators.
     fn held(&self, value: i128) -> Result<i64, StepError> {
         let codes = self.accumulator.int_type();
         let fits = |value: &i64| codes.is_none_or(|t| (i64::from(t.min())..=i64::from(t.max())).contains(value));
@@ -85,7 +85,7 @@ impl Primitive {
             .ok_or_else(|| StepError::Model(format!("{value} does not fit into {}", self.accumulator)))
     }
 
-    /// Channels of the elements of the result.
+    /// How the channels of the result's elements are found.
     fn channels<'a>(&self, operands: &'a [Option<Array>]) -> Option<Channels<'a>> {
         let picks = self
             .op
@@ -97,8 +97,8 @@ impl Primitive {
         }
     }
 
-    /// The result in front of what is fused, whether its type holds it or not. A product of two i64 less a zero point has
-    /// 127 bits, and no sum of products has more: those are of codes.
+    /// The result before fused steps, whether it fits its type or not. A product of two i64, each minus a zero point,
+    /// has 127 bits. Sums of products have fewer, because they are of codes.
     fn accumulate(&self, operands: &[Option<Array>]) -> Result<Vec<i128>, StepError> {
         let optional = |index: usize| operands.get(index).and_then(Option::as_ref);
         let operand =
@@ -174,11 +174,12 @@ impl Primitive {
                 let channels = self.channels(operands).unwrap_or(Channels::Axis(0));
                 wide(elementwise::requantize(&op.form, channels, dims, &x.values)?)
             }
-            // Inference has seen that the type holds every shifted code, and so has i128.
+            // Inference has checked that the type can hold every shifted code, so i128 can too.
             Op::ShiftLeft(op) => (x.values.iter())
                 .map(|&v| (i128::from(v) - i128::from(op.zero)) << op.bits.min(64))
                 .collect(),
-            // Of real numbers, or moved and converted elsewhere: none is a primitive ([`Primitive::is_defined`]).
+            // These are defined on real numbers, or are moved or converted elsewhere. None is a primitive
+            // ([`Primitive::is_defined`]).
             Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
             | Op::RmsNormalization(_)

@@ -1,4 +1,4 @@
-//! Sums of products, written as their definitions.
+//! Sums of products, computed by their definitions.
 
 use super::array::Array;
 use super::elementwise::broadcast;
@@ -7,7 +7,7 @@ use crate::error::StepError;
 use crate::tensor::Dims;
 use strait_core::op;
 
-/// Σ (weight − zero)·x + bias over one to three spatial axes, where a padded x reads as `pad_value`.
+/// Σ (weight − zero)·x + bias over one to three spatial axes. Elements of the padding are `pad_value`.
 pub(super) fn conv(
     op: &op::Conv,
     x: &Array,
@@ -113,7 +113,7 @@ pub(super) fn matmul(op: &op::MatMul, a: &Array, b: &Array) -> Result<Vec<i128>,
     Ok(values)
 }
 
-/// Every position of a tensor in row-major order.
+/// Every position of a tensor, in row-major order.
 pub(super) fn positions(dims: &[usize]) -> impl Iterator<Item = Dims> + '_ {
     let count: usize = dims.iter().product();
     (0..count).map(move |mut index| {

@@ -1,4 +1,4 @@
-//! Functions of whole rows of codes.
+//! Functions of whole rows of codes, computed by their definitions.
 
 use super::array::Array;
 use crate::error::StepError;
@@ -7,7 +7,7 @@ use strait_core::Elem;
 use strait_core::op::{IntegerLayerNormalization, IntegerSoftmax};
 use strait_requantize::function::FunctionError;
 
-/// The definition's probabilities of each row along the axis.
+/// The softmax of each row along the axis.
 pub(super) fn softmax(op: &IntegerSoftmax, x: &Array) -> Result<Vec<i128>, StepError> {
     let rows = op.softmax().and_then(|softmax| softmax.rows()).map_err(wrong)?;
     let [outer, extent, inner] = around(&x.dims, axis(op.axis, x.dims.len())?);
@@ -29,7 +29,7 @@ pub(super) fn softmax(op: &IntegerSoftmax, x: &Array) -> Result<Vec<i128>, StepE
     Ok(results)
 }
 
-/// The definition's results of each row over the last axes, of codes of `elem`.
+/// The layer normalization of each row over the last axes, as codes of `elem`.
 pub(super) fn layer_normalization(
     op: &IntegerLayerNormalization,
     elem: Elem,
@@ -41,7 +41,7 @@ pub(super) fn layer_normalization(
     let from = elem
         .int_type()
         .ok_or_else(|| StepError::Model(format!("{} reads codes, not {elem}", op.definition)))?;
-    // Gains are of i16, codes have at most 16 bits.
+    // Gains are i16, and codes have at most 16 bits.
     let gains: Vec<i16> = gains.values.iter().map(|&gain| gain as i16).collect();
     let codes: Vec<i32> = x.values.iter().map(|&code| code as i32).collect();
     let length = x.dims[axis(op.axis, x.dims.len())?..].iter().product::<usize>().max(1);

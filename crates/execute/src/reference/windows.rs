@@ -1,4 +1,4 @@
-//! Pools and reductions, written as their definitions.
+//! Pools and reductions, computed by their definitions.
 
 use super::array::Array;
 use super::products::positions;
@@ -17,37 +17,40 @@ pub(super) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The number of taps, as far as it goes.
+    /// The number of taps; saturates.
     fn taps(&self) -> u128 {
         let each = self.size.iter().map(|&extent| u128::from(extent));
         each.fold(1, u128::saturating_mul)
     }
 }
 
-/// Taps of the largest window: sums of 32 bits over them, padding included, stay far inside 128.
+/// The largest number of taps of a window. Sums of that many 32-bit numbers, padding included, stay far inside 128
+/// bits.
 const MOST_TAPS: u128 = 1 << 40;
 
-/// A window at one position of the result, cut to the elements. What it takes does not grow with the padding.
+/// A window at one position of the result, restricted to elements inside of the operand. Its size does not grow with
+/// the padding.
 struct Under<'a> {
     x: &'a Array,
-    /// Positions along batch and channels.
+    /// The position along batch and channels.
     image: &'a [usize],
     axes: SmallVec<[Along; 3]>,
-    /// Taps on elements, by axis.
+    /// For each axis: the number of taps inside of the operand.
     inside: Dims,
 }
 
-/// Taps of a window along one axis. They ascend, so that those on elements follow one another.
+/// The taps of a window along one axis. They ascend, so those inside of the operand are consecutive.
 struct Along {
-    /// Position of the first element, if there is one.
+    /// The position of the first element inside, if there is one.
     first: usize,
     dilation: usize,
-    /// Taps on elements or on the padding that the attributes name; not beyond, where rounding up lets a window hang over.
+    /// The number of taps inside of the operand or its padding. Taps beyond the padding, which occur if the result's
+    /// extent is rounded up, do not count.
     padded: usize,
 }
 
 impl Under<'_> {
-    /// The elements.
+    /// The elements under the window.
     fn elements(&self) -> impl Iterator<Item = i64> + '_ {
         positions(&self.inside).map(|taps| {
             let along = self
@@ -60,18 +63,18 @@ impl Under<'_> {
         })
     }
 
-    /// The number of elements.
+    /// The number of elements under the window.
     fn inside(&self) -> i128 {
         self.inside.iter().map(|&taps| taps as i128).product()
     }
 
-    /// The number of elements and of padding that the attributes name.
+    /// The number of elements and padding elements under the window.
     fn padded(&self) -> i128 {
         self.axes.iter().map(|axis| axis.padded as i128).product()
     }
 }
 
-/// Folds each window with `fold`.
+/// Applies `fold` to each window.
 fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'_>) -> T) -> Result<Vec<T>, StepError> {
     let spatial = window.size.len();
     if window.taps() > MOST_TAPS {
@@ -86,7 +89,7 @@ fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'
         for (axis, &at) in position.iter().enumerate().take(spatial) {
             let (begin, end) = (window.pad[axis] as usize, window.pad[axis + spatial] as usize);
             let (extent, dilation) = (x.dims[axis + 2], window.dilation[axis] as usize);
-            // Where the padding begins, the first tap is at 0.
+            // Coordinates count from the start of the padding, where the first tap is at 0.
             let start = at * window.stride[axis] as usize;
             let below = |end: usize| {
                 end.saturating_sub(start)
@@ -106,12 +109,12 @@ fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'
     Ok(positions(dims).map(|position| under(&position)).collect())
 }
 
-/// The largest element; the smallest code of the type, `lowest`, where there is none.
+/// The largest element; without an element, the smallest code of the type, `lowest`.
 pub(super) fn max_pool(window: &Window<'_>, x: &Array, dims: &[usize], lowest: i64) -> Result<Vec<i64>, StepError> {
     each(window, x, dims, |under| under.elements().max().unwrap_or(lowest))
 }
 
-/// Σ x, where whatever is not an element reads as `pad_value`.
+/// Σ x, where every tap outside of the operand counts as `pad_value`.
 pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value: i64) -> Result<Vec<i128>, StepError> {
     let taps = window.taps() as i128;
     each(window, x, dims, |under| {
@@ -120,7 +123,8 @@ pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value
     })
 }
 
-/// Σ x / count, half away from zero. Padding reads as the zero point and counts only with `count_padding`.
+/// Σ x / count, rounded half away from zero. Padding has the value of the zero point, and counts only with
+/// `count_padding`.
 pub(super) fn average_pool(
     window: &Window<'_>,
     x: &Array,
@@ -149,12 +153,12 @@ pub(super) fn global_average_pool(x: &Array) -> Vec<i128> {
     x.values.chunks(plane).map(mean).collect()
 }
 
-/// The quotient's nearest integer, ties away from zero; `count` is positive.
+/// The nearest integer to the quotient, ties away from zero; `count` is positive.
 fn divide_half_away(sum: i128, count: i128) -> i128 {
     sum.signum() * ((2 * sum.abs() + count) / (2 * count))
 }
 
-/// Σ, largest or smallest over axes.
+/// The sum, maximum or minimum over axes.
 pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError> {
     let reduced = op.reduced(x.dims.len())?;
     let extents: Dims = reduced.iter().map(|&axis| x.dims[axis]).collect();
@@ -184,7 +188,7 @@ pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError>
     positions(&kept_dims).map(|position| at(&position)).collect()
 }
 
-/// Each element as the rounded sum of its neighbours along all resized axes, weighed at once.
+/// Each element as the rounded weighted sum of its neighbours along all resized axes at once.
 pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Vec<i64>, StepError> {
     let resized: Vec<usize> = (0..dims.len())
         .filter(|&axis| x.dims.get(axis) != Some(&dims[axis]))
@@ -197,7 +201,7 @@ pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Ve
         });
         let near: Vec<_> = near.collect::<Option<_>>().ok_or_else(none)?;
         let mut sum = 0;
-        // A corner for each choice of the neighbour in front or the one behind.
+        // There is a corner for each choice between the neighbour before and the one after, along each axis.
         for corner in 0..1usize << resized.len() {
             let (mut at, mut weight) = (position.clone(), 1i64);
             for (bit, (&axis, near)) in resized.iter().zip(&near).enumerate() {

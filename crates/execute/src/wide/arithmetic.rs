@@ -1,4 +1,4 @@
-//! Functions of two operands of one type.
+//! Arithmetic on two operands of the same type.
 
 use super::unsupported;
 use crate::elementwise::Broadcast;
@@ -13,7 +13,7 @@ use strait_core::{Elem, Op};
 struct Two<T, F> {
     broadcast: Broadcast,
     function: F,
-    /// True where a divisor of 0 has no result.
+    /// True if a divisor of 0 is an error.
     divides: bool,
     elements: PhantomData<T>,
 }
@@ -55,26 +55,26 @@ pub(super) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         (Elem::I64, Op::Add(_)) => step(site, false, i64::wrapping_add),
         (Elem::I64, Op::Sub(_)) => step(site, false, i64::wrapping_sub),
         (Elem::I64, Op::Mul(_)) => step(site, false, i64::wrapping_mul),
-        // Looked at in front of the loop, a divisor of 0 is none here.
+        // The divisors are checked before the loop, so none is 0 here.
         (Elem::I64, Op::Div(_)) => step(site, true, i64::wrapping_div),
         (Elem::I64, Op::Pow(_)) => step(site, false, integer_power),
         _ => unsupported(site),
     }
 }
 
-/// a^b, modulo 2^64; with a negative exponent it is what is left of 1 / a^|b|, truncated.
+/// a^b modulo 2^64. With a negative exponent it is 1 / a^|b|, truncated.
 fn integer_power(a: i64, b: i64) -> i64 {
     match (a, u32::try_from(b)) {
         (_, Ok(exponent)) => a.wrapping_pow(exponent),
         (0 | 1, Err(_)) => a,
         (-1, Err(_)) => [1, -1][(b & 1) as usize],
-        // Past 2^32 any other base has wrapped to 0, unless it is odd.
+        // With an exponent of 2^32 or more, an even base has wrapped to 0.
         (_, Err(_)) if b > 0 => wide_power(a, b.unsigned_abs()),
         (_, Err(_)) => 0,
     }
 }
 
-/// a^b modulo 2^64 by squares.
+/// a^b modulo 2^64, by repeated squaring.
 fn wide_power(mut base: i64, mut exponent: u64) -> i64 {
     let mut result = 1i64;
     while exponent > 0 {
@@ -87,7 +87,7 @@ fn wide_power(mut base: i64, mut exponent: u64) -> i64 {
     result
 }
 
-/// Of codes, too, for the smaller and the larger one.
+/// A function of two operands. Minimum and maximum also work on codes.
 pub(crate) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     use BinaryFunction as B;
     match (site.input(0)?.elem, function) {

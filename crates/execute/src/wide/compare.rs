@@ -1,4 +1,4 @@
-//! Relations between two operands of one type.
+//! Comparisons of two operands of the same type.
 
 use super::unsupported;
 use crate::elementwise::Broadcast;
@@ -16,7 +16,7 @@ struct Compare<T> {
     elements: PhantomData<T>,
 }
 
-/// Of codes on one grid, too, whose order is that of the real numbers.
+/// Prepares a comparison. It also works on codes of one grid, whose order is that of the real numbers.
 pub(crate) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     fn step<T: Pod + Send + Sync + PartialOrd>(
         relation: Relation,

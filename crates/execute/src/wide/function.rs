@@ -31,7 +31,7 @@ fn step<T: Pod + Send + Sync>(function: impl Fn(T) -> T + Send + Sync + 'static)
     }))
 }
 
-/// The functions of f64 are those of `libm`, which are the same on every machine.
+/// Prepares a function. Functions of f64 are those of `libm`, which are the same on every machine.
 pub(super) fn prepare(function: Function, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     match site.input(0)?.elem {
         Elem::F64 => step(real(function)),
@@ -90,7 +90,7 @@ fn real(function: Function) -> fn(f64) -> f64 {
     }
 }
 
-/// A bound past the type's ends is none: a float of 2^63 saturates.
+/// A clip. A bound beyond the ends of the type has no effect, because a float of 2^63 saturates.
 pub(super) fn clip(op: &op::Clip, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (min, max) = (op.min, op.max);
     match site.input(0)?.elem {

@@ -1,4 +1,4 @@
-//! Matrix products of f64 and i64, by numpy's rules.
+//! Matrix products of f64 and i64, by NumPy's rules.
 
 use super::unsupported;
 use crate::batches::Batches;

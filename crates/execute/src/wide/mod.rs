@@ -1,7 +1,7 @@
-//! Ops on the numbers that models compute beside their activations: f64, which constants are folded in, i64, which shapes,
-//! indices and tokens are, and truth values. What compares is here for f32, too.
+//! Ops on the numbers that models compute besides their activations: f64, in which constants are folded; i64, for
+//! shapes, indices and tokens; and booleans. Comparisons are here for f32 too.
 //!
-//! Integer arithmetic wraps. A quotient of integers is truncated, as in C; by zero it is an error of the model.
+//! Integer arithmetic wraps. A quotient of integers is truncated, as in C. A division by zero is an error of the model.
 
 pub(crate) mod arithmetic;
 pub(crate) mod compare;
@@ -14,7 +14,7 @@ use crate::site::NodeSlots;
 use crate::step::Step;
 use strait_core::Op;
 
-/// The step of an op that computes here; `None` for any other op.
+/// Prepares an op that is computed here; `None` for any other op.
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Option<Result<Box<dyn Step>, StepError>> {
     Some(match &site.node.op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) => arithmetic::prepare(site),
@@ -29,7 +29,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Option<Result<Box<dyn Step>, Step
     })
 }
 
-/// That the op has no meaning on operands of these types.
+/// The error for an op that is not defined on operands of these types.
 fn unsupported<T>(site: &NodeSlots<'_>) -> Result<T, StepError> {
     let types: Vec<_> = site.inputs.iter().flatten().map(|slot| slot.elem.name()).collect();
     Err(StepError::Unsupported(format!(

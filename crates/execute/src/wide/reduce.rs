@@ -1,4 +1,4 @@
-//! Reductions over axes of f64, i64 and truth values.
+//! Reductions of f64, i64 and booleans over axes.
 
 use super::unsupported;
 use crate::error::StepError;
@@ -11,12 +11,12 @@ use strait_core::Elem;
 use strait_core::op::{self, Reduction};
 
 struct Reduce<T, F, E> {
-    /// `[outer, reduced, inner]` of each run of neighbouring axes, the last run first.
+    /// `[outer, reduced, inner]` for each run of neighbouring axes, starting with the last run.
     calls: Vec<[usize; 3]>,
-    /// The result of no elements, and of one more.
+    /// The result for no elements, and (next field) the function that adds one more element.
     first: T,
     join: F,
-    /// Makes the result of the joined elements.
+    /// Converts the reduced value to the result.
     end: E,
     elements: PhantomData<T>,
 }

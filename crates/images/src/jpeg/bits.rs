@@ -1,15 +1,16 @@
-//! The bits of a scan, the highest first. `FF 00` is the byte FF, and any other FF is a marker, behind which there are zeros.
+//! Reads the bits of a scan, highest first. `FF 00` stands for the byte FF. Any other FF is a marker; after it, only
+//! zeros are read.
 
-/// See the module.
+/// A reader of the bits of a scan.
 pub(super) struct Bits<'a> {
     bytes: &'a [u8],
-    /// The byte that is filled in next.
+    /// The position of the next byte to put into the buffer.
     at: usize,
-    /// Bits that are filled in, from the highest on.
+    /// The bits that have been buffered, from the highest bit on.
     buffer: u64,
-    /// Their number; less than 0 behind the end.
+    /// Number of buffered bits; negative after the end.
     count: i32,
-    /// Zero bits that were filled in behind the end.
+    /// Number of zero bits that were buffered after the end.
     missing: u32,
 }
 
@@ -24,7 +25,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Sees to it that there are at least 32 bits.
+    /// Buffers more bits, so that there are at least 32.
     #[inline(always)]
     pub(super) fn fill(&mut self) {
         if self.count >= 32 {
@@ -32,7 +33,7 @@ impl<'a> Bits<'a> {
         }
         if let Some(&next) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<4>()) {
             let word = u32::from_be_bytes(next);
-            // No byte of it is FF: none of its complement is 0.
+            // No byte of the word is FF, because no byte of its complement is 0.
             let other = !word;
             if other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080 == 0 {
                 self.buffer |= u64::from(word) << (32 - self.count);
@@ -66,7 +67,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The next `count` bits, 1 to 16, which stay.
+    /// The next `count` bits, 1 to 16, without consuming them.
     #[inline(always)]
     pub(super) fn peek(&self, count: u32) -> u32 {
         (self.buffer >> (64 - count)) as u32
@@ -78,16 +79,17 @@ impl<'a> Bits<'a> {
         self.count -= count as i32;
     }
 
-    /// The next `count` bits, 0 to 16, of those that are filled in.
+    /// Consumes the next `count` buffered bits, 0 to 16.
     #[inline(always)]
     pub(super) fn take(&mut self, count: u32) -> u32 {
-        // In two steps, so that none moves by 64.
+        // Shifts in two steps, because a shift by 64 would overflow.
         let found = (self.buffer >> 1 >> (63 - count)) as u32;
         self.skip(count);
         found
     }
 
-    /// A number of `size` bits as differences are coded: from −2^size + 1 to 2^size − 1 without those of fewer bits.
+    /// Reads a number of `size` bits in JPEG's code for differences. It covers −2^size + 1 to 2^size − 1, except the
+    /// numbers that need fewer bits.
     #[inline(always)]
     pub(super) fn signed(&mut self, size: u32) -> i32 {
         let found = self.take(size) as i32;
@@ -95,12 +97,12 @@ impl<'a> Bits<'a> {
         if is_negative { found - (1 << size) + 1 } else { found }
     }
 
-    /// True if bits were used that are not there.
+    /// True if bits after the end have been consumed.
     pub(super) fn is_over(&self) -> bool {
         i64::from(self.missing) > i64::from(self.count)
     }
 
-    /// Passes over what is left in front of the next marker, and over that if it is a restart; false where it is none.
+    /// Skips to the next marker. If it is a restart, skips it too; otherwise returns false.
     pub(super) fn restart(&mut self) -> bool {
         let found = self.marker();
         self.at = found + 2;
@@ -109,9 +111,9 @@ impl<'a> Bits<'a> {
         marker.is_some_and(|marker| (0xd0..=0xd7).contains(marker))
     }
 
-    /// Where the next marker begins, or the end.
+    /// The position of the next marker, or of the end.
     pub(super) fn marker(&self) -> usize {
-        // Not in front of what was filled in: bits that are left over fill up a byte.
+        // Buffered bytes come before the marker too; bits that are left over only fill up a byte.
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let place = rest
             .windows(2)

@@ -1,4 +1,4 @@
-//! Red, green and blue of the components, in fixed point with 16 bits as libjpeg has it.
+//! Converts components to red, green and blue, in fixed point with 16 fractional bits, as libjpeg does.
 //!
 //! ```text
 //! r = y + ((91881 (cr − 128) + 2¹⁵) >> 16)                                        1.402
@@ -6,22 +6,22 @@
 //! b = y + ((116130 (cb − 128) + 2¹⁵) >> 16)                                       1.772
 //! ```
 //!
-//! Printers' colors are stored inverted, as Adobe does it; from them Pillow's `convert("RGB")` makes
-//! `w − round(c · w / 255)`, w being 255 less black.
+//! CMYK colors are stored inverted, as Adobe does. Pillow's `convert("RGB")` converts each of them to `w − round(c · w
+//! / 255)`, where w is 255 minus black.
 
-/// The meaning of the components.
+/// The color space of the components.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Space {
     Gray,
     Rgb,
-    /// Luma, and the distances to blue and red.
+    /// Luma, and the differences to blue and red.
     Ycc,
     Cmyk,
-    /// Cyan, magenta and yellow as luma and distances, and black.
+    /// CMYK, with cyan, magenta and yellow stored as luma and differences.
     Ycck,
 }
 
-/// Appends the first `width` pixels of rows of the components.
+/// Appends the first `width` pixels of one row of each component, as converted pixels.
 pub(super) fn append(rows: &[Vec<u8>], width: usize, space: Space, out: &mut Vec<u8>) {
     let begin = out.len();
     out.resize(begin + 3 * width, 0);
@@ -70,7 +70,7 @@ fn rgb(y: u8, cb: u8, cr: u8) -> [u8; 3] {
     .map(|x| x.clamp(0, 255) as u8)
 }
 
-/// The level of a color by its ink and black, both stored inverted.
+/// The level of a color from its ink and black, both stored inverted.
 fn printed(ink: u8, black: u8) -> u8 {
     let (ink, white) = (u32::from(255 - ink), u32::from(black));
     let product = ink * white + 128;

@@ -1,23 +1,24 @@
-//! Huffman codes: canonical, of 1 to 16 bits.
+//! Canonical Huffman codes of 1 to 16 bits.
 
 use super::bits::Bits;
 
-/// Codes of as many bits and fewer are looked up at once.
+/// Codes of up to this many bits are found with one table lookup.
 const FAST: u32 = 9;
 
-/// See the module.
+/// A Huffman table.
 pub(super) struct Huffman {
-    /// By the next [`FAST`] bits: the symbol and, above it, the bits of its code; 0 where the code is longer.
+    /// Indexed by the next [`FAST`] bits: the symbol, with the length of its code in the bits above. 0 if the code is
+    /// longer.
     fast: [u16; 1 << FAST],
-    /// By the bits of a code: the first code behind those of that length, moved up to 16 bits.
+    /// Indexed by the length of a code: the first code after those of that length, shifted to 16 bits.
     ends: [u32; 18],
-    /// By the bits of a code: what is added to a code to give the position of its symbol.
+    /// Indexed by the length of a code: what to add to a code to get the position of its symbol.
     offsets: [i32; 17],
     symbols: [u8; 256],
 }
 
 impl Huffman {
-    /// The table with so many codes of each length; `None` where there is none.
+    /// The table with this number of codes of each length; `None` if the numbers are not valid.
     pub(super) fn new(counts: &[u8; 16], listed: &[u8]) -> Option<Huffman> {
         let mut symbols = [0; 256];
         symbols.get_mut(..listed.len())?.copy_from_slice(listed);
@@ -46,12 +47,12 @@ impl Huffman {
             table.ends[at] = code << (16 - bits);
             code <<= 1;
         }
-        // Longer than all codes: a marker that the search ends at.
+        // Larger than any code, so that the search ends here.
         table.ends[17] = u32::MAX;
         Some(table)
     }
 
-    /// The next symbol. At least 16 bits have been filled in.
+    /// Reads the next symbol. At least 16 bits have to be buffered.
     #[inline(always)]
     pub(super) fn symbol(&self, bits: &mut Bits<'_>) -> Option<u8> {
         let next = bits.peek(16);

@@ -1,13 +1,13 @@
-//! The inverse transform of a block of 8 × 8: that of libjpeg's `jidctint.c`, after Loeffler, Ligtenberg and Moschytz (1989).
+//! The inverse DCT of an 8 × 8 block, as in libjpeg's `jidctint.c`, after Loeffler, Ligtenberg and Moschytz (1989).
 //!
-//! Constants have 13 bits behind the point. Columns come first and keep two bits more than levels have; rows round these away,
-//! too. All arithmetic is in 32 bits; coefficients that no image has may wrap around.
+//! Constants have 13 fractional bits. Columns are transformed first and keep two more bits than levels have; the row
+//! pass rounds these away. All arithmetic is in 32 bits. Coefficients that no real image has may wrap around.
 
 use std::num::Wrapping;
 
 type I = Wrapping<i32>;
 
-/// Bits behind the point of the constants, and those that columns keep.
+/// Number of fractional bits of the constants, and (next constant) of the results of the column pass.
 const BITS: usize = 13;
 const KEPT: usize = 2;
 
@@ -15,7 +15,7 @@ const fn constant(x: i32) -> I {
     Wrapping(x)
 }
 
-// 2¹³ times the number, rounded.
+// 2¹³ times the number in the name, rounded.
 const C_0_298631336: I = constant(2446);
 const C_0_390180644: I = constant(3196);
 const C_0_541196100: I = constant(4433);
@@ -29,17 +29,17 @@ const C_2_053119869: I = constant(16819);
 const C_2_562915447: I = constant(20995);
 const C_3_072711026: I = constant(25172);
 
-/// Eight numbers, transformed, times 2^13.
+/// The transform of eight numbers, times 2^13.
 #[inline(always)]
 fn one(x: [I; 8]) -> [I; 8] {
-    // The even part.
+    // The even part of the transform.
     let z = (x[2] + x[6]) * C_0_541196100;
     let t2 = z - x[6] * C_1_847759065;
     let t3 = z + x[2] * C_0_765366865;
     let t0 = (x[0] + x[4]) << BITS;
     let t1 = (x[0] - x[4]) << BITS;
     let even = [t0 + t3, t1 + t2, t1 - t2, t0 - t3];
-    // The odd part.
+    // The odd part of the transform.
     let [a, b, c, d] = [x[7], x[5], x[3], x[1]];
     let z5 = (a + c + b + d) * C_1_175875602;
     let z1 = -(a + d) * C_0_899976223;
@@ -72,8 +72,8 @@ fn level(x: I) -> u8 {
     (x.0 + 128).clamp(0, 255) as u8
 }
 
-/// Writes the levels of a block to the first eight places of eight rows, which begin `stride` apart. Rows that are not there are
-/// left out.
+/// Writes the levels of a block to the first eight places of eight rows, which start `stride` apart. Rows beyond the
+/// end of `out` are left out.
 pub(super) fn transform(block: &[i16; 64], table: &[u16; 64], out: &mut [u8], stride: usize) {
     let rows = out.chunks_mut(stride).take(8);
     if block[1..].iter().all(|&coefficient| coefficient == 0) {

@@ -1,4 +1,4 @@
-//! The segments of a file, each behind a marker `FF xx`.
+//! Reads the segments of a file. Each starts with a marker `FF xx`.
 
 use super::{
     Frame, Quantization, ZIGZAG,
@@ -9,17 +9,17 @@ use super::{
 };
 use crate::{ImageError, Pixels, exif};
 
-/// An image with more scans is none: what each costs does not depend on its bytes alone.
+/// An image with more scans is refused, because a scan takes time even if it has few bytes.
 const MOST_SCANS: usize = 256;
 
-/// The file, from a position on.
+/// A position in the bytes of a file.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// The next marker, and bytes in front of it that are none are passed over.
+    /// The next marker. Bytes before it that do not belong to one are skipped.
     fn marker(&mut self) -> Option<u8> {
         loop {
             let rest = self.bytes.get(self.at..)?;
@@ -28,14 +28,14 @@ impl<'a> Reader<'a> {
                 .position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xff))?;
             self.at += place + 2;
             let marker = rest[place + 1];
-            // Restarts that nobody waits for.
+            // Restart markers outside of a scan are ignored.
             if !(0xd0..=0xd7).contains(&marker) {
                 return Some(marker);
             }
         }
     }
 
-    /// The content of the segment here.
+    /// The content of the segment at this position.
     fn segment(&mut self) -> Result<&'a [u8], ImageError> {
         let cut = || damaged("a segment is cut short");
         let length = self.bytes.get(self.at..self.at + 2).ok_or_else(cut)?;
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The pixels, and the orientation that Exif states.
+/// The pixels, and the orientation in the Exif data.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     let mut reader = Reader { bytes, at: 2 };
     let mut quantization: [Option<Quantization>; 4] = [None; 4];
@@ -56,7 +56,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     let mut seen = [false; 256];
     loop {
         let Some(marker) = reader.marker() else {
-            // Files without an end are read by others, too, where nothing else is missing. A progressive one may miss scans.
+            // Other decoders also accept files without an end marker, if nothing else is missing. A progressive file
+            // without it may lack scans.
             match &frame {
                 Some(frame) if frame.progressive => return Err(damaged("it is cut short")),
                 _ => break,
@@ -129,7 +130,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     Ok((frame.pixels(space), orientation))
 }
 
-/// Huffman tables: class and position, 16 counts, and the symbols.
+/// Reads Huffman tables: class and position, 16 counts, and the symbols.
 fn huffman(mut content: &[u8], tables: &mut Tables) -> Result<(), ImageError> {
     let broken = || damaged("a Huffman table is broken");
     while let Some((&head, rest)) = content.split_first() {
@@ -148,7 +149,7 @@ fn huffman(mut content: &[u8], tables: &mut Tables) -> Result<(), ImageError> {
     Ok(())
 }
 
-/// Quantization tables: width and position, and 64 steps in the order in which they are coded.
+/// Reads quantization tables: width and position, and 64 steps in zigzag order.
 fn steps(mut content: &[u8], tables: &mut [Option<Quantization>; 4]) -> Result<(), ImageError> {
     let broken = || damaged("a quantization table is broken");
     while let Some((&head, rest)) = content.split_first() {

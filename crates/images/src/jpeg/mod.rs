@@ -1,5 +1,5 @@
-//! JPEG: sequential and progressive, with Huffman codes and 8 bits (ITU-T T.81), and with the arithmetic of libjpeg-turbo, which
-//! Pillow and OpenCV decode with. So levels are theirs.
+//! JPEG: sequential and progressive, with Huffman codes and 8 bits (ITU-T T.81). It uses the arithmetic of
+//! libjpeg-turbo, with which Pillow and OpenCV decode, so the levels are the same as theirs.
 //!
 //! ```text
 //! bytes ─▶ markers      tables, frame, scans                         markers.rs
@@ -8,8 +8,8 @@
 //!           ▼ color      upsampled, and red, green and blue of them   upsample.rs, color.rs
 //! ```
 //!
-//! Decoders in other crates differ in the transform: that of `zune-jpeg` 0.5 by up to 3 levels on photographs without
-//! subsampling.
+//! Decoders in other crates use another transform: that of `zune-jpeg` 0.5 differs by up to 3 levels on photographs
+//! without subsampling.
 
 mod bits;
 mod color;
@@ -26,15 +26,15 @@ pub(crate) use markers::decode;
 /// A component of the frame: luma, chroma, or a color.
 struct Component {
     id: u8,
-    /// Sampling factors, across and down: 1 to 4.
+    /// Sampling factors, horizontal and vertical: 1 to 4.
     sampling: [usize; 2],
-    /// Position of the quantization table.
+    /// Position of its quantization table.
     table: usize,
-    /// Levels of a row and rows, without those that fill up blocks.
+    /// Width and height in levels, without the padding that fills up blocks.
     size: [usize; 2],
-    /// Blocks of a row and rows of blocks, with those that fill up units of several components.
+    /// Width and height in blocks, with the padding that fills up units of several components.
     blocks: [usize; 2],
-    /// Of a progressive frame, 64 for each block, in the order of rows of frequencies.
+    /// For a progressive frame: 64 coefficients for each block, in row-major order of frequencies.
     coefficients: Vec<i16>,
     /// The levels, in rows of `8 · blocks[0]`.
     levels: Vec<u8>,
@@ -45,15 +45,15 @@ struct Frame {
     width: usize,
     height: usize,
     progressive: bool,
-    /// The largest sampling factors.
+    /// The largest sampling factors of all components.
     most: [usize; 2],
     components: Vec<Component>,
 }
 
-/// Quantization steps, in the order of rows of frequencies.
+/// Quantization steps, in row-major order of frequencies.
 type Quantization = [u16; 64];
 
-/// The place of each coefficient in a row by row block, in the order in which they are coded.
+/// Maps zigzag order, in which coefficients are coded, to the position in a row-major block.
 const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21,
     28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
@@ -65,7 +65,7 @@ fn damaged(what: &str) -> ImageError {
 }
 
 impl Frame {
-    /// A frame by its header (from the precision on).
+    /// Reads a frame from its header, which starts with the precision.
     fn new(header: &[u8], progressive: bool) -> Result<Frame, ImageError> {
         let broken = || damaged("its frame has no header");
         let &[precision, h1, h0, w1, w0, count, ref rest @ ..] = header else {
@@ -102,7 +102,7 @@ impl Frame {
                 levels: Vec::new(),
             });
         }
-        // A single component is a unit by itself whatever its factors are.
+        // A single component has units of one block, whatever its sampling factors are.
         if let [only] = components.as_mut_slice() {
             only.sampling = [1; 2];
         }
@@ -131,7 +131,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Units of all components, in a row and in a column.
+    /// Number of units of all components, horizontally and vertically.
     fn units(&self) -> [usize; 2] {
         [
             self.width.div_ceil(8 * self.most[0]),
@@ -139,7 +139,7 @@ impl Frame {
         ]
     }
 
-    /// Transforms the coefficients of a progressive frame.
+    /// Transforms the coefficients of a progressive frame to levels.
     fn transform(&mut self, tables: &[Option<Quantization>; 4]) -> Result<(), ImageError> {
         for component in &mut self.components {
             let table = tables[component.table].as_ref().ok_or_else(no_table)?;
@@ -154,7 +154,7 @@ impl Frame {
         Ok(())
     }
 
-    /// The pixels of transformed components.
+    /// Upsamples the components and converts them to pixels.
     fn pixels(&self, space: color::Space) -> Pixels {
         let mut pixels = Pixels {
             width: self.width,

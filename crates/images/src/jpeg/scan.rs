@@ -1,42 +1,42 @@
-//! The coefficients of a scan.
+//! Decodes the coefficients of a scan.
 //!
-//! A scan has some components, in units of their sampling factors side by side, or a single one, block by block. A sequential
-//! scan has all coefficients of a block; a progressive one those of a band of frequencies, first without their lowest bits and
-//! then one bit at a time.
+//! A scan has either several components, interleaved in units given by their sampling factors, or a single component,
+//! block by block. A sequential scan has all coefficients of a block. A progressive scan has a band of frequencies:
+//! first the coefficients without their lowest bits, and then one more bit in each scan.
 
 use super::{Component, Frame, Quantization, ZIGZAG, bits::Bits, damaged, huffman::Huffman, idct, no_table};
 use crate::ImageError;
 
-/// The Huffman tables that are known.
+/// The Huffman tables read so far.
 #[derive(Default)]
 pub(super) struct Tables {
     pub(super) dc: [Option<Huffman>; 4],
     pub(super) ac: [Option<Huffman>; 4],
 }
 
-/// A part of the work of a scan: a component with its tables.
+/// A component that a scan covers, with its tables.
 struct Part<'a> {
-    /// Its position in the frame.
+    /// The component's position in the frame.
     component: usize,
     dc: Option<&'a Huffman>,
     ac: Option<&'a Huffman>,
-    /// The DC coefficient of the block before.
+    /// The DC coefficient of the previous block.
     before: i32,
 }
 
-/// The band of a progressive scan.
+/// Which frequencies and bits a progressive scan has.
 #[derive(Clone, Copy)]
 struct Band {
-    /// The first and the last coefficient, in the order in which they are coded.
+    /// The first and (next field) the last coefficient, in zigzag order.
     first: usize,
     last: usize,
-    /// True: the coefficients have bits already.
+    /// True if earlier scans have already set higher bits of these coefficients.
     refines: bool,
     /// The position of the lowest bit.
     bit: u32,
 }
 
-/// Decodes the scan with this header, and answers with the number of bytes of its data.
+/// Decodes the scan with this header. Returns the number of bytes of its data.
 pub(super) fn decode(
     frame: &mut Frame,
     header: &[u8],
@@ -137,7 +137,7 @@ pub(super) fn decode(
 struct Work<'a> {
     bits: Bits<'a>,
     band: Band,
-    /// Blocks that follow without coefficients in the band.
+    /// Number of following blocks without coefficients in the band.
     run: u32,
 }
 
@@ -182,7 +182,7 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Adds what a progressive scan has of a block.
+    /// Decodes what a progressive scan has for a block, and adds it to the coefficients.
     fn progressive(&mut self, component: &mut Component, part: &mut Part<'_>, [x, y]: [usize; 2]) -> Option<()> {
         let at = y * component.blocks[0] + x;
         let (blocks, _) = component.coefficients.as_chunks_mut::<64>();
@@ -236,7 +236,8 @@ impl Work<'_> {
         Some(())
     }
 
-    /// One more bit of the coefficients that are not 0, and between them new ones of that bit alone.
+    /// Reads one more bit of the coefficients that are not 0, and new coefficients between them that have only this
+    /// bit.
     fn further_bit(&mut self, block: &mut [i16; 64], ac: &Huffman) -> Option<()> {
         let bit = 1i16 << self.band.bit;
         let mut at = self.band.first;

@@ -1,5 +1,5 @@
-//! Chroma in the size of the image, as libjpeg-turbo's "fancy upsampling" has it: weights of ¾ and ¼ where the size is doubled, and
-//! equal levels for other factors.
+//! Upsamples chroma to the size of the image, as libjpeg-turbo's "fancy upsampling" does. Where the size is doubled,
+//! the weights are ¾ and ¼; for other factors, levels are repeated.
 //!
 //! ```text
 //! across        (3 x + left + 1) >> 2, (3 x + right + 2) >> 2            both ends as they are
@@ -8,11 +8,11 @@
 //!               (3 s + left + 8) >> 4, (3 s + right + 7) >> 4            at the ends (4 s + 8) >> 4, (4 s + 7) >> 4
 //! ```
 //!
-//! Above the first row there is the first, below the last the last.
+//! The first row also serves as the row above it, and the last row as the row below it.
 
 use super::Component;
 
-/// Writes row `y` of the image to `out`, which is at least eight longer than that; `sums` as well.
+/// Writes row `y` of the image to `out`. `out` and `sums` have to be at least eight longer than the row.
 pub(super) fn row(component: &Component, most: [usize; 2], y: usize, out: &mut [u8], sums: &mut [u16]) {
     let factors = [0, 1].map(|axis| (most[axis], component.sampling[axis]));
     let stride = 8 * component.blocks[0];

@@ -1,4 +1,4 @@
-//! Another size, with the arithmetic of a library.
+//! Resizing, with the arithmetic of a chosen library.
 
 mod area;
 mod opencv;
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ImageError, Pixels, decode::admit};
 
-/// The library whose arithmetic a step has.
+/// The library whose arithmetic a step uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Like {
-    /// Pillow, and so torchvision on its images. Filters widen where an image becomes smaller.
+    /// Pillow, and torchvision on Pillow images. Filters become wider when an image shrinks.
     #[default]
     Pillow,
-    /// OpenCV. Filters but `area` look at as many neighbours whatever the factor.
+    /// OpenCV. Except for `area`, a filter uses the same number of neighbours for any factor.
     Opencv,
 }
 
 impl Like {
-    /// Name and version of what the arithmetic is held against. It is part of what statistics depend on: arithmetic that
-    /// changes becomes another version here.
+    /// Name and version of the library that the arithmetic is tested against. Statistics depend on it, so a change of
+    /// the arithmetic needs a new version here.
     pub fn version(self) -> &'static str {
         match self {
             Like::Pillow => "Pillow 13",
@@ -30,7 +30,7 @@ impl Like {
         }
     }
 
-    /// The filters that are there.
+    /// The filters that the library has.
     pub fn filters(self) -> &'static [Filter] {
         match self {
             Like::Pillow => &[
@@ -46,12 +46,12 @@ impl Like {
     }
 }
 
-/// Weights of the pixels around a place.
+/// How the pixels around a position are weighted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// The pixel that the place is in.
+    /// The pixel that contains the position.
     Nearest,
     /// Pillow's `BOX`.
     Box,
@@ -68,12 +68,12 @@ pub enum Filter {
     Area,
 }
 
-/// The image in another size (width, height; none is 0). A filter that the library lacks is the nearest pixel; whoever makes
-/// a step has looked at [`Like::filters`].
+/// Resizes the image to `size` (width, height; neither is 0). If the library lacks the filter, the nearest pixel is
+/// taken; callers check with [`Like::filters`] first.
 pub(crate) fn resize(image: Pixels, size: [usize; 2], filter: Filter, like: Like) -> Result<Pixels, ImageError> {
     let [width, height] = size;
     admit(width as u64, height as u64)?;
-    // Between the two passes an image has the width of the one and the height of the other.
+    // Between the two passes, the image has the width of one size and the height of the other.
     admit(width as u64, image.height as u64)?;
     admit(image.width as u64, height as u64)?;
     if size == [image.width, image.height] {
@@ -85,7 +85,7 @@ pub(crate) fn resize(image: Pixels, size: [usize; 2], filter: Filter, like: Like
     })
 }
 
-/// Picks the pixel at `xs[x]`, `ys[y]` for each of the result.
+/// Picks the pixel at `xs[x]`, `ys[y]` for each pixel of the result.
 fn pick(image: &Pixels, xs: &[usize], ys: &[usize]) -> Pixels {
     let (row, channels) = (image.row(), image.channels);
     let mut levels = Vec::with_capacity(xs.len() * ys.len() * channels);

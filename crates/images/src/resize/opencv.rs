@@ -13,15 +13,16 @@
 //! nearest    ⌊x · f⌋
 //! ```
 //!
-//! Half the size by `bilinear` is [`area`]; an image that becomes larger by `area` is `bilinear` with other places.
+//! `bilinear` to half the size is computed as [`area`]. `area` to a larger size is computed as `bilinear` at other
+//! positions.
 
 use super::{Filter, area, pick};
 use crate::Pixels;
 
-/// Bits behind the binary point of a weight.
+/// Number of fractional bits of a weight.
 const BITS: u32 = 11;
 
-/// For each pixel of the result the source pixels and their weights.
+/// For each pixel of the result: the source pixels and their weights.
 type Taps<const N: usize> = Vec<([usize; N], [i32; N])>;
 
 pub(super) fn resize(image: &Pixels, [width, height]: [usize; 2], filter: Filter) -> Pixels {
@@ -45,7 +46,7 @@ pub(super) fn resize(image: &Pixels, [width, height]: [usize; 2], filter: Filter
     }
 }
 
-/// Source pixels for one of the result.
+/// The number of source pixels for one pixel of the result.
 fn factor(from: usize, to: usize) -> f64 {
     1.0 / (to as f64 / from as f64)
 }
@@ -57,17 +58,17 @@ fn nearest(from: usize, to: usize) -> Vec<usize> {
         .collect()
 }
 
-/// A weight with [`BITS`] behind the point, ties to even.
+/// A weight with [`BITS`] fractional bits, ties to even.
 fn fixed(weight: f32) -> i32 {
     (weight * (1 << BITS) as f32).round_ties_even() as i32
 }
 
-/// A place within the image.
+/// Clamps a position to the image.
 fn within(place: i64, from: usize) -> usize {
     place.clamp(0, from as i64 - 1) as usize
 }
 
-/// The place of a pixel: the source pixel in front of it, and the distance.
+/// The position of a pixel in the source: the pixel before it, and the distance from that.
 fn place(x: usize, factor: f64) -> (i64, f32) {
     let place = ((x as f64 + 0.5) * factor - 0.5) as f32;
     let whole = place.floor();
@@ -84,7 +85,7 @@ fn linear(from: usize, to: usize) -> Taps<2> {
     (0..to).map(taps).collect()
 }
 
-/// As [`linear`], for an image that becomes larger by `area`.
+/// Like [`linear`], at the positions that `area` uses when an image grows.
 fn spread(from: usize, to: usize) -> Taps<2> {
     let (inverse, factor) = (to as f64 / from as f64, factor(from, to));
     let taps = |x: usize| {
@@ -113,7 +114,7 @@ fn cubic(from: usize, to: usize) -> Taps<4> {
     (0..to).map(taps).collect()
 }
 
-/// A row of the image in the width of `taps`, with weights that still count.
+/// Resamples a row of the image to the width of `taps`. The results are still multiplied by the weights' unit.
 fn row<const N: usize>(image: &Pixels, y: usize, taps: &Taps<N>, out: &mut [i32]) {
     let source = &image.levels[y * image.row()..][..image.row()];
     let channels = image.channels;
@@ -127,7 +128,7 @@ fn row<const N: usize>(image: &Pixels, y: usize, taps: &Taps<N>, out: &mut [i32]
     }
 }
 
-/// Rows of the result, each from `N` rows in the new width, which are made once.
+/// Computes the rows of the result. Each needs `N` rows of the new width; each of those is computed once.
 fn rows<const N: usize>(
     image: &Pixels,
     across: &Taps<N>,
@@ -136,7 +137,7 @@ fn rows<const N: usize>(
 ) -> Pixels {
     let (width, channels) = (across.len(), image.channels);
     let mut levels = vec![0; width * channels * down.len()];
-    // Row y of the image is kept at y mod N, as long as no other takes its place.
+    // Row y of the image is kept at index y mod N until another row replaces it.
     let mut kept: [(Option<usize>, Vec<i32>); N] = std::array::from_fn(|_| (None, vec![0; width * channels]));
     for (out, (sources, weights)) in levels.chunks_exact_mut(width * channels).zip(down) {
         for &y in sources {

@@ -9,20 +9,20 @@
 //! y    clamp((Σ k_i · x_i + 2²¹) >> 22, 0, 255)
 //! ```
 //!
-//! First along rows, then along columns of the levels that came out; a direction whose size stays is left out. Since version
-//! 13 columns come first where the height loses more than twice as many pixels as the width. Filters have a
-//! support of ½ (box), 1 (bilinear, hamming), 2 (bicubic, a = −½) and 3 (lanczos).
+//! Rows are resampled first, then the columns of the resulting levels. A direction whose size does not change is
+//! skipped. Since version 13, columns come first if the height loses more than twice as many pixels as the width.
+//! Filters have a support of ½ (box), 1 (bilinear, hamming), 2 (bicubic, a = −½) and 3 (lanczos).
 
 use std::f64::consts::PI;
 
 use super::{Filter, pick};
 use crate::Pixels;
 
-/// Bits behind the binary point of a weight.
+/// Number of fractional bits of a weight.
 const BITS: u32 = 22;
 
-/// The weights of one direction: for each pixel of the result where its source begins, and `taps` of them, of which those that
-/// are not needed are 0.
+/// The weights of one direction. For each pixel of the result: where its source pixels begin, and `taps` weights, of
+/// which unused ones are 0.
 struct Weights {
     begins: Vec<usize>,
     counts: Vec<usize>,
@@ -63,7 +63,7 @@ impl Weights {
         let mut begins = Vec::with_capacity(to);
         for x in 0..to {
             let centre = (x as f64 + 0.5) * factor;
-            // A cast truncates, and is 0 for what is negative.
+            // The cast truncates, and gives 0 for a negative number.
             let begin = ((centre - support + 0.5) as usize).min(from - 1);
             let end = ((centre + support + 0.5) as usize).clamp(begin + 1, from);
             let weights: Vec<f64> = (begin..end)
@@ -158,7 +158,7 @@ fn columns(image: &Pixels, weights: &Weights) -> Pixels {
     }
 }
 
-/// The source of each pixel: ⌊½·f + x·f⌋, the sum made by adding f again and again.
+/// The source of each pixel: ⌊½·f + x·f⌋, where the sum is computed by adding f repeatedly.
 fn nearest(from: usize, to: usize) -> Vec<usize> {
     let factor = from as f64 / to as f64;
     let mut place = factor * 0.5;

@@ -1,30 +1,30 @@
-//! Blocks added up at their places in an image: the second half of a transposed convolution.
+//! Adds up overlapping blocks at their positions in an image: the second half of a transposed convolution.
 
 use crate::{
     error::{KernelError, expect_len, product},
     parallel::for_each_chunk,
 };
 
-/// Blocks in an image of up to three axes; where there are fewer, the ones in front have extent 1. Tap k of the block at
-/// position p lies at p·stride + k·dilation − begin, outside of the image or inside.
+/// Blocks in an image of up to three axes. If the image has fewer axes, the leading ones have extent 1. Along each
+/// axis, tap k of the block at position p lies at p·stride + k·dilation − begin, which may be outside of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// Extents of the image.
     pub image: [usize; 3],
-    /// Positions of blocks along each axis.
+    /// Number of block positions along each axis.
     pub positions: [usize; 3],
-    /// Taps along each axis.
+    /// Number of taps along each axis.
     pub kernel: [usize; 3],
-    /// Steps between neighbouring blocks.
+    /// Distance between neighbouring blocks.
     pub stride: [usize; 3],
-    /// Steps between neighbouring taps.
+    /// Distance between neighbouring taps.
     pub dilation: [usize; 3],
-    /// Elements that are cut off in front of the image.
+    /// Number of elements that are cut off before the start of the image.
     pub begin: [usize; 3],
 }
 
 impl Blocks {
-    /// Taps of a block.
+    /// Number of taps in a block.
     pub fn taps(&self) -> Option<usize> {
         product(&self.kernel)
     }
@@ -34,7 +34,8 @@ impl Blocks {
         product(&self.positions)
     }
 
-    /// The positions of blocks whose tap `tap` lies in the image along an axis, and the coordinate there of the first one.
+    /// The block positions whose tap `tap` lies in the image along an axis, and the image coordinate of the first of
+    /// them.
     fn inside(&self, axis: usize, tap: usize) -> (std::ops::Range<usize>, usize) {
         let (stride, begin) = (self.stride[axis], self.begin[axis]);
         let at = tap * self.dilation[axis];
@@ -45,10 +46,11 @@ impl Blocks {
     }
 }
 
-/// `out[c, image…] = bias[c] + Σ columns[c, tap, position]` over the taps that lie there, in ascending order of tap.
+/// `out[c, image…] = bias[c] + Σ columns[c, tap, position]`: each image element is the sum of the taps that lie on it,
+/// added in ascending order of tap.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have the extents of `blocks` and as many channels as `out`;
+/// [`KernelError::Shape`] if a slice does not have the extents of `blocks` and as many channels as `out`;
 /// [`KernelError::Size`] for extents whose sums overflow.
 pub fn col2im(blocks: &Blocks, columns: &[f32], bias: Option<&[f32]>, out: &mut [f32]) -> Result<(), KernelError> {
     let too_large = || KernelError::Size(format!("blocks in an image of {:?}", blocks.image));
@@ -91,7 +93,7 @@ pub fn col2im(blocks: &Blocks, columns: &[f32], bias: Option<&[f32]>, out: &mut 
     Ok(())
 }
 
-/// One channel.
+/// Adds up the blocks of one channel.
 fn add(blocks: &Blocks, columns: &[f32], plane: &mut [f32]) {
     let [_, rows, width] = blocks.image;
     let [_, row_positions, column_positions] = blocks.positions;

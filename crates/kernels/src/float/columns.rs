@@ -3,14 +3,14 @@
 use super::gemm::Matrix;
 use crate::window::Layout;
 
-/// A matrix of K rows whose columns are packed into panels: `width` columns of `depth` rows, row after row.
+/// A matrix with K rows. Its columns are packed into panels: `width` columns of `depth` rows, row after row.
 pub(crate) trait Columns: Sync {
-    /// Packs rows `from..from + depth` of the columns `first..first + count`; `panel` has `depth·width` elements and
-    /// at least [`SLACK`] more. Columns beyond `count` get any finite value.
+    /// Packs rows `from..from + depth` of the columns `first..first + count`. `panel` has `depth·width` elements and at
+    /// least [`SLACK`] more. Columns beyond `count` get any finite value.
     fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
 }
 
-/// Elements behind a panel that packing may overwrite: stretches are copied in steps of this size.
+/// Number of elements behind a panel that packing may overwrite, because runs are copied in steps of this size.
 pub(crate) const SLACK: usize = 16;
 
 impl Columns for Matrix<'_> {
@@ -33,7 +33,7 @@ impl Columns for Matrix<'_> {
     }
 }
 
-/// The im2col matrix of one group of one image: rows are taps, columns output positions.
+/// The im2col matrix of one group of one image. Rows are taps, and columns are output positions.
 pub(crate) struct ImageColumns<'a> {
     pub(crate) image: &'a [f32],
     pub(crate) taps: &'a [usize],
@@ -62,7 +62,7 @@ impl Columns for ImageColumns<'_> {
     }
 }
 
-/// Copies `length` elements, and perhaps up to `SLACK − 1` more of the source: what comes next overwrites them.
+/// Copies `length` elements, and possibly up to `SLACK − 1` further ones, which the next run overwrites.
 #[inline(always)]
 fn copy_stretch(source: &[f32], length: usize, to: &mut [f32]) {
     let mut done = 0;

@@ -1,6 +1,6 @@
-//! Convolution: the matrix product of the weights and the im2col matrix, which is packed strip by strip.
+//! Convolution as a matrix product of the weights and the im2col matrix, which is packed strip by strip.
 //!
-//! K is the order channel, row, column of the taps. Padding takes part as zeros.
+//! K runs over the taps in the order channel, row, column. Padding takes part as zeros.
 
 use super::{
     columns::ImageColumns,
@@ -19,7 +19,8 @@ use crate::{
 /// `weights` is `[out_channels, channels/groups, height, width]`; `out` is `conv.output()`.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the limits.
+/// [`KernelError::Shape`] if a slice does not have the extents of `conv`; [`KernelError::Size`] if an extent exceeds
+/// the limits.
 pub fn conv(
     cx: &Context,
     conv: &Conv,
@@ -38,7 +39,7 @@ pub fn conv(
         expect_len("the bias", bias.len(), Some(conv.out_channels))?;
     }
     if input.is_empty() || out.is_empty() {
-        // Nothing to sum: each output is its bias.
+        // There is nothing to sum, so each output is its bias.
         let plane = layout.positions().max(1);
         out.chunks_mut(plane)
             .enumerate()

@@ -1,5 +1,6 @@
-//! Convolution with one input channel to a group: no product of matrices, but a few multiply-adds for each output, made
-//! for neighbouring outputs of a row at once. The chains of each output are those of [`conv`](super::conv()).
+//! Convolution with one input channel per group. It needs no matrix product: each output is a few multiply-adds,
+//! computed for neighbouring outputs of a row at once. Products are added in the same order as in
+//! [`conv`](super::conv()), so the bits are the same.
 
 use super::gemm::BLOCK;
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     window::{Conv, Layout},
 };
 
-/// The slices have been checked against `conv`; none is empty.
+/// Computes the convolution. The caller has checked the slices against `conv`, and none is empty.
 pub(super) fn depthwise(
     cx: &Context,
     conv: &Conv,
@@ -42,12 +43,13 @@ pub(super) fn depthwise(
     });
 }
 
-/// Elements behind the padded image that a vector may read beyond the end of a row: the widest vector's.
+/// Number of elements behind the padded image that a vector may read past the end of a row. It is the number of lanes
+/// of the widest vector.
 const SLACK: usize = 16;
 
 struct PlaneTask<'a> {
     layout: &'a Layout,
-    /// `layout.plane` elements and `SLACK` more.
+    /// Has `layout.plane` elements and `SLACK` more.
     image: &'a [f32],
     taps: &'a [usize],
     weights: &'a [f32],
@@ -70,7 +72,7 @@ impl Job for PlaneTask<'_> {
                     left if left >= lanes => &mut out[x..x + lanes],
                     _ => &mut edge[..],
                 };
-                // SAFETY: `S` is what this is compiled for. The last tap of the last output of a row is inside the image,
+                // SAFETY: this code is compiled for `S`. The last tap of the last output of a row is inside the image,
                 // and at most `lanes − 1 < SLACK` elements beyond it are read. `to` has at least `lanes` elements.
                 unsafe {
                     let mut sum = S::F32s::splat(self.bias);

@@ -1,8 +1,9 @@
-//! Matrix products.
+//! Matrix products of floats.
 //!
-//! K is cut into blocks of [`BLOCK`]. Each gives a chain of fused multiply-adds that starts at +0, K ascending; the
-//! chains are added to the bias one after the other. Short chains away from the bias keep the rounding error of a long
-//! sum small, which a single chain does not. The shape of the register tile is not visible in the bits.
+//! K is cut into blocks of [`BLOCK`] products. Each block is a chain of fused multiply-adds that starts at +0, with K
+//! ascending. The chains are then added to the bias one after the other. Short chains that start away from the bias
+//! keep the rounding error of a long sum small, which one long chain would not. The shape of the register tile does not
+//! affect the bits.
 
 use super::columns::{Columns, SLACK};
 use crate::{
@@ -39,7 +40,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// The view has `rows × columns` elements.
+    /// Checks that the view has `rows × columns` elements.
     fn check(&self, what: &str, rows: usize, columns: usize) -> Result<(), KernelError> {
         let last = |extent: usize, stride: usize| extent.checked_sub(1)?.checked_mul(stride);
         let end = match (last(rows, self.strides[0]), last(columns, self.strides[1])) {
@@ -57,10 +58,10 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Values at which the sums of a product start.
+/// What the sums of a product start from.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
-    /// At +0.
+    /// +0 for every element.
     Zero,
     /// One value per row.
     Rows(&'a [f32]),
@@ -73,7 +74,7 @@ pub enum Bias<'a> {
 /// `out[m, n] = bias + a[m, k] · b[k, n]`, row-major.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have the extents `[m, n, k]` asks for.
+/// [`KernelError::Shape`] if a slice does not have the extents that `[m, n, k]` asks for.
 pub fn gemm(
     cx: &Context,
     [m, n, k]: [usize; 3],
@@ -116,7 +117,7 @@ pub fn gemm(
     Ok(())
 }
 
-/// A product of row-major rows and packed columns.
+/// A product of a row-major matrix and a matrix with packed columns.
 pub(crate) struct Product<'a, C> {
     pub(crate) m: usize,
     pub(crate) n: usize,
@@ -127,13 +128,13 @@ pub(crate) struct Product<'a, C> {
     pub(crate) bias: Bias<'a>,
 }
 
-/// Rows and columns of one task.
+/// The rows and columns that one task computes.
 pub(crate) struct Part {
     rows: std::ops::Range<usize>,
     columns: std::ops::Range<usize>,
 }
 
-/// Division of the output into tasks.
+/// How the output is divided into tasks.
 pub(crate) struct Split {
     extents: [usize; 2],
     step: [usize; 2],
@@ -157,14 +158,15 @@ impl Split {
     }
 }
 
-/// Products in a chain, and so part of what a product is; see the head of this file. They are packed at a time: a panel
-/// of 32 columns stays near the first-level cache.
+/// Number of products in one chain. It determines the bits of the result; see the top of this file. A panel is packed
+/// for one block at a time, so that a panel of 32 columns stays near the first-level cache.
 pub(crate) const BLOCK: usize = 256;
-/// Columns of a task: its packed block stays in the second-level cache.
+/// Number of columns of a task. Its packed block then stays in the second-level cache.
 const STRIP: usize = 192;
 
 impl<C: Columns> Product<'_, C> {
-    /// Strips of columns; where these are too few for the threads, rows are split too (each part then packs its strip).
+    /// Divides the output into strips of columns. If there are fewer strips than threads, rows are divided too, and
+    /// each part packs its strip again.
     pub(crate) fn split(&self) -> Split {
         let strips = self.n.div_ceil(STRIP).max(1);
         let row_parts = (2 * threads()).div_ceil(strips).min(self.m.div_ceil(96)).max(1);
@@ -218,7 +220,7 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
         let (first, count) = (column_range.start, column_range.len());
         let width = 2 * S::F32s::LANES;
         for i in row_range.clone() {
-            // SAFETY: the parts of a product are disjoint, each is one task, and this borrow ends at once.
+            // SAFETY: the parts of a product do not overlap, each belongs to one task, and this borrow ends at once.
             let out = unsafe { self.out.slice(self.base + i * n + first, count) };
             match bias {
                 Bias::Zero => out.fill(0.0),
@@ -271,10 +273,10 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
     }
 }
 
-/// The most columns of a register tile.
+/// The largest number of columns of a register tile.
 const EDGE: usize = 32;
 
-/// A register tile: some rows times one panel, added to what is in the output.
+/// A register tile: some rows times one panel, added to what is already in the output.
 struct Tile<'a, 'b> {
     rows: &'a [f32],
     row_stride: usize,
@@ -294,9 +296,10 @@ impl Tile<'_, '_> {
         for (r, row) in rows.iter_mut().enumerate() {
             *row = &self.rows[r * self.row_stride..r * self.row_stride + depth];
         }
-        // SAFETY: the tiles of a product are disjoint and this task's own; each borrow ends at its use.
+        // SAFETY: the tiles of a product do not overlap, this one belongs to this task, and each borrow ends where it
+        // is used.
         let out = |r: usize| unsafe { self.out.slice(self.at + r * self.out_stride, self.columns) };
-        // The last panel of the output may be narrow: it is computed here, and its columns copied.
+        // The last panel of the output may be narrow. It is then computed in `edge`, and its columns are copied.
         let mut edge = MaybeUninit::<[[f32; EDGE]; ROWS]>::uninit();
         let narrow = (self.columns < width).then(|| edge.write([[0.0; EDGE]; ROWS]));
         let to: [*mut f32; ROWS] = match narrow {
@@ -308,8 +311,8 @@ impl Tile<'_, '_> {
             }
             None => std::array::from_fn(|r| out(r).as_mut_ptr()),
         };
-        // SAFETY: loads and stores are of two vectors, at most `EDGE` elements: of a whole row of the output or of
-        // `edge`, and of `panel`, which has `depth` rows of as many; this code runs only on machines that have `V`.
+        // SAFETY: loads and stores touch two vectors, at most `EDGE` elements: a whole row of the output or of `edge`,
+        // or a row of `panel`, which has `depth` rows of this width. This code runs only on machines that have `V`.
         unsafe {
             let mut sums = [[V::splat(0.0); 2]; ROWS];
             for k in 0..depth {

@@ -1,8 +1,9 @@
 //! Elementary functions.
 //!
-//! They are ours, because those of a C library differ in their last bit from one machine to the next. All of it is IEEE
-//! addition, multiplication, division, square root, fused multiply-add and integer operations on f64, without a branch,
-//! rounded to f32 once. The functions of [`Unary`] are off by at most 0.51 units in the last place.
+//! They are our own, because the functions of C libraries differ in the last bit from one machine to the next. They use
+//! only IEEE addition, multiplication, division, square root and fused multiply-add, and integer operations, on f64 and
+//! without a branch. The result is rounded to f32 once. The functions of [`Unary`] are off by at most 0.51 units in the
+//! last place.
 
 use crate::{
     error::{KernelError, expect_len},
@@ -12,7 +13,7 @@ use crate::{
 };
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
-/// A function of one variable.
+/// An elementary function of one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unary {
     /// e^x
@@ -81,7 +82,8 @@ impl Job for UnaryJob<'_> {
     }
 }
 
-/// x^y. A whole y of at most 64 is a product, so negative x is allowed there; elsewhere it gives NaN. x^0 is 1.
+/// x^y. If y is a whole number of at most 64 in size, x^y is a product, so x may be negative. For any other y, a
+/// negative x gives NaN. x^0 is 1.
 pub fn pow(x: f32, y: f32) -> f32 {
     let base = f64::from(x);
     if y.abs() > 64.0 || y % 1.0 != 0.0 {
@@ -98,7 +100,7 @@ pub fn pow(x: f32, y: f32) -> f32 {
     (if y < 0.0 { 1.0 / product } else { product }) as f32
 }
 
-/// e^x, for softmax too.
+/// e^x, which softmax uses too.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     exp64(f64::from(x)) as f32
@@ -110,11 +112,12 @@ fn polynomial<const N: usize>(coefficients: [f64; N], x: f64) -> f64 {
     coefficients.into_iter().fold(0.0, |sum, c| x.mul_add(sum, c))
 }
 
-/// x = n·ln 2 + r with |r| ≤ ½ ln 2, so e^x = 2^n · e^r, and e^r is its Taylor series to r^10 (relative error below
-/// 3e-13). Arguments beyond ±708 are taken as ±708, far outside of what f32 can tell from 0 and ∞.
+/// e^x. With x = n·ln 2 + r and |r| ≤ ½ ln 2, e^x = 2^n · e^r, and e^r is its Taylor series up to r^10 (relative error
+/// below 3e-13). Arguments beyond ±708 are replaced by ±708, where the result is far beyond what f32 can distinguish
+/// from 0 and ∞.
 #[inline(always)]
 fn exp64(x: f64) -> f64 {
-    // 1.5·2^52: adding it leaves the nearest integer in the low bits.
+    // 1.5·2^52. Adding it leaves the nearest integer in the low bits.
     const MAGIC: f64 = 6_755_399_441_055_744.0;
     const TAYLOR: [f64; 11] = [
         1.0 / 3_628_800.0,
@@ -129,7 +132,7 @@ fn exp64(x: f64) -> f64 {
         1.0,
         1.0,
     ];
-    // Comparisons and not `clamp`, `max`, `min`: a NaN stays.
+    // Comparisons instead of `clamp`, `max` and `min`, so that a NaN stays a NaN.
     let x = if x > 708.0 { 708.0 } else { x };
     let x = if x < -708.0 { -708.0 } else { x };
     let shifted = x.mul_add(LOG2_E, MAGIC);
@@ -139,8 +142,9 @@ fn exp64(x: f64) -> f64 {
     polynomial(TAYLOR, r) * power
 }
 
-/// x = 2^e·m with m in [√½, √2): ln x = e·ln 2 + 2·artanh(s), s = (m − 1)/(m + 1), |s| ≤ 0.172, by the series
-/// s + s³/3 + … + s¹⁷/17 (relative error below 1e-14). For normal f64, hence for every positive f32.
+/// ln x. With x = 2^e·m and m in [√½, √2), ln x = e·ln 2 + 2·artanh(s), where s = (m − 1)/(m + 1) and |s| ≤ 0.172.
+/// artanh(s) is the series s + s³/3 + … + s¹⁷/17 (relative error below 1e-14). This holds for normal f64, and so for
+/// every positive f32.
 #[inline(always)]
 fn ln64(x: f64) -> f64 {
     const SERIES: [f64; 9] = [
@@ -155,7 +159,7 @@ fn ln64(x: f64) -> f64 {
         1.0,
     ];
     const SQRT_HALF_BITS: u64 = FRAC_1_SQRT_2.to_bits();
-    // Subtracting the bits of √½ makes the exponent field e where the mantissa has wrapped into [√½, √2).
+    // After subtracting the bits of √½, the exponent field is e for mantissas in [√½, √2).
     let above = x.to_bits().wrapping_sub(SQRT_HALF_BITS);
     let exponent = (above.cast_signed() >> 52) as f64;
     let mantissa = f64::from_bits((above & ((1 << 52) - 1)).wrapping_add(SQRT_HALF_BITS));
@@ -166,8 +170,8 @@ fn ln64(x: f64) -> f64 {
     if x >= 0.0 { limited } else { f64::NAN }
 }
 
-/// erf(x) = x·P(x²): P is the Chebyshev interpolation of erf(√t)/√t on [0, 16] (absolute error 3e-11). Beyond 4 the
-/// difference to ±1 is less than f32 resolves.
+/// erf(x) = x·P(x²), where P is the Chebyshev interpolation of erf(√t)/√t on [0, 16] (absolute error 3e-11). Beyond |x|
+/// = 4, the difference from ±1 is smaller than f32 can resolve.
 #[inline(always)]
 fn erf64(x: f64) -> f64 {
     const P: [f64; 20] = [
@@ -197,7 +201,7 @@ fn erf64(x: f64) -> f64 {
     if x < -4.0 { -1.0 } else { above }
 }
 
-/// (e^2x − 1) / (e^2x + 1); near zero, where this cancels, x − x³/3 + 2x⁵/15 − 17x⁷/315.
+/// tanh(x) = (e^2x − 1) / (e^2x + 1). Near zero, where this cancels, x − x³/3 + 2x⁵/15 − 17x⁷/315.
 #[inline(always)]
 fn tanh(x: f32) -> f32 {
     let x = f64::from(x);
@@ -211,13 +215,14 @@ fn tanh(x: f32) -> f32 {
     }) as f32
 }
 
-/// −∞ is 0, the limit.
+/// x / (1 + e^−x). For −∞ the result is the limit, 0.
 #[inline(always)]
 fn silu(x: f64) -> f64 {
     if x < -708.0 { -0.0 } else { x / (1.0 + exp64(-x)) }
 }
 
-/// max(x, 0) + ln(1 + e^−|x|); with w = 1 + e rounded, ln(1 + e) = ln w + (e − (w − 1))/w keeps a small e.
+/// softplus(x) = max(x, 0) + ln(1 + e), where e = e^−|x|. With w = 1 + e rounded, ln(1 + e) = ln w + (e − (w − 1))/w,
+/// which keeps the digits of a small e.
 #[inline(always)]
 fn softplus(x: f64) -> f64 {
     let e = exp64(-x.abs());

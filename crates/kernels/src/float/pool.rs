@@ -1,4 +1,4 @@
-//! Pools. Taps are visited in the order row, column.
+//! Float pools. They visit the taps in the order row, column.
 
 use crate::{
     error::{KernelError, expect_len},
@@ -7,11 +7,11 @@ use crate::{
     window::{Pool, Taps},
 };
 
-/// The largest element of each window; padding takes no part, and a window without an element gives −∞. A NaN is
-/// passed over where another element is larger or comes first.
+/// The largest element of each window. Padding takes no part, and a window without an element gives −∞. A NaN is
+/// ignored if another element is larger or comes first.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have the extents of `pool`.
+/// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
 pub fn max_pool(_: &Context, pool: &Pool, input: &[f32], out: &mut [f32]) -> Result<(), KernelError> {
     each_window(
         pool,
@@ -23,11 +23,12 @@ pub fn max_pool(_: &Context, pool: &Pool, input: &[f32], out: &mut [f32]) -> Res
     )
 }
 
-/// The mean of each window: its sum in the order row, column, divided by the number of elements. `count_padding`: the
-/// zeros of the padding count as elements (but not what lies beyond it). A window without an element gives 0.
+/// The mean of each window: its sum, added in the order row, column, divided by the number of elements. With
+/// `count_padding`, the zeros of the padding count as elements (elements beyond the padding never count). A window
+/// without an element gives 0.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have the extents of `pool`.
+/// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
 pub fn average_pool(
     _: &Context,
     pool: &Pool,

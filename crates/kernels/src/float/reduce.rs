@@ -1,8 +1,8 @@
-//! Reductions over one axis of `[outer, axis, inner]`, and softmax.
+//! Reductions over the middle axis of `[outer, axis, inner]`, and softmax.
 //!
-//! A sum has one order, whatever the layout and the machine: sixteen partial sums, partial `p` taking the elements
-//! `p, p + 16, p + 32, …` in turn and starting at +0; then partials `8..16` are added to `0..8`, `4..8` to `0..4`,
-//! `2..4` to `0..2`, and 1 to 0. A product has the same order, starting at 1.
+//! A sum always has the same order, whatever the layout and the machine. There are sixteen partial sums that start at
+//! +0; partial `p` adds the elements `p, p + 16, p + 32, …` in turn. Then partials `8..16` are added to `0..8`, `4..8`
+//! to `0..4`, `2..4` to `0..2`, and partial 1 to 0. A product has the same order and starts at 1.
 
 use super::maths::exp;
 use crate::{
@@ -12,26 +12,26 @@ use crate::{
     simd::Simd,
 };
 
-/// Function of a reduction.
+/// What a reduction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// The sum.
     Sum,
     /// The sum divided by the number of elements.
     Mean,
-    /// The largest element; −∞ where there is none.
+    /// The largest element; −∞ if there is none.
     Max,
-    /// The smallest element; +∞ where there is none.
+    /// The smallest element; +∞ if there is none.
     Min,
     /// The product.
     Product,
 }
 
 const PARTIALS: usize = 16;
-/// Neighbouring results that are computed together.
+/// Number of neighbouring results that are computed together.
 const LANES: usize = 16;
 
-/// Folds `values` into partials and these into one.
+/// Combines `values` into sixteen partial results, and these into one.
 #[inline(always)]
 fn fold(start: f32, values: &[f32], step: impl Fn(f32, f32) -> f32) -> f32 {
     let mut partials = [start; PARTIALS];
@@ -55,7 +55,8 @@ fn fold(start: f32, values: &[f32], step: impl Fn(f32, f32) -> f32) -> f32 {
     partials[0]
 }
 
-/// The same for `LANES` neighbouring columns of a matrix with rows of `stride` elements, `count` of them in use.
+/// The same as `fold`, for `LANES` neighbouring columns of a matrix at once. The matrix has rows of `stride` elements;
+/// only the first `count` columns are used.
 #[inline(always)]
 fn fold_columns(
     start: f32,
@@ -109,7 +110,7 @@ fn multiply(a: f32, b: f32) -> f32 {
 /// Reduces the middle axis of `[outer, axis, inner]`; `out` is `[outer, inner]`.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have these extents.
+/// [`KernelError::Shape`] if a slice does not have these extents.
 pub fn reduce(
     cx: &Context,
     what: Reduction,
@@ -174,11 +175,11 @@ impl Job for ReduceJob<'_> {
     }
 }
 
-/// Softmax over the middle axis of `[outer, axis, inner]`: `e / Σe` with `e = exp(x − max x)`, summed in the order
-/// of this module.
+/// Softmax over the middle axis of `[outer, axis, inner]`: `e / Σe` with `e = exp(x − max x)`. The sum has the order
+/// that the top of this module describes.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have these extents.
+/// [`KernelError::Shape`] if a slice does not have these extents.
 pub fn softmax(
     cx: &Context,
     [outer, axis, inner]: [usize; 3],
@@ -191,7 +192,7 @@ pub fn softmax(
     if out.is_empty() {
         return Ok(());
     }
-    // An exponential is about sixteen multiply-adds.
+    // An exponential costs about sixteen multiply-adds.
     for_each_chunk(out, axis * inner, input.len().saturating_mul(16), |o, out| {
         cx.run(SoftmaxJob {
             inner,

@@ -1,4 +1,4 @@
-//! The loops without a requantization.
+//! The loops that return accumulators without requantizing them.
 
 use super::{
     finish::{Finish, OutputTile},
@@ -8,7 +8,7 @@ use super::{
 use crate::{error::KernelError, isa::Context};
 use strait_requantize::IntType;
 
-/// The loops without a requantization: their results are the accumulators, `i32` or `i64`.
+/// Loops without a requantization: their results are the accumulators themselves, `i32` or `i64`.
 pub fn accumulators() -> Box<dyn Loops> {
     Box::new(Accumulators)
 }
@@ -38,7 +38,7 @@ impl Finish for Accumulators {
     fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
         for row in 0..place.rows {
             let (from, width) = (row * stride, self.width(sums.carrier()));
-            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+            // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
             let to = unsafe { place.bytes(width, row, 0, place.columns) };
             match sums {
                 Sums::I32(sums) => {

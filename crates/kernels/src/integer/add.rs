@@ -1,4 +1,4 @@
-//! Sums of two operands of codes, each on a grid that both have in common.
+//! Elementwise sums of two operands. Each operand is first brought to a common grid.
 
 use super::{
     bytes::flip,
@@ -15,25 +15,25 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// An operand of a sum: the accumulators of its codes.
+/// How the codes of one operand become accumulators on the common grid.
 #[derive(Clone, Copy)]
 pub enum Addend<'a> {
-    /// By a table. Entry 0 belongs to the smallest code of the type, I8 or U8.
+    /// By a table with one entry per code. Entry 0 belongs to the smallest code of the type, which is I8 or U8.
     Table(&'a [i32; 256]),
-    /// `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
+    /// By arithmetic: `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
     Codes {
-        /// The zero point that is taken away.
+        /// The zero point that is subtracted from the code.
         zero: i32,
-        /// Shift in bits; every shifted code fits into 32 bits.
+        /// Number of bits to shift left. Every shifted code fits into 32 bits.
         bits: u8,
-        /// From shifted codes to accumulators, I32; none where they are some already.
+        /// Requantizes shifted codes to accumulators (I32). `None` if the shifted codes are the accumulators.
         loops: Option<&'a dyn Loops>,
-        /// The operand is subtracted.
+        /// True if the operand is subtracted.
         negative: bool,
     },
 }
 
-/// `tables[0][a] + tables[1][b]`
+/// The sum of two table lookups: `tables[0][a] + tables[1][b]`.
 #[derive(Clone, Copy)]
 struct Tables<'a> {
     tables: [&'a [i32; 256]; 2],
@@ -100,7 +100,7 @@ impl Addend<'_> {
         }
     }
 
-    /// The accumulators of the elements from `from` on.
+    /// Computes the accumulators of the elements from index `from` on.
     fn accumulators(
         &self,
         cx: &Context,
@@ -112,7 +112,7 @@ impl Addend<'_> {
         match *self {
             Addend::Table(table) => {
                 let lowest = operand.element.min();
-                // A code of 8 bits less the smallest of its type.
+                // The table index is the 8-bit code minus the smallest code of its type.
                 out.iter_mut().for_each(|x| *x = table[(*x - lowest) as usize & 0xFF]);
             }
             Addend::Codes {
@@ -127,7 +127,7 @@ impl Addend<'_> {
                     loops.requantize(cx, [1, 1, out.len()], IntType::I32, bytes(&shifted), bytes_mut(out))?;
                 }
                 if negative {
-                    // Right modulo 2^32.
+                    // The negation is right modulo 2^32.
                     out.iter_mut().for_each(|x| *x = x.wrapping_neg());
                 }
             }
@@ -136,7 +136,7 @@ impl Addend<'_> {
     }
 }
 
-/// Takes a zero point from codes and shifts them to the left.
+/// Subtracts a zero point from codes and shifts the results left.
 struct ShiftJob<'a> {
     zero: i32,
     bits: u8,
@@ -154,7 +154,7 @@ impl Job for ShiftJob<'_> {
     }
 }
 
-/// Adds the second to the first.
+/// Adds the second array to the first.
 struct AddJob<'a>(&'a mut [i32; PIECE], &'a [i32; PIECE]);
 
 impl Job for AddJob<'_> {
@@ -168,14 +168,14 @@ impl Job for AddJob<'_> {
     }
 }
 
-/// The same memory as bytes.
+/// The bytes of these numbers, in the same memory.
 fn bytes(numbers: &[i32]) -> &[u8] {
-    // SAFETY: every byte of a number is one, and there are as many as the numbers have.
+    // SAFETY: every byte of a number is a valid u8, and the slice has as many bytes as the numbers.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// The same memory as bytes.
+/// The bytes of these numbers, in the same memory and writable.
 fn bytes_mut(numbers: &mut [i32]) -> &mut [u8] {
-    // SAFETY: as above, and every pattern of bytes is a number.
+    // SAFETY: the slice has as many bytes as the numbers, and every pattern of bytes is a valid i32.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }

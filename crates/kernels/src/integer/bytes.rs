@@ -1,16 +1,16 @@
-//! Elements as bytes.
+//! Reads and writes integer elements as bytes.
 
 use crate::error::KernelError;
 use strait_requantize::IntType;
 
-/// Bytes of one element; one of 4 bits has a byte of its own.
+/// Number of bytes of one element. An element of 4 bits has a byte of its own.
 #[inline(always)]
 pub(crate) const fn width(element: IntType) -> usize {
     element.bits().div_ceil(8) as usize
 }
 
-/// Mask whose exclusive-or turns a byte into an unsigned number that grows with the element: the element minus the
-/// smallest of its type of 8 bits. Only for the types of one byte.
+/// A mask for the types of one byte. A byte XOR the mask is an unsigned number that grows with the element: the element
+/// minus the smallest value of the 8-bit type.
 #[inline(always)]
 pub(crate) const fn flip(element: IntType) -> u8 {
     match element {
@@ -19,7 +19,7 @@ pub(crate) const fn flip(element: IntType) -> u8 {
     }
 }
 
-/// The same for the types of two bytes.
+/// The same mask for the types of two bytes.
 #[inline(always)]
 pub(crate) const fn flip_16(element: IntType) -> u16 {
     match element {
@@ -28,8 +28,8 @@ pub(crate) const fn flip_16(element: IntType) -> u16 {
     }
 }
 
-/// The smallest code of a type of one or two bytes, were all of its bits in use: an element is so much more than its bits
-/// with those of the mask exchanged.
+/// The smallest value of a type of one or two bytes if it used all of its bits. An element equals `origin` plus its
+/// bits XOR the mask.
 #[inline(always)]
 pub(crate) const fn origin(element: IntType) -> i32 {
     match element {
@@ -38,7 +38,7 @@ pub(crate) const fn origin(element: IntType) -> i32 {
     }
 }
 
-/// The type has up to 16 bits.
+/// Checks that the type has at most 16 bits.
 pub(crate) fn check_codes(what: &str, element: IntType) -> Result<(), KernelError> {
     if width(element) <= 2 {
         Ok(())
@@ -49,7 +49,7 @@ pub(crate) fn check_codes(what: &str, element: IntType) -> Result<(), KernelErro
     }
 }
 
-/// The type has 8 bits.
+/// Checks that the type has 8 bits.
 pub(crate) fn check_8_bits(what: &str, element: IntType) -> Result<(), KernelError> {
     if element.bits() == 8 {
         Ok(())
@@ -60,7 +60,7 @@ pub(crate) fn check_8_bits(what: &str, element: IntType) -> Result<(), KernelErr
     }
 }
 
-/// A code that the type has.
+/// Checks that the type has this code.
 pub(crate) fn check_code(what: &str, element: IntType, code: i32) -> Result<(), KernelError> {
     if element.range().contains(&code) {
         Ok(())
@@ -69,10 +69,10 @@ pub(crate) fn check_code(what: &str, element: IntType, code: i32) -> Result<(), 
     }
 }
 
-/// Clamps elements where they are. The ends are codes of the type.
+/// Clamps elements in place. Both ends are codes of the type.
 #[inline(always)]
 pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
-    // Each end fits the type by the caller's promise.
+    // The caller guarantees that both ends fit the type.
     match element {
         IntType::I8 | IntType::I4 => {
             for byte in data {
@@ -108,7 +108,7 @@ pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
     }
 }
 
-/// Widens elements: as many as there are in both slices.
+/// Widens elements to i32, up to the length of the shorter slice.
 #[inline(always)]
 pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
     match element {
@@ -140,15 +140,15 @@ pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
     }
 }
 
-/// The bytes of a code of up to 16 bits.
+/// The bytes of a code of one width, up to 16 bits.
 pub(crate) trait Code: Copy + Send + Sync {
-    /// Codes as they lie.
+    /// Views bytes as codes, in place.
     fn codes(bytes: &[u8]) -> &[Self];
-    /// The same to be written.
+    /// Views bytes as codes that can be written.
     fn codes_mut(bytes: &mut [u8]) -> &mut [Self];
-    /// The code less the type's [`origin`].
+    /// The code minus the type's [`origin`].
     fn above(self, element: IntType) -> u32;
-    /// The code that is so much above the type's [`origin`].
+    /// The code that is `above` more than the type's [`origin`].
     fn new(element: IntType, above: u32) -> Self;
 }
 
@@ -170,7 +170,7 @@ impl Code for [u8; 1] {
 
     #[inline(always)]
     fn new(element: IntType, above: u32) -> Self {
-        // A byte.
+        // `above` fits in one byte.
         [above as u8 ^ flip(element)]
     }
 }
@@ -193,7 +193,7 @@ impl Code for [u8; 2] {
 
     #[inline(always)]
     fn new(element: IntType, above: u32) -> Self {
-        // A word.
+        // `above` fits in 16 bits.
         (above as u16 ^ flip_16(element)).to_ne_bytes()
     }
 }

@@ -1,4 +1,5 @@
-//! Convolution: weights are the rows, output positions the columns of the panels, which are packed strip by strip.
+//! Integer convolution. Weights are the rows and output positions the columns of the panels, which are packed strip by
+//! strip.
 
 use super::{
     bytes::{check_code, check_codes, flip, width},
@@ -18,30 +19,30 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Weights of a convolution, packed when the plan is made.
+/// Weights of a convolution, packed once when the plan is made.
 #[derive(Clone, Debug)]
 pub struct ConvWeights {
     pub(super) conv: Conv,
     pub(super) layout: Layout,
     pub(super) element: IntType,
     pub(super) planes: Planes,
-    /// The code that a padded element reads as.
+    /// The code that stands for an element of the padding.
     pub(super) pad: i32,
-    /// `[planes][out_channels][depth]`, depth padded with zeros.
+    /// The packed weights, `[planes][out_channels][depth]`, with depth padded with zeros.
     pub(super) rows: Vec<u8>,
     pub(super) starts: Starts,
-    /// The offset of each tap, one for each element of the padded depth.
+    /// The offset of each tap in the image, one for each element of the padded depth.
     pub(super) taps: Vec<usize>,
 }
 
 impl ConvWeights {
-    /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element`, of 8 or 16 bits.
-    /// `conv.input.batch` does not matter. `pad_value` is the code that a padded element reads as; `bias` has one value
-    /// for each output channel, in the accumulator's unit and with all zero points folded in.
+    /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element`, of 8 or 16
+    /// bits. `conv.input.batch` does not matter. `pad_value` is the code that stands for an element of the padding.
+    /// `bias` has one value per output channel, in the accumulator's unit, with all zero points folded in.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the
-    /// limits, and for weights of more than 17 bits.
+    /// [`KernelError::Shape`] if a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the limits,
+    /// and for weights of more than 17 bits.
     pub fn new(
         conv: Conv,
         element: IntType,
@@ -58,13 +59,14 @@ impl ConvWeights {
         if let Some(values) = bias.len() {
             expect_len("the bias", values, Some(conv.out_channels))?;
         }
-        // The sum of a window costs as much as its only product.
+        // Lifted weights need the sum of each window. In a depthwise convolution that costs as much as the product
+        // itself, so weights are not lifted there.
         let mut planes = match is_depthwise(&conv, &layout) {
             true => Planes::new(element, weights.ends(), bias.carrier()),
             false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
         }?;
         let row = |o: usize| (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at)));
-        // Depthwise loops read bytes as they are.
+        // Depthwise loops read bytes as they are, without an offset.
         let offset = if is_depthwise(&conv, &layout) && !planes.words {
             0
         } else {
@@ -87,7 +89,7 @@ impl ConvWeights {
                 }
             }
         }
-        // Beyond k the weights are 0: any tap will do.
+        // Beyond K the weights are 0, so any tap will do.
         let channels = if conv.out_channels == 0 {
             0
         } else {
@@ -107,8 +109,9 @@ impl ConvWeights {
         })
     }
 
-    /// The most bytes that weights of `k` for each output channel are packed into, with what is packed beside them, for
-    /// activations of type `element` and weights between two ends. The extents are those of a tensor that exists.
+    /// Upper bound on the packed size in bytes of weights with `k` values per output channel, including the data packed
+    /// beside them, for activations of type `element` and weights between `ends`. The extents have to be those of a
+    /// tensor in memory, so that no product overflows.
     ///
     /// # Errors
     /// [`KernelError::Size`] for weights of more than 17 bits.
@@ -118,19 +121,19 @@ impl ConvWeights {
         ends: [i32; 2],
         carrier: Carrier,
     ) -> Result<usize, KernelError> {
-        // Lifted or not, as its window is.
+        // Whether weights are lifted depends on the window, so both sizes are considered.
         let lifted = Planes::lifted(element, ends, carrier, k)?;
         let either = [Planes::new(element, ends, carrier)?, lifted];
         let bytes = |planes: Planes| out_channels * planes.bytes(k) + planes.padded(k) * size_of::<usize>();
         Ok(either.map(bytes).into_iter().fold(0, usize::max))
     }
 
-    /// Extents and window of the convolution.
+    /// The shapes of the convolution.
     pub fn conv(&self) -> &Conv {
         &self.conv
     }
 
-    /// The bytes of one output channel in a plane.
+    /// The packed weights of one output channel in one plane.
     pub(super) fn row(&self, plane: usize, output: usize) -> &[u8] {
         let depth = self.planes.depth(self.conv.depth());
         let row = plane * self.conv.out_channels + output;
@@ -138,14 +141,14 @@ impl ConvWeights {
     }
 }
 
-/// The convolution is one for [`depthwise`].
+/// True if [`depthwise`] can compute the convolution.
 fn is_depthwise(conv: &Conv, layout: &Layout) -> bool {
     conv.groups == conv.input.channels && conv.input.plane() > 0 && layout.output[1] <= depthwise::WIDEST
 }
 
-/// Panel bytes of a task: they stay in the second-level cache.
+/// Number of panel bytes that one task packs, so that they stay in the second-level cache.
 const STRIP_BYTES: usize = 192 << 10;
-/// The most panels of a task; a multiple of the register tile's three.
+/// The largest number of panels of a task, a multiple of the three panels of a register tile.
 const STRIP_PANELS: usize = STRIP / COLUMNS;
 
 pub(crate) fn conv(
@@ -197,18 +200,18 @@ pub(crate) fn conv(
     }
 }
 
-/// The strips of all groups of some images.
+/// The work of a convolution: strips of output positions, for all groups of some images.
 struct Strips<'a, 'b> {
     finish: &'a dyn Finish,
     cx: &'a Context,
     weights: &'a ConvWeights,
     out: &'a Shared<'b, u8>,
-    /// Elements of one image of the output.
+    /// Number of elements in one image of the output.
     out_image: usize,
 }
 
 impl Strips<'_, '_> {
-    /// Images that are brought into the layout first.
+    /// Runs images that first have to be copied into the padded layout.
     fn padded<T: Lane>(&self, input: &[u8]) -> Result<(), KernelError> {
         let &ConvWeights {
             conv,
@@ -229,7 +232,7 @@ impl Strips<'_, '_> {
         Ok(())
     }
 
-    /// One image, as it is laid out.
+    /// Runs one image that already has the layout.
     fn run<T: Lane>(&self, b: usize, image: &[T]) -> Result<(), KernelError> {
         let ConvWeights {
             conv, layout, planes, ..
@@ -256,7 +259,7 @@ struct StripTask<'a, 'b, T> {
     strips: &'a Strips<'a, 'b>,
     image: &'a [T],
     group: usize,
-    /// The first position, and the most positions.
+    /// The first output position of the strip, and (next field) the largest number of positions.
     first: usize,
     columns: usize,
     base: usize,
@@ -293,7 +296,7 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
             flip: flip(element),
             panels: &mut panels,
         };
-        // SAFETY: this is compiled for `S`.
+        // SAFETY: this code is compiled for `S`, so the machine has it.
         unsafe { S::call(pack) };
         let first_channel = self.group * outputs;
         let group = |plane: usize| {
@@ -334,24 +337,24 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
     }
 }
 
-/// The sums of the first `k` bytes of each column of panels that are `depth` deep.
+/// Sums the first `k` bytes of each column, for panels that are `depth` bytes deep.
 #[inline(always)]
 fn column_sums<S: Simd>(panels: &[u8], [k, depth]: [usize; 2], to: &mut [i32; STRIP]) {
     let (to, _) = to.as_chunks_mut::<COLUMNS>();
     for (panel, to) in panels.chunks_exact((COLUMNS * depth).max(1)).zip(to) {
         let (fours, rest) = panel.as_chunks::<64>().0.split_at(k / 4);
-        // SAFETY: this is compiled for `S`.
+        // SAFETY: this code is compiled for `S`, so the machine has it.
         let mut sums = unsafe { [S::Dots::new(0, &[0; COLUMNS]); 4] };
         for some in fours.chunks(sums.len()) {
             for (sum, four) in sums.iter_mut().zip(some) {
-                // SAFETY: as above.
+                // SAFETY: as above, the machine has `S`.
                 *sum = unsafe { sum.add_dots::<true>(four, [1; 4]) };
             }
         }
         if let Some(last) = rest.first() {
-            // What stands behind K is no part of the window.
+            // Elements behind K do not belong to the window, so they get the factor 0.
             let ones = [0, 1, 2, 3].map(|at| u8::from(at < k % 4));
-            // SAFETY: as above.
+            // SAFETY: as above, the machine has `S`.
             sums[0] = unsafe { sums[0].add_dots::<true>(last, ones) };
         }
         for sum in sums {
@@ -360,13 +363,13 @@ fn column_sums<S: Simd>(panels: &[u8], [k, depth]: [usize; 2], to: &mut [i32; ST
     }
 }
 
-/// Packs the positions from `first` on, for all taps.
+/// Packs the output positions from `first` on, for all taps.
 struct PackJob<'a, T> {
     layout: &'a Layout,
     image: &'a [T],
     taps: &'a [usize],
     first: usize,
-    /// Of bytes.
+    /// XOR mask for elements that are bytes.
     flip: u8,
     panels: &'a mut [u8],
 }
@@ -394,13 +397,14 @@ impl<T: Lane> Job for PackJob<'_, T> {
     }
 }
 
-/// The elements of some stretches, one after the other. What is beyond them is not defined, but always the same.
+/// Gathers the elements of some runs, one run after the other. Elements beyond the runs have no meaning, but are the
+/// same on every machine.
 #[inline(always)]
 fn sixteen<T: Lane>(image: &[T], runs: &[(usize, usize)]) -> [T; COLUMNS] {
     let mut line = [T::default(); 2 * COLUMNS];
     let mut to = 0;
     for &(offset, length) in runs {
-        // Sixteen elements where there are as many: the next stretch overwrites what is too much.
+        // Copies sixteen elements at once if the image has them. The next run overwrites what was too much.
         match (
             image[offset..].first_chunk::<COLUMNS>(),
             line[to..].first_chunk_mut::<COLUMNS>(),

@@ -1,5 +1,5 @@
-//! Convolution with one input channel to a group: no product of matrices, but a few multiply-adds for each output, made
-//! for neighbouring outputs of a row at once.
+//! Integer convolution with one input channel per group. It needs no matrix product: each output is a few
+//! multiply-adds, computed for neighbouring outputs of a row at once.
 
 use super::{
     bytes::width,
@@ -17,15 +17,15 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Accumulators of a tile.
+/// Number of accumulators in a tile.
 const PIECE: usize = 1 << 11;
-/// Outputs of a vector: it may read and write as many beyond the end of a row.
+/// Number of outputs in a vector. A vector may read and write this many elements past the end of a row.
 const LANES: usize = 16;
 
-/// The widest output row that these loops take.
+/// The widest output row that these loops accept.
 pub(super) const WIDEST: usize = PIECE;
 
-/// The slices have been checked against `weights`; none is empty.
+/// Computes the convolution. The caller has checked the slices against `weights`, and none is empty.
 pub(super) fn depthwise<T: Lane>(
     finish: &dyn Finish,
     cx: &Context,
@@ -78,7 +78,7 @@ pub(super) fn depthwise<T: Lane>(
     })
 }
 
-/// The accumulators of some rows of one output channel.
+/// Computes the accumulators of some rows of one output channel.
 struct RowsJob<'a, T> {
     weights: &'a ConvWeights,
     image: &'a [T],
@@ -115,28 +115,27 @@ impl<T: Lane> RowsJob<'_, T> {
             (Starts::I32(starts), Room::I32(sums)) => {
                 let row = weights.row(0, output);
                 each::<T, i32>(image, size, sums, |window| {
-                    // SAFETY: `S` is what this is compiled for; `each`'s promise.
+                    // SAFETY: this code is compiled for `S`, and `each` passes windows with enough elements.
                     unsafe { some::<T, S, SIGNED>(window, taps, row, starts[output]) }
                 });
             }
             (Starts::I64(starts), Room::I64(sums)) => each::<T, i64>(image, size, sums, |window| {
-                // SAFETY: as above.
+                // SAFETY: as above; the machine has the instruction set.
                 unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }
             }),
-            // Right modulo 2^32, and the accumulators fit.
+            // The conversion is right modulo 2^32, and the accumulators fit in 32 bits.
             (Starts::I64(starts), Room::I32(sums)) => each::<T, i32>(image, size, sums, |window| {
-                // SAFETY: as above.
+                // SAFETY: as above; the machine has the instruction set.
                 unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }.map(|sum| sum as i32)
             }),
-            // Sums that start in 32 bits are carried there.
+            // Cannot happen: sums that start in 32 bits are also carried in 32 bits.
             (Starts::I32(_), Room::I64(_)) => {}
         }
     }
 }
 
-/// Computes rows of outputs, sixteen neighbours at a time. `sums` of a window are those of the outputs whose first taps are
-/// the window's first sixteen elements: of the last tap of the last one in a row at most 15 elements beyond it are in the
-/// image.
+/// Computes rows of outputs, sixteen neighbours at a time. `sums` takes a window, and returns the outputs whose first
+/// taps are the window's first sixteen elements. The image has to have 15 more elements behind the last tap of a row.
 #[inline(always)]
 fn each<T: Lane, A: Copy>(
     image: &[T],
@@ -147,7 +146,7 @@ fn each<T: Lane, A: Copy>(
     for y in 0..rows {
         for x in (0..width).step_by(LANES) {
             let sums = sums(&image[y * row_step + x..]);
-            // The next row overwrites what is beyond the end of this one.
+            // The next row overwrites what is written past the end of this one.
             if let Some(to) = out[y * width + x..].first_chunk_mut() {
                 *to = sums;
             }
@@ -158,7 +157,7 @@ fn each<T: Lane, A: Copy>(
 /// Sixteen sums over some taps, in 32 bits.
 ///
 /// # Safety
-/// The machine has the instruction set, and sixteen elements are there from each tap on.
+/// The machine has the instruction set, and sixteen elements are readable from each tap on.
 #[inline(always)]
 unsafe fn some<T: Lane, S: Simd, const SIGNED: bool>(
     window: &[T],
@@ -166,7 +165,7 @@ unsafe fn some<T: Lane, S: Simd, const SIGNED: bool>(
     row: &[u8],
     start: i32,
 ) -> [i32; LANES] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's safety contract.
     unsafe {
         let mut sums = S::Dots::new(start, &[0; LANES]);
         for (at, &tap) in taps.iter().enumerate() {
@@ -180,7 +179,7 @@ unsafe fn some<T: Lane, S: Simd, const SIGNED: bool>(
 /// Sixteen sums over all taps of all planes, in 64 bits.
 ///
 /// # Safety
-/// The machine has the instruction set, and sixteen elements are there from each tap on.
+/// The machine has the instruction set, and sixteen elements are readable from each tap on.
 #[inline(always)]
 unsafe fn all<T: Lane, S: Simd, const SIGNED: bool>(
     weights: &ConvWeights,
@@ -192,7 +191,7 @@ unsafe fn all<T: Lane, S: Simd, const SIGNED: bool>(
     for (p, plane) in weights.planes.list.iter().enumerate() {
         let row = weights.row(p, output).chunks(plane.products * T::BYTES);
         for (taps, row) in weights.taps.chunks(plane.products).zip(row) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds this function's safety contract.
             let sums = unsafe { some::<T, S, SIGNED>(window, taps, row, 0) };
             for (to, sum) in wide.iter_mut().zip(sums) {
                 *to = to.wrapping_add(i64::from(sum) << plane.shift);

@@ -1,4 +1,4 @@
-//! Elementwise loops: of two operands with numpy's broadcasting, and of one array of accumulators.
+//! Elementwise loops: on two operands with NumPy's broadcasting, and on one array of accumulators.
 
 use super::{
     bytes::{check_8_bits, check_codes, flip, widen, width},
@@ -14,15 +14,15 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Broadcasting of two arrays by numpy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
+/// Broadcasting of two arrays by NumPy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broadcast {
-    /// The axes of the result, neighbours joined where both operands allow it; never empty.
+    /// The axes of the result. Neighbouring axes are joined where both operands allow it. Never empty.
     axes: Vec<BroadcastAxis>,
     elements: [usize; 3],
 }
 
-/// One axis: its extent, and the elements to the next position in each operand (0 where it is repeated).
+/// One axis of the result: its extent, and for each operand the distance to the next element (0 if it is repeated).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BroadcastAxis {
     extent: usize,
@@ -30,10 +30,10 @@ struct BroadcastAxis {
 }
 
 impl Broadcast {
-    /// Two row-major arrays with these extents.
+    /// Broadcasts two row-major arrays with these extents.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where two extents differ and none of them is 1.
+    /// [`KernelError::Shape`] if two extents differ and neither is 1.
     pub fn new(a: &[usize], b: &[usize]) -> Result<Broadcast, KernelError> {
         let rank = a.len().max(b.len());
         let aligned = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);
@@ -68,12 +68,12 @@ impl Broadcast {
         Ok(Broadcast { axes, elements })
     }
 
-    /// Elements of the result.
+    /// Number of elements of the result.
     pub fn elements(&self) -> usize {
         self.elements[2]
     }
 
-    /// Offsets of a row (all axes but the last) in both operands.
+    /// Where a row (all axes but the last) starts in both operands.
     fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {
@@ -85,10 +85,10 @@ impl Broadcast {
     }
 }
 
-/// Names of the operands in errors.
+/// What error messages call the operands.
 pub(super) const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
 
-/// Runs `combine` on two operands of 8 bits.
+/// Runs `combine` on two operands of 8 bits, and hands the accumulators to `finish`.
 pub(super) fn binary(
     finish: &dyn Finish,
     cx: &Context,
@@ -112,7 +112,7 @@ pub(super) fn binary(
     })
 }
 
-/// Two operands of codes have the extents of a shape.
+/// Checks that two operands and the output have the extents of a broadcast.
 pub(super) fn check_operands(
     shape: &Broadcast,
     elements: [IntType; 2],
@@ -126,8 +126,8 @@ pub(super) fn check_operands(
     Ok(())
 }
 
-/// Runs `task` on pieces of the result: with the first element of both operands, the elements to the next ones, and the
-/// place of the results.
+/// Runs `task` on pieces of the result. The task gets the first element of both operands, the distances to their next
+/// elements, and where the results go.
 pub(super) fn each_piece(
     finish: &dyn Finish,
     shape: &Broadcast,
@@ -144,7 +144,7 @@ pub(super) fn each_piece(
     if out.is_empty() {
         return Ok(());
     }
-    // Never empty; see the field.
+    // `axes` is never empty; see the field.
     let Some(&BroadcastAxis { extent, strides }) = shape.axes.last() else {
         return Ok(());
     };
@@ -159,16 +159,16 @@ pub(super) fn each_piece(
     })
 }
 
-/// Some elements of an operand.
+/// A part of one operand.
 pub(super) struct Operand<'a> {
     pub(super) element: IntType,
     pub(super) data: &'a [u8],
-    /// Elements to the next one: 0 or 1.
+    /// Distance to the next element: 0 or 1.
     pub(super) stride: usize,
 }
 
 impl Operand<'_> {
-    /// The elements from `from` on.
+    /// Widens the elements from index `from` on.
     #[inline(always)]
     pub(super) fn widen(&self, from: usize, out: &mut [i32]) {
         let data = &self.data[from * width(self.element)..];
@@ -182,7 +182,7 @@ impl Operand<'_> {
     }
 }
 
-/// Products of operands of 8 or 16 bits.
+/// The elementwise product of operands of 8 or 16 bits.
 struct Products<'a> {
     operands: [Operand<'a>; 2],
     from: [usize; 2],
@@ -204,7 +204,7 @@ impl Job for Products<'_> {
         let [a, b] = &values;
         let pairs = a[..self.count].iter().zip(b);
         match self.sums {
-            // Right modulo 2^32.
+            // The product is right modulo 2^32.
             Room::I32(sums) => sums
                 .iter_mut()
                 .zip(pairs)
@@ -219,7 +219,7 @@ impl Job for Products<'_> {
     }
 }
 
-/// A tile of one row.
+/// A tile that is one row.
 fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, first_channel: usize) -> OutputTile<'a> {
     OutputTile {
         out,
@@ -232,12 +232,12 @@ fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, firs
     }
 }
 
-/// The accumulator of two elements.
+/// How the codes of two elements become an accumulator.
 pub(super) trait Combine: Copy + Send + Sync {
     fn combine(self, a: u8, b: u8) -> i32;
 }
 
-/// `(a − zeros[0])·(b − zeros[1])`, where x − zero = (x ^ flip) + offset.
+/// `(a − zeros[0])·(b − zeros[1])`, computed from x − zero = (x ^ flip) + offset.
 #[derive(Clone, Copy)]
 struct Product {
     flips: [u8; 2],
@@ -253,13 +253,13 @@ impl Combine for Product {
     }
 }
 
-/// Source of a row's accumulators.
+/// Where the accumulators of a row come from.
 trait Source: Sync {
     /// Writes the accumulators of a whole row.
     fn fill(&self, accumulators: &mut [i32]);
 }
 
-/// Of two operands.
+/// Accumulators that are computed from two operands.
 struct Pairs<'a, C> {
     operands: [&'a [u8]; 2],
     strides: [usize; 2],
@@ -269,7 +269,7 @@ struct Pairs<'a, C> {
 impl<C: Combine> Source for Pairs<'_, C> {
     #[inline(always)]
     fn fill(&self, accumulators: &mut [i32]) {
-        // A copy, which no store to an accumulator can change: the loops read it once.
+        // A local copy that no store to an accumulator can change, so that the loops read it only once.
         let combine = self.combine;
         let [a, b] = self.operands;
         match self.strides {
@@ -287,7 +287,7 @@ impl<C: Combine> Source for Pairs<'_, C> {
     }
 }
 
-/// Of an array of them.
+/// Accumulators that are the widened elements of one array.
 struct Elements<'a> {
     element: IntType,
     data: &'a [u8],
@@ -300,7 +300,7 @@ impl Source for Elements<'_> {
     }
 }
 
-/// Computes the accumulators of a tile, compiled for an instruction set.
+/// A job that computes the accumulators of a tile.
 struct Fill<'a, A> {
     source: &'a A,
     accumulators: &'a mut [i32],
@@ -315,7 +315,7 @@ impl<A: Source> Job for Fill<'_, A> {
     }
 }
 
-/// One row, or several where there is nothing between them.
+/// Computes and finishes one row, or several rows without a gap between them.
 fn fill_and_finish(
     finish: &dyn Finish,
     cx: &Context,
@@ -330,12 +330,12 @@ fn fill_and_finish(
     finish.finish(*cx, Sums::I32(&accumulators), place.columns, place)
 }
 
-/// Elements as accumulators, where they are some already and the machine's addresses allow it.
+/// Views the elements as accumulators in place. `None` if they are not i32, or not aligned like i32.
 fn accumulators(element: IntType, data: &[u8]) -> Option<&[i32]> {
     if element != IntType::I32 {
         return None;
     }
-    // SAFETY: every pattern of four bytes is an i32.
+    // SAFETY: every pattern of four bytes is a valid i32.
     match unsafe { data.align_to() } {
         ([], accumulators, []) => Some(accumulators),
         _ => None,
@@ -415,7 +415,7 @@ pub(crate) fn requantize_wide(
     expect_len("the input", accumulators.len(), Some(array.elements()))?;
     let bytes = product(&[array.elements(), finish.width(Carrier::I64)]);
     expect_len("the output", out.len(), bytes)?;
-    // Half as many as of 32 bits: a tile has as many bytes.
+    // A tile has as many bytes as one of 32 bits, so half as many elements.
     array.for_each_tile(finish.piece() / 2, &Shared::new(out), |start, place| {
         finish.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
     })

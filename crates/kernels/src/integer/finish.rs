@@ -1,4 +1,4 @@
-//! The last step of a loop: from a tile of accumulators to the bytes of its results.
+//! The last step of a loop: turns a tile of accumulators into the bytes of its results.
 
 use super::{
     batch::{Batch, Wide},
@@ -15,12 +15,12 @@ use crate::{
 };
 use strait_requantize::{IntType, Requantization};
 
-/// Along which axis of a tile the channels run.
+/// Which axis of a tile is the channel axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Row `r` is channel `first + r`: images, whose rows are the positions of one channel.
+    /// Row `r` is channel `first + r`. This is the case for images, whose rows are the positions of one channel.
     Rows,
-    /// Column `c` is channel `first + c`: matrices, whose rows are all channels of one position.
+    /// Column `c` is channel `first + c`. This is the case for matrices, whose rows have all channels of one position.
     Columns,
 }
 
@@ -28,7 +28,7 @@ pub enum Axis {
 #[derive(Clone, Copy)]
 pub struct OutputTile<'a> {
     pub(crate) out: &'a Shared<'a, u8>,
-    /// Element of the output where the tile starts, and elements from one row to the next.
+    /// Index of the output element where the tile starts, and (next field) the distance from one row to the next.
     pub(crate) at: usize,
     pub(crate) row_stride: usize,
     pub(crate) rows: usize,
@@ -53,11 +53,11 @@ impl<'a> OutputTile<'a> {
     /// The output bytes of `count` elements of a row.
     ///
     /// # Safety
-    /// No other borrow of them is alive.
+    /// No other borrow of these bytes is alive.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn bytes(&self, width: usize, row: usize, column: usize, count: usize) -> &'a mut [u8] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's safety contract.
         unsafe {
             self.out
                 .slice((self.at + row * self.row_stride + column) * width, count * width)
@@ -65,33 +65,34 @@ impl<'a> OutputTile<'a> {
     }
 }
 
-/// Takes the accumulators of a loop. [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
-/// [`accumulators`](super::accumulators) are all there are, since only this crate can write to a [`OutputTile`]. The loops are
-/// compiled once for all of them and call them for each tile.
+/// Turns the accumulators of a loop into results. Only [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
+/// [`accumulators`](super::accumulators) implement it, because only this crate can write to a [`OutputTile`]. The loops are
+/// compiled once and call the implementation for each tile.
 pub trait Finish: Send + Sync {
-    /// The element type of the results; I32 where they are the accumulators of either carrier.
+    /// The element type of the results. It is I32 if the results are the accumulators, whether of 32 or of 64 bits.
     fn out(&self) -> IntType;
 
-    /// Bytes of a result.
+    /// Number of bytes of a result.
     fn width(&self, _: Carrier) -> usize {
         width(self.out())
     }
 
-    /// True if the results are the accumulators, as wide as their carrier.
+    /// True if the results are the accumulators themselves, as wide as their carrier.
     fn keeps(&self) -> bool {
         false
     }
 
-    /// Number of channels with parameters; `None` if one set serves any number.
+    /// Number of channels with parameters of their own; `None` if one set of parameters serves any number.
     fn channels(&self) -> Option<usize>;
 
-    /// Elements of a tile whose accumulators are in memory already.
+    /// Number of elements of a tile whose accumulators are already in memory.
     fn piece(&self) -> usize {
         LONG_PIECE
     }
 
-    /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile starts at accumulator
-    /// `r·stride`; the tile is small enough for the first-level cache, if [`Finish::piece`] does not ask for more.
+    /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile starts at
+    /// accumulator `r·stride`. The tile is small enough for the first-level cache, unless [`Finish::piece`] asks for
+    /// more.
     ///
     /// # Errors
     /// [`KernelError::Tile`] from a target's batch kernel.
@@ -114,7 +115,7 @@ pub(crate) fn narrow(
     finish.finish(cx, Sums::I32(accumulators), stride, place)
 }
 
-/// Refuses parameters for another number of channels.
+/// Checks that the parameters are for this number of channels, or for any.
 pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), KernelError> {
     match finish.channels() {
         Some(found) if found != wanted => Err(KernelError::Shape(format!(
@@ -124,16 +125,16 @@ pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), K
     }
 }
 
-/// Computes an epilogue: from a tile of accumulators, just computed, to the bytes of the results in one pass of
-/// registers, compiled for the epilogue on each instruction set, without a call for an element and without a buffer in
-/// between.
+/// Requantizes in registers, with an epilogue: a tile of fresh accumulators becomes the bytes of the results in one
+/// pass. The code is compiled for the epilogue on each instruction set, without a function call per element and without
+/// a buffer in between.
 #[derive(Clone, Debug)]
 pub struct InRegisters<E> {
     epilogue: E,
     batch: Option<Batch>,
-    /// For accumulators of 64 bits; `None` where the form is defined on i32 alone.
+    /// Requantizes accumulators of 64 bits. `None` if the form is defined on i32 only.
     wide: Option<Wide>,
-    /// The least and the largest result of the form.
+    /// The smallest and the largest result of the form.
     range: [i32; 2],
     out: IntType,
     low: i32,
@@ -141,9 +142,9 @@ pub struct InRegisters<E> {
 }
 
 impl<E: Epilogue> InRegisters<E> {
-    /// The loops that compute `clamp(saturate(epilogue(accumulator)))` for a form, whose output type is what is saturated to.
-    /// Accumulators of 64 bits are requantized by the form itself. The clamp's ends are codes; if they are not in order, the
-    /// lower one wins.
+    /// The loops that compute `clamp(saturate(epilogue(accumulator)))`, where `saturate` goes to the output type of
+    /// `form`. The form itself requantizes accumulators of 64 bits. The ends of the clamp are codes. If they are in the
+    /// wrong order, the lower one wins.
     pub fn new(epilogue: E, form: &Requantization, clamp: Option<[i32; 2]>) -> InRegisters<E> {
         let [low, high] = super::epilogue::bounds(form.out(), clamp);
         InRegisters {
@@ -157,15 +158,15 @@ impl<E: Epilogue> InRegisters<E> {
         }
     }
 
-    /// The same loops with a batch kernel in the place of the epilogue where the machine has vectors: one for a form of
-    /// which the epilogue gives the same results. One that saturates to another type is left out.
+    /// The same loops with a batch kernel instead of the epilogue on machines with vectors. The batch kernel has to be
+    /// for a form with the same results as the epilogue. A batch kernel that saturates to another type is ignored.
     #[must_use]
     pub fn with_batch(self, batch: Batch) -> InRegisters<E> {
         let batch = Some(batch).filter(|batch| batch.out() == self.out);
         InRegisters { batch, ..self }
     }
 
-    /// A tile of 32 bits.
+    /// Requantizes a tile of 32-bit accumulators.
     fn narrow(&self, cx: Context, accumulators: &[i32], stride: usize, place: &OutputTile<'_>) {
         let on_vectors = |batch: &Batch| batch.run(cx, [self.low, self.high], accumulators, stride, place);
         if !self.batch.as_ref().is_some_and(on_vectors) {
@@ -192,12 +193,12 @@ impl<E: Epilogue> Finish for InRegisters<E> {
         match (sums, &self.wide) {
             (Sums::I32(accumulators), _) => self.narrow(cx, accumulators, stride, place),
             (Sums::I64(accumulators), Some(wide)) => {
-                // First the form's own range, then the clamp behind it.
+                // The form's own range comes first, then the clamp behind it.
                 let bounds = self.range.map(|end| end.min(self.high).max(self.low));
                 wide.run(cx, (self.out, bounds), accumulators, stride, place);
             }
             (Sums::I64(accumulators), None) => {
-                // Beyond i32 the form counts as its nearer end.
+                // An accumulator beyond i32 counts as the nearer end of i32.
                 for row in 0..place.rows {
                     let accumulators = &accumulators[row * stride..][..place.columns];
                     let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();
@@ -209,7 +210,7 @@ impl<E: Epilogue> Finish for InRegisters<E> {
     }
 }
 
-/// A tile through the lane function of an epilogue.
+/// A job that runs a tile through the epilogue's lane function.
 struct Lanes<'a, E> {
     finish: &'a InRegisters<E>,
     accumulators: &'a [i32],
@@ -235,9 +236,8 @@ impl<E: Epilogue> Job for Lanes<'_, E> {
     }
 }
 
-/// The codes of a tile's elements, one after the other: `lane` of each, with the constants of its channel, not above
-/// the second bound and not below the first. The bounds are codes of `out`. Row `r` of the elements starts at
-/// `r·stride`.
+/// Writes the codes of a tile, one element after the other: `lane` of each element with the constants of its channel,
+/// then limited by the two bounds, which are codes of `out`. Row `r` of the elements starts at `r·stride`.
 #[inline(always)]
 pub(crate) fn by_lane<T: Copy, C>(
     out: IntType,
@@ -249,7 +249,7 @@ pub(crate) fn by_lane<T: Copy, C>(
 ) {
     for row in 0..place.rows {
         let elements = &elements[row * stride..row * stride + place.columns];
-        // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+        // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
         let to = unsafe { place.bytes(width(out), row, 0, place.columns) };
         match out {
             IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4 => {
@@ -265,7 +265,7 @@ pub(crate) fn by_lane<T: Copy, C>(
     }
 }
 
-/// One row into elements of `N`.
+/// Writes one row as elements of type `N`.
 #[inline(always)]
 fn row_by_lane<N: Narrow, T: Copy, C>(
     [low, high]: [i32; 2],
@@ -292,11 +292,11 @@ fn row_by_lane<N: Narrow, T: Copy, C>(
     }
 }
 
-/// The bytes of an element.
+/// An element type of the results, as bytes.
 trait Narrow: Sized {
-    /// Those of a value that the type holds.
+    /// The bytes of a value that the type can hold.
     fn narrow(value: i32) -> Self;
-    /// Bytes as elements.
+    /// Views bytes as elements.
     fn elements(bytes: &mut [u8]) -> &mut [Self];
 }
 
@@ -315,7 +315,7 @@ impl Narrow for [u8; 1] {
 impl Narrow for [u8; 2] {
     #[inline(always)]
     fn narrow(value: i32) -> Self {
-        // The low half is that of a u16, too.
+        // The low half is the same for i16 and u16.
         (value as i16).to_ne_bytes()
     }
 

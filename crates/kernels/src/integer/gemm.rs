@@ -1,4 +1,4 @@
-//! Matrix products: with constant weights, and of two activations.
+//! Integer matrix products: with constant weights, and of two activations.
 
 use super::{
     bytes::{check_codes, flip, width},
@@ -16,7 +16,7 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Weights of a fully connected layer, packed when the plan is made.
+/// Weights of a fully connected layer, packed once when the plan is made.
 #[derive(Clone, Debug)]
 pub struct GemmWeights {
     element: IntType,
@@ -25,17 +25,17 @@ pub struct GemmWeights {
     panels: Panels,
 }
 
-/// A packed operand, and the values at which the sums of its columns start.
+/// A packed operand, and the values that the sums of its columns start from.
 #[derive(Clone, Debug)]
 struct Panels {
     planes: Planes,
-    /// The panels of one plane after the other.
+    /// The panels, one plane after the other.
     bytes: Vec<u8>,
     starts: Starts,
 }
 
 impl Panels {
-    /// Packs `element(k, n)`. Sums start at `start(n, Σ element)`.
+    /// Packs `element(k, n)`. The sums of column `n` start at `start(n, Σ element)`.
     #[inline(always)]
     fn new(
         planes: Planes,
@@ -47,7 +47,7 @@ impl Panels {
             return Err(KernelError::Size(format!("a packed operand of {k} × {n}")));
         }
         let columns = n.next_multiple_of(COLUMNS);
-        // Below 2^60.
+        // This is below 2^60.
         let plane_bytes = columns * planes.depth(k);
         let mut bytes = vec![0; planes.list.len() * plane_bytes];
         let mut sums = vec![0_i64; columns];
@@ -78,7 +78,7 @@ impl Panels {
     }
 }
 
-/// Packs `element(k, n)`, of `BYTES` bytes each.
+/// Packs `element(k, n)` as elements of `BYTES` bytes each.
 #[inline(always)]
 fn pack_columns<const BYTES: usize>(
     panels: &mut [u8],
@@ -100,11 +100,10 @@ fn pack_columns<const BYTES: usize>(
 
 impl GemmWeights {
     /// Packs weights for activations of type `element`, of 8 or 16 bits. Weight `(k, n)` is `weights[k·strides[0] +
-    /// n·strides[1]]`;
-    /// `bias` has one value for each `n`, in the accumulator's unit and with all zero points folded in.
+    /// n·strides[1]]`. `bias` has one value for each `n`, in the accumulator's unit, with all zero points folded in.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where extents, strides and slices do not fit together; [`KernelError::Size`] beyond the
+    /// [`KernelError::Shape`] if extents, strides and slices do not fit together; [`KernelError::Size`] beyond the
     /// limits, and for weights of more than 17 bits.
     pub fn new(
         element: IntType,
@@ -137,8 +136,9 @@ impl GemmWeights {
         Ok(GemmWeights { element, k, n, panels })
     }
 
-    /// The most bytes that weights of extents `[k, n]` are packed into, with what is packed beside them, for activations of
-    /// type `element` and weights between two ends. The extents are those of a tensor that exists.
+    /// Upper bound on the packed size in bytes of weights `[k, n]`, including the data packed beside them, for
+    /// activations of type `element` and weights between `ends`. The extents have to be those of a tensor in memory, so
+    /// that no product overflows.
     ///
     /// # Errors
     /// [`KernelError::Size`] for weights of more than 17 bits.
@@ -151,22 +151,22 @@ impl GemmWeights {
         Ok(n.next_multiple_of(COLUMNS) * Planes::lifted(element, ends, carrier, k)?.bytes(k))
     }
 
-    /// `[k, n]`.
+    /// The extents of the weights, `[k, n]`.
     pub fn extents(&self) -> [usize; 2] {
         [self.k, self.n]
     }
 }
 
-/// An activation as an operand of a product.
+/// An activation that is an operand of a matrix product.
 #[derive(Clone, Copy, Debug)]
 pub struct Activation<'a> {
-    /// The elements.
+    /// The codes, as bytes.
     pub data: &'a [u8],
-    /// Their type, of 8 or 16 bits.
+    /// Type of the codes, of 8 or 16 bits.
     pub element: IntType,
-    /// The code of real 0.
+    /// The code that stands for real 0.
     pub zero_point: i32,
-    /// Elements from one row to the next, and from one column to the next.
+    /// Number of elements from one row to the next, and from one column to the next.
     pub strides: [usize; 2],
 }
 
@@ -176,21 +176,21 @@ impl Activation<'_> {
         self.data[row * self.strides[0] + column * self.strides[1]]
     }
 
-    /// The word of an element.
+    /// An element as the 16-bit word that products read.
     #[inline(always)]
     fn word(&self, row: usize, column: usize) -> i16 {
         let (at, width) = (row * self.strides[0] + column * self.strides[1], width(self.element));
         word(self.element, &self.data[at * width..(at + 1) * width])
     }
 
-    /// The ends of its words.
+    /// The smallest and the largest word that an element can be.
     fn ends(&self) -> [i32; 2] {
         let offset = word_offset(self.element) as i32;
         [self.element.min() - offset, self.element.max() - offset]
     }
 }
 
-/// A strided view of `[rows, columns]` stays inside its data.
+/// Checks that a strided view of `[rows, columns]` stays inside its data.
 fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) -> Result<(), KernelError> {
     if extents.contains(&0) {
         return Ok(());
@@ -207,20 +207,20 @@ fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) 
 /// The largest extent of a product.
 const LARGEST_EXTENT: usize = 1 << 28;
 
-/// Rows of a task, and panels: they stay in the second-level cache.
+/// Number of rows of a task, and of its panels. They stay in the second-level cache.
 const TASK_ROWS: usize = 48;
 const TASK_PANELS: usize = STRIP / COLUMNS;
 
-/// A product whose panels are there; its rows are packed task by task.
+/// A product whose panels are already packed. Its rows are packed task by task.
 struct Product<'a> {
     finish: &'a dyn Finish,
     m: usize,
     n: usize,
     k: usize,
     panels: &'a Panels,
-    /// Writes row `m`: `k` unsigned bytes, or words.
+    /// Writes row `m`: `k` unsigned bytes, or `k` words.
     row: &'a (dyn Fn(usize, &mut [u8]) + Sync),
-    /// Factor of the sum of a row, which is added to each sum of the row.
+    /// A factor: this times the sum of a row is added to each result of the row.
     row_factor: i64,
 }
 
@@ -284,7 +284,7 @@ impl Job for ProductTask<'_, '_> {
                 row_starts[r] = row_factor.wrapping_mul(sum);
             }
         }
-        // Right modulo 2^32.
+        // The conversion is right modulo 2^32.
         let narrow = row_starts.map(|start| start as i32);
         let plane = |p: usize| &bytes[(p * n.next_multiple_of(COLUMNS) + first_column) * depth..];
         let strip = Strip {
@@ -361,8 +361,8 @@ pub(crate) fn gemm(
     .run(cx, out)
 }
 
-/// With a' and b' as products read them, a' unsigned where they are bytes, and the zero points moved alike:
-/// Σ (a − za)(b − zb) = Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
+/// Computes `Σ (a − za)(b − zb)`. With a' and b' as products read them (bytes of a' are unsigned), and the zero points
+/// moved in the same way, it is Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
 pub(crate) fn matmul(
     finish: &dyn Finish,
     cx: &Context,
@@ -384,14 +384,14 @@ pub(crate) fn matmul(
     }
     expect_len("the product", out.len(), product(&[m, n, finish.width(carrier)]))?;
     let words = width(a.element).max(width(b.element)) > 1;
-    // b' of bytes has a sign.
+    // Bytes of b' are signed.
     let flip_b = flip(b.element) ^ 0x80;
     let (ends, offset_b) = match words {
         true => (b.ends(), word_offset(b.element)),
         false => ([i8::MIN.into(), i8::MAX.into()], i64::from(flip_b)),
     };
     let planes = Planes::for_words(words, a.element, ends, carrier)?;
-    // Everything wraps: the sum as a whole is right modulo 2^32 or 2^64.
+    // Every step wraps, but the sum as a whole is right modulo 2^32 or 2^64.
     let zero_a = i64::from(a.zero_point) - planes.offset(a.element);
     let zero_b = i64::from(b.zero_point) - offset_b;
     let constant = (k as i64).wrapping_mul(zero_a).wrapping_mul(zero_b);

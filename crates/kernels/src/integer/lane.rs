@@ -1,4 +1,4 @@
-//! Elements as products read them: bytes, or words of 16 bits with a sign.
+//! The elements that products read: bytes, or signed 16-bit words.
 
 use super::{
     bytes::width,
@@ -10,30 +10,30 @@ use strait_requantize::IntType;
 
 /// An element of the operand that is packed into panels.
 pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
-    /// Sums of products with packed panels.
+    /// How products with packed panels of these elements are computed.
     type Products: Products;
-    /// Elements in four bytes.
+    /// Number of elements in four bytes.
     const LANES: usize;
-    /// Bytes of an element.
+    /// Number of bytes of an element.
     const BYTES: usize = 4 / Self::LANES;
 
-    /// Writes four bytes of sixteen columns for every `LANES` taps, of which `line` gives the elements, each exclusive-or
-    /// `flip` where they are bytes.
+    /// Packs sixteen columns: four bytes of each column for every `LANES` taps. `line` gives the elements of a tap;
+    /// bytes are XORed with `flip`.
     fn pack(rows: &mut [[u8; 64]], taps: &[usize], flip: u8, line: impl Fn(usize) -> [Self; COLUMNS]);
 
-    /// Lane `l` gains `weight` times element `l`; bytes are signed or not.
+    /// Adds `weight` times element `l` to lane `l`. Bytes are signed if `SIGNED` is true.
     ///
     /// # Safety
     /// Sixteen elements are readable, and the machine has the instruction set.
     unsafe fn add_scaled<D: Dots, const SIGNED: bool>(sums: D, elements: *const Self, weight: i32) -> D;
 
-    /// The weight of a tap, from the bytes of a row.
+    /// The weight of a tap, read from the bytes of a packed row.
     fn weight(row: &[u8], tap: usize) -> i32;
 
-    /// Codes of an activation.
+    /// Converts the codes of an activation to elements.
     fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [Self]>;
 
-    /// One code of an activation.
+    /// Converts one code of an activation to an element.
     fn element(element: IntType, code: i32) -> Self;
 }
 
@@ -54,7 +54,7 @@ impl Lane for u8 {
 
     #[inline(always)]
     unsafe fn add_scaled<D: Dots, const SIGNED: bool>(sums: D, elements: *const u8, weight: i32) -> D {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's safety contract.
         unsafe { sums.add_scaled::<SIGNED>(&*elements.cast(), weight) }
     }
 
@@ -90,7 +90,7 @@ impl Lane for i16 {
 
     #[inline(always)]
     unsafe fn add_scaled<D: Dots, const SIGNED: bool>(sums: D, elements: *const i16, weight: i32) -> D {
-        // SAFETY: the caller's promise; an array has the alignment of its elements.
+        // SAFETY: the caller upholds this function's safety contract, and an array has the alignment of its elements.
         unsafe { sums.add_scaled_words(&*elements.cast(), weight) }
     }
 
@@ -100,7 +100,7 @@ impl Lane for i16 {
     }
 
     fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [i16]> {
-        // One loop for each type, which has no choice inside.
+        // There is one loop for each type, without a branch inside.
         let two = || codes.as_chunks::<2>().0.iter().map(|&code| i16::from_ne_bytes(code));
         Cow::Owned(match (width(element), element) {
             (1, IntType::I8 | IntType::I4) => codes.iter().map(|&code| code.cast_signed().into()).collect(),
@@ -111,12 +111,12 @@ impl Lane for i16 {
     }
 
     fn element(element: IntType, code: i32) -> i16 {
-        // A code of at most 16 bits, moved into those of a word.
+        // A code of at most 16 bits, moved into the range of a signed word.
         (i64::from(code) - word_offset(element)) as i16
     }
 }
 
-/// A code less the word that stands for it.
+/// The difference between a code and the word that stands for it.
 pub(crate) fn word_offset(element: IntType) -> i64 {
     match element {
         IntType::U16 => 1 << 15,
@@ -124,13 +124,13 @@ pub(crate) fn word_offset(element: IntType) -> i64 {
     }
 }
 
-/// The word of a code, from as many bytes as it has.
+/// The word that stands for a code, which is given as its bytes.
 #[inline(always)]
 pub(crate) fn word(element: IntType, code: &[u8]) -> i16 {
     match (element, code) {
         (IntType::I8 | IntType::I4, &[byte]) => byte.cast_signed().into(),
         (_, &[byte]) => byte.into(),
-        // 2^15 less, as a number with a sign.
+        // Subtracts 2^15, and reads the result as signed.
         (IntType::U16, code) => (u16::from_ne_bytes([code[0], code[1]]) ^ (1 << 15)).cast_signed(),
         (_, code) => i16::from_ne_bytes([code[0], code[1]]),
     }

@@ -9,10 +9,10 @@ use crate::{
 use strait_requantize::IntType;
 use strait_requantize::function::LayerNorm;
 
-/// Elements of a task, if its rows are shorter than that.
+/// Number of elements of a task, if its rows are shorter than that.
 const PIECE: usize = 1 << 12;
 
-/// A layer normalization over rows of codes that lie one after the other, ready to run: with a gain and a bias for each
+/// An integer layer normalization over contiguous rows of codes, ready to run, with a gain and a bias for each
 /// position.
 #[derive(Clone, Debug)]
 pub struct IntegerLayerNorm {
@@ -23,11 +23,11 @@ pub struct IntegerLayerNorm {
 }
 
 impl IntegerLayerNorm {
-    /// The function on codes of `from`, over rows of as many as there are gains; without biases these are 0.
+    /// Prepares the function for codes of type `from`, in rows with one element per gain. Without `biases` they are 0.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where the parameters are not legal, the codes have more than 16 bits, the rows are longer than
-    /// the definition has, or biases are not as many as gains.
+    /// [`KernelError::Shape`] if the parameters are not legal, the codes have more than 16 bits, the rows are longer
+    /// than the definition allows, or the numbers of biases and gains differ.
     pub fn new(
         norm: &LayerNorm,
         from: IntType,
@@ -53,10 +53,11 @@ impl IntegerLayerNorm {
         })
     }
 
-    /// The results of all rows.
+    /// Normalizes all rows of the input.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where the input is not made of whole rows, or the output of as many.
+    /// [`KernelError::Shape`] if the input is not made of whole rows, or the output does not have the same number of
+    /// rows.
     pub fn run(&self, _: &Context, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
         let row = self.gains.len();
         let (read, written) = (row * width(self.from), row * width(self.norm.result));
@@ -64,7 +65,7 @@ impl IntegerLayerNorm {
         expect_len("the input", input.len(), Some(rows * read))?;
         expect_len("the output", out.len(), Some(rows * written))?;
         let piece = PIECE.div_ceil(row);
-        // A result is about eight multiply-adds.
+        // A result costs about eight multiply-adds.
         for_each_chunk(out, piece * written, (rows * row).saturating_mul(8), |i, out| {
             let mut codes = vec![0; row];
             let input = input[i * piece * read..].chunks(read);

@@ -1,4 +1,4 @@
-//! Functions of one code.
+//! Functions of one code: lookup and clamp.
 
 use super::bytes::{Code, check_codes, origin, width};
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Elements of a task.
+/// Number of elements of a task.
 const PIECE: usize = 1 << 14;
 
-/// `out = table[input]` for elements of type `element`, of up to 16 bits. The table has an entry of any width for each code,
-/// that of the smallest code first; `out` has as many entries as `input` elements.
+/// `out = table[input]` for elements of type `element`, of up to 16 bits. The table has one entry per code, starting
+/// with the smallest code; its entries may have any width. `out` has one entry for each element of `input`.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where the slices do not fit together.
+/// [`KernelError::Shape`] if the slices do not fit together.
 pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
     check_codes("the operand of a lookup", element)?;
     let entries = 1 << element.bits();
@@ -32,10 +32,10 @@ pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &m
     Ok(())
 }
 
-/// Entries of `width` bytes.
+/// The lookup for entries of `width` bytes.
 fn entries_of<T: Code>(element: IntType, table: &[u8], width: usize, input: &[u8], out: &mut [u8]) {
     let input = T::codes(input);
-    // The mask does nothing to codes.
+    // The mask does not change the index of a valid code.
     let (lowest, mask) = ((element.min() - origin(element)) as u32, (1 << element.bits()) - 1);
     let at = |x: T| (x.above(element).wrapping_sub(lowest) & mask) as usize;
     for_each_chunk(out, PIECE * width, input.len(), |i, out| {
@@ -54,7 +54,7 @@ fn entries_of<T: Code>(element: IntType, table: &[u8], width: usize, input: &[u8
 /// `min(max(x, low), high)` on elements of any type.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where the slices differ in length or are no whole elements.
+/// [`KernelError::Shape`] if the slices differ in length or do not hold whole elements.
 pub fn clamp(cx: &Context, element: IntType, ends: [i32; 2], input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
     let width = width(element);
     expect_len("the input", input.len(), Some(input.len() / width * width))?;

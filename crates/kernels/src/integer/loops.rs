@@ -1,4 +1,4 @@
-//! The first seam for code.
+//! The trait [`Loops`]: what a target implements, or instantiates, to run its requantization in the kernels.
 
 use super::{
     add::{self, Addend},
@@ -12,17 +12,18 @@ use super::{
 use crate::{error::KernelError, isa::Context, window::Pool};
 use strait_requantize::IntType;
 
-/// All loops of one layer for one requantization, prepared when the plan is made.
+/// All loops of one layer with its requantization, prepared once when the plan is made.
 ///
-/// Each computes `clamp(requantize(accumulator))` and writes elements of [`Loops::out`] as bytes. Sums are carried in 32
-/// or in 64 bits: as the weights were packed for, or as `carrier` says. Where the requantization has parameters per channel, their number must be the number of channels of the loop's output;
-/// the elementwise loops of two operands have one channel.
+/// Each loop computes `clamp(requantize(accumulator))` and writes elements of type [`Loops::out`] as bytes. Sums are
+/// carried in 32 or in 64 bits, according to how the weights were packed, or to the argument `carrier`. If the
+/// requantization has parameters per channel, their number has to be the number of channels of the loop's output. The
+/// elementwise loops of two operands have one channel.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where slices, extents and channels do not fit together; [`KernelError::Tile`] from a
-/// target's batch kernel.
+/// [`KernelError::Shape`] if slices, extents and channels do not fit together; [`KernelError::Tile`] from a target's
+/// batch kernel.
 pub trait Loops: Send + Sync {
-    /// The element type of the results; I32 where they are the accumulators of either carrier.
+    /// The element type of the results. It is I32 if the results are the accumulators, whether of 32 or of 64 bits.
     fn out(&self) -> IntType;
 
     /// Convolution: the accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, `out`
@@ -59,8 +60,9 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Sums of windows, of an `element` of 8 or 16 bits; padding, and what lies beyond it, reads as `pad_value`. The channels are those
-    /// of the image ([`Axis::Rows`]), or the positions of a plane of the output in row-major order ([`Axis::Columns`]).
+    /// Sums of windows, over an `element` of 8 or 16 bits. Padding, and elements beyond it, count as `pad_value`. The
+    /// channels are either the channels of the image ([`Axis::Rows`]) or the positions of an output plane in row-major
+    /// order ([`Axis::Columns`]).
     fn sum_pool(
         &self,
         cx: &Context,
@@ -73,8 +75,8 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Elementwise sum of codes of up to 16 bits, in 32 bits: the accumulator is the sum of those that `addends` make of
-    /// both.
+    /// Elementwise sum of codes of up to 16 bits, in 32 bits. The accumulator is the sum of the two accumulators that
+    /// `addends` computes from both codes.
     fn add(
         &self,
         cx: &Context,
@@ -85,7 +87,7 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Elementwise product: the accumulator is `(a − zeros[0])·(b − zeros[1])`, on elements of 8 or 16 bits.
+    /// Elementwise product of elements of 8 or 16 bits: the accumulator is `(a − zeros[0])·(b − zeros[1])`.
     fn multiply(
         &self,
         cx: &Context,
@@ -97,7 +99,7 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Each element of an array `[outer, channels, inner]` of type `element`, as it is, is an accumulator.
+    /// Requantizes an array `[outer, channels, inner]`: each element, of type `element`, is an accumulator as it is.
     fn requantize(
         &self,
         cx: &Context,
@@ -107,7 +109,7 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Each element of an array `[outer, channels, inner]` is an accumulator of 64 bits.
+    /// Requantizes an array `[outer, channels, inner]` of 64-bit accumulators.
     fn requantize_wide(
         &self,
         cx: &Context,

@@ -1,17 +1,18 @@
-//! Integer kernels: exact, and the same on every instruction set.
+//! Integer kernels. They are exact, and give the same bits on every instruction set.
 //!
-//! Tensors are bytes: elements of an [`IntType`](strait_requantize::IntType) in the machine's order, of any alignment.
-//! Activations have 8 or 16 bits, weights up to 16 with their zero point besides, accumulators 32 or 64 ([`Carrier`]). Sums
-//! wrap: the caller knows that they do not.
+//! Tensors are bytes: elements of an [`IntType`](strait_requantize::IntType) in the machine's byte order, at any
+//! alignment. Activations have 8 or 16 bits, weights up to 16 plus their zero point, and accumulators 32 or 64
+//! ([`Carrier`]). Sums wrap; the caller knows that none overflows.
 //!
-//! # The seam
-//! [`Loops`] are all loops of one layer for one requantization. A loop computes a tile of accumulators, at most 32 KB, and
-//! hands it to a [`Finish`]:
-//! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`], and computes it in one pass from accumulators of 32
-//!   bits to bytes; those of 64 bits go through one path for every form. The epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form, and gives it the form's
-//!   [`Batch`] kernel, which does the same with whole vectors. A target's crate instantiates one of these, or writes its
-//!   own: constants of a channel and a function of one accumulator.
-//! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for the tile: what crosses a C interface.
+//! # How a target adds its requantization
+//! [`Loops`] are all loops of one layer with its requantization. A loop computes a tile of accumulators, at most 32 KB,
+//! and hands it to a [`Finish`], which is one of two:
+//! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`]. It turns accumulators of 32 bits into bytes in
+//!   one pass; those of 64 bits go through one path for every form. The host's epilogues are in [`epilogue`].
+//!   [`standard`] picks one for a form, and adds the form's [`Batch`] kernel, which computes the same on whole vectors.
+//!   A target's crate uses one of these epilogues or writes its own: the constants of a channel, and a function of one
+//!   accumulator.
+//! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for each tile. Kernels behind a C interface use this one.
 //!
 //! ```
 //! use strait_kernels::{Context, integer::{Epilogue, InRegisters, Loops, PerChannel}};

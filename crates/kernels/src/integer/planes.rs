@@ -1,28 +1,30 @@
-//! Weights as the operands of products: bytes, or 16-bit words.
+//! How weights are stored for integer products: as bytes or as 16-bit words.
 //!
-//! The sums of a register tile have 32 bits. Where the accumulator has 32 too, wrapping sums are right: the caller knows
-//! that the whole fits. Where it has 64, a register tile adds so many products that their sum fits into 32 bits whatever
-//! the activations are, and such sums are widened. For activations of magnitude up to X and weights up to W that is
-//! n ≤ (2^31 − 1) / (X·W): 511 products of i16 and i8, but one of i16 and i16. So weights that leave few are taken apart,
+//! A register tile adds products in 32 bits. If the accumulator has 32 bits too, wrapping sums are right, because the
+//! caller knows that the whole sum fits. If it has 64 bits, a register tile adds only as many products as are sure to
+//! fit into 32 bits for any activations, and then widens the sum. For activations of magnitude up to X and weights up
+//! to W that is n ≤ (2^31 − 1) / (X·W) products: 511 for i16 times i8, but only one for i16 times i16. Weights that
+//! leave too few products are therefore split,
 //!
 //! w = 2^8·⌊w / 2^8⌋ + (w mod 2^8),
 //!
-//! into two planes with hundreds of products each. Where no sum of all products can leave 32 bits, they are added there,
-//! whatever carries them.
+//! into two planes with hundreds of products each. If even the sum of all products cannot leave 32 bits, it is added in
+//! 32 bits whatever the accumulator is.
 //!
-//! Weights with a zero point have 9 bits, but seldom more than 256 values: bytes hold w − c for some c, the lift, and
-//! Σ x·w = Σ x·(w − c) + c·Σ x. The last sum is one for each window, whatever the number of output channels is.
+//! Weights with a zero point have 9 bits, but seldom more than 256 different values. Bytes then hold w − c for some
+//! constant c, the lift, and Σ x·w = Σ x·(w − c) + c·Σ x. The last sum is needed only once per window, however many
+//! output channels there are.
 
 use super::{bytes::width, lane::word_offset, product::Factors, sums::Carrier};
 use crate::error::KernelError;
 use strait_requantize::IntType;
 
-/// Constant weights.
+/// Constant weights, by the type of their elements.
 #[derive(Clone, Copy, Debug)]
 pub enum Weights<'a> {
-    /// Of 8 bits.
+    /// Weights of 8 bits.
     I8(&'a [i8]),
-    /// Of any type of up to 16 bits, with its zero point taken away: up to 17 bits, a sign among them.
+    /// Weights of any type of up to 16 bits, with the zero point already subtracted: at most 17 bits with their sign.
     I32(&'a [i32]),
 }
 
@@ -48,23 +50,23 @@ impl Weights<'_> {
         }
     }
 
-    /// The least and the largest weight.
+    /// The smallest and the largest value that a weight may have.
     pub(crate) fn ends(&self) -> [i32; 2] {
         match self {
-            // Finding those that there are would gain nothing.
+            // For 8-bit weights the ends of the type do; the actual ends would gain nothing.
             Weights::I8(_) => [i8::MIN.into(), i8::MAX.into()],
             Weights::I32(weights) => weights.iter().fold([0; 2], |[low, high], &w| [low.min(w), high.max(w)]),
         }
     }
 }
 
-/// Numbers that are added to the products of each output channel, by the accumulators' carrier: one value for each channel, in
-/// their unit and with all zero points folded in. Sums of products are carried in the same type.
+/// The bias of each output channel, in the unit of the accumulator and with all zero points folded in. The variant says
+/// how wide the accumulator is, and sums of products are carried in the same type.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
-    /// Sums of 32 bits.
+    /// A bias for sums of 32 bits.
     I32(Option<&'a [i32]>),
-    /// Sums of 64 bits.
+    /// A bias for sums of 64 bits.
     I64(Option<&'a [i64]>),
 }
 
@@ -76,7 +78,7 @@ impl Bias<'_> {
         }
     }
 
-    /// Number of values; `None` without any.
+    /// Number of values; `None` if there is no bias.
     pub(crate) fn len(&self) -> Option<usize> {
         match self {
             Bias::I32(bias) => bias.map(<[_]>::len),
@@ -92,59 +94,61 @@ impl Bias<'_> {
     }
 }
 
-/// Division of an operand of products.
+/// How weights are split into planes, and how the products of each plane are added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planes {
-    /// Operands are 16-bit words, not bytes.
+    /// True if the operands are 16-bit words, false if they are bytes.
     pub(crate) words: bool,
     pub(crate) carrier: Carrier,
-    /// The number that bytes lack of their weights.
+    /// The lift: the constant that is subtracted from weights so that they fit in bytes.
     pub(crate) lift: i32,
-    /// Sums in 32 bits alone: one plane, in one go.
+    /// True if all sums fit in 32 bits. There is then one plane, and its products are added in one go.
     pub(crate) narrow: bool,
-    /// The plane that has all bits, where words have them.
+    /// For words: a plane that has all bits of the weights, if one can.
     whole: Option<Plane>,
-    /// Largest magnitude of an activation, as it is read.
+    /// The largest magnitude of an activation, as products read it.
     magnitude: i64,
-    /// The last one has the lowest bits.
+    /// The planes. The last one has the lowest bits.
     pub(crate) list: Vec<Plane>,
 }
 
-/// One plane.
+/// One plane: some of the bits of every weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plane {
-    /// Its products count 2^shift.
+    /// A product in this plane is worth 2^shift.
     pub(crate) shift: u32,
-    /// Bits that it leaves to the planes behind it.
+    /// Number of lower bits that this plane leaves to the planes behind it.
     drop: u32,
     mask: i32,
-    /// Products that are added in 32 bits.
+    /// Number of products that can be added in 32 bits.
     pub(crate) products: usize,
 }
 
 impl Plane {
-    /// Its part of a weight, as a word.
+    /// This plane's part of a weight, as a 16-bit word.
     #[inline(always)]
     pub(crate) fn word(self, weight: i32) -> [u8; 2] {
         (((weight >> self.drop) & self.mask) as i16).to_ne_bytes()
     }
 }
 
-/// The least number of products for which one plane is taken: below, two are faster than widening so often.
+/// If one plane can add at least this many products in 32 bits, it is used alone. With fewer, two planes are faster
+/// than widening the sum so often.
 const FEW: i64 = 32;
-/// Bits of the lower plane.
+/// Number of bits of the lower plane.
 const LOW: u32 = 8;
-/// The most activations of 8 bits whose sum has 31 bits.
+/// The largest number of 8-bit activations whose sum fits in 31 bits.
 const LONGEST: usize = (i32::MAX / u8::MAX as i32) as usize;
 
 impl Planes {
-    /// For activations of one type and weights between two ends.
+    /// Chooses the planes for activations of type `element` and weights between `ends`.
     pub(crate) fn new(element: IntType, ends: [i32; 2], carrier: Carrier) -> Result<Planes, KernelError> {
         let bytes = width(element) == 1 && ends.iter().all(|end| IntType::I8.range().contains(end));
         Planes::for_words(!bytes, element, ends, carrier)
     }
 
-    /// The same for products of K activations each whose sums can be added: weights are lifted where bytes hold them then.
+    /// Like `new`, if the K activations of a product can be summed too. Weights are then lifted if that makes them fit
+    /// in bytes.
     pub(crate) fn lifted(
         element: IntType,
         [low, high]: [i32; 2],
@@ -162,7 +166,7 @@ impl Planes {
         Ok(Planes { lift, ..planes })
     }
 
-    /// The same, where it is known that operands are words, or that bytes hold them.
+    /// Like `new`, when it is already decided whether operands are words or bytes.
     pub(crate) fn for_words(
         words: bool,
         element: IntType,
@@ -176,7 +180,7 @@ impl Planes {
                 "weights from {low} to {high}, of more than 17 bits"
             )));
         }
-        // Bytes are read as unsigned ones, words as signed ones.
+        // Bytes are read as unsigned, words as signed.
         let magnitude = match element {
             IntType::I8 | IntType::I4 if words => 1 << 7,
             _ if width(element) == 1 => (1 << 8) - 1,
@@ -187,7 +191,7 @@ impl Planes {
             shift,
             drop,
             mask,
-            // Below 2^31.
+            // The number of products is below 2^31.
             products: products(largest).max(1) as usize,
         };
         let whole = plane(0, 0, -1, low.abs().max(high.abs()));
@@ -210,8 +214,8 @@ impl Planes {
         })
     }
 
-    /// Adds in 32 bits what is carried in 64, if no sum can leave them: `sums` are where each starts, and the sum of its
-    /// weights' magnitudes.
+    /// Switches to sums in 32 bits if no 64-bit sum can leave them. `sums` has a pair for each output channel: the
+    /// value its sum starts from, and the sum of the magnitudes of its weights.
     pub(crate) fn prove(&mut self, mut sums: impl Iterator<Item = (i64, i64)>) {
         let Some(whole) = self.whole else { return };
         let reach = |(start, weights): (i64, i64)| {
@@ -224,23 +228,24 @@ impl Planes {
         }
     }
 
-    /// A weight as a byte; the only plane has all of it.
+    /// A weight as a byte. With bytes there is only one plane, and it has the whole weight.
     #[inline(always)]
     pub(crate) fn byte(&self, weight: i32) -> u8 {
         (weight - self.lift) as u8
     }
 
-    /// Elements of K in four bytes.
+    /// Number of elements of K in four bytes.
     pub(crate) fn lanes(&self) -> usize {
         if self.words { 2 } else { 4 }
     }
 
-    /// Bytes of K of one row or column of one plane: a multiple of four. Those beyond K are 0 in at least one of the operands.
+    /// Number of bytes along K of one row or column of one plane, a multiple of four. Elements beyond K are 0 in at
+    /// least one of the operands.
     pub(crate) fn depth(&self, k: usize) -> usize {
         4 * k.div_ceil(self.lanes())
     }
 
-    /// Bytes of one row or column of all planes, and of the value at which its sums start.
+    /// Number of bytes of one row or column over all planes, and of the value that its sums start from.
     pub(crate) fn bytes(&self, k: usize) -> usize {
         let start = if self.narrow {
             size_of::<i32>()
@@ -250,13 +255,13 @@ impl Planes {
         self.list.len() * self.depth(k) + start
     }
 
-    /// Products with padding.
+    /// K rounded up to whole groups of four bytes.
     pub(crate) fn padded(&self, k: usize) -> usize {
         k.next_multiple_of(self.lanes())
     }
 
-    /// A code of an activation, less the number that stands for it in a product: bytes are read as unsigned, words as
-    /// signed.
+    /// The difference between a code of an activation and the number that stands for it in a product, because bytes are
+    /// read as unsigned and words as signed.
     pub(crate) fn offset(&self, element: IntType) -> i64 {
         match (self.words, element) {
             (false, IntType::I8 | IntType::I4) => -(1 << 7),
@@ -265,7 +270,7 @@ impl Planes {
         }
     }
 
-    /// The factors of each plane, as many as there are.
+    /// The operands of each plane.
     #[inline(always)]
     pub(crate) fn factors<'a>(
         &self,
@@ -285,19 +290,19 @@ impl Planes {
     }
 }
 
-/// The values at which sums start, as they are added.
+/// The values that sums start from, in the type that they are added to.
 #[derive(Clone, Debug)]
 pub(crate) enum Starts {
-    /// To sums of 32 bits, which wrap.
+    /// For sums of 32 bits, which wrap.
     I32(Vec<i32>),
-    /// To sums of 64 bits.
+    /// For sums of 64 bits.
     I64(Vec<i64>),
 }
 
 impl Starts {
     pub(crate) fn new(narrow: bool, starts: impl Iterator<Item = i64>) -> Starts {
         if narrow {
-            // Right modulo 2^32, and the accumulators fit.
+            // The conversion is right modulo 2^32, and the accumulators fit in 32 bits.
             Starts::I32(starts.map(|x| x as i32).collect())
         } else {
             Starts::I64(starts.collect())

@@ -1,4 +1,4 @@
-//! Pools on images of codes of up to 16 bits.
+//! Pools over images of codes of up to 16 bits.
 
 use super::{
     bytes::{Code, check_code, check_codes, origin, width},
@@ -14,7 +14,7 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// The taps of every output row and column, and the input of one channel.
+/// A pool on one channel of one image: the taps of every output row and column, and the input codes.
 #[derive(Clone, Copy)]
 struct Plane<'a, T> {
     pool: &'a Pool,
@@ -25,7 +25,7 @@ struct Plane<'a, T> {
 }
 
 impl<T: Code> Plane<'_, T> {
-    /// Folds the codes under the window of one output, each less the [`origin`] of its type.
+    /// Folds the codes under the window of one output. `step` gets each code minus the [`origin`] of its type.
     #[inline(always)]
     fn fold<A>(&self, y: Taps, x: Taps, start: A, step: impl Fn(A, u32) -> A) -> A {
         let width = self.pool.input.size[1];
@@ -40,7 +40,7 @@ impl<T: Code> Plane<'_, T> {
         state
     }
 
-    /// The sum of the codes under the window of one output, each less the [`origin`] of its type.
+    /// The sum of the codes under the window of one output, each minus the [`origin`] of its type.
     #[inline(always)]
     fn sum(&self, y: Taps, x: Taps) -> i64 {
         self.fold(y, x, 0, |sum, code| sum + i64::from(code))
@@ -55,7 +55,7 @@ impl<T: Code> Plane<'_, T> {
     }
 }
 
-/// Checks a pool of codes into elements of `out_width` bytes.
+/// Checks that the slices fit the pool; output elements have `out_width` bytes.
 fn check(pool: &Pool, element: IntType, input: usize, out: usize, out_width: usize) -> Result<(), KernelError> {
     pool.check()?;
     check_codes("the image", element)?;
@@ -64,7 +64,8 @@ fn check(pool: &Pool, element: IntType, input: usize, out: usize, out_width: usi
     expect_len("the output", out, bytes(pool.out_images().elements(), out_width))
 }
 
-/// One output channel at a time, from its input plane: `value` is a code less the [`origin`] of its type.
+/// Computes one output channel after the other from its input plane. `value` returns a code minus the [`origin`] of its
+/// type.
 fn each_plane<T: Code>(
     pool: &Pool,
     element: IntType,
@@ -92,14 +93,14 @@ fn each_plane<T: Code>(
     });
 }
 
-/// The largest code of each window of elements of up to 16 bits. Padding takes no part; a window without an element gives
-/// the type's smallest code.
+/// The largest code of each window, for elements of up to 16 bits. Padding takes no part. A window without an element
+/// gives the type's smallest code.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have the extents of `pool`.
+/// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
 pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
     fn best<T: Code>(plane: Plane<'_, T>, y: Taps, x: Taps) -> u32 {
-        // Both are of a type of up to 16 bits.
+        // Both values belong to a type of up to 16 bits.
         let lowest = plane.element.min() - origin(plane.element);
         plane.fold(y, x, lowest as u32, u32::max)
     }
@@ -112,12 +113,12 @@ pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &
     Ok(())
 }
 
-/// The mean of each window of elements of up to 16 bits on their own grid: the sum of codes divided by the number of
-/// elements, rounded half away from zero, then clamped. `count_padding`: the padding counts, with the code `pad_value`. A
-/// window without an element gives `pad_value`.
+/// The mean of each window, for elements of up to 16 bits, on the grid of the input: the sum of the codes divided by
+/// their number, rounded half away from zero, then clamped. With `count_padding`, the padding counts with the code
+/// `pad_value`. A window without an element gives `pad_value`.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where a slice does not have the extents of `pool`, or `pad_value` is no code of the type.
+/// [`KernelError::Shape`] if a slice does not have the extents of `pool`, or `pad_value` is not a code of the type.
 pub fn average_pool(
     _: &Context,
     pool: &Pool,
@@ -138,7 +139,7 @@ pub fn average_pool(
     };
     match (out.is_empty(), width(element)) {
         (true, _) => {}
-        // Up to 2^24 codes of 8 bits are below 2^32.
+        // The sum of up to 2^24 codes of 8 bits is below 2^32.
         (_, 1) if pool.window.kernel[0] * pool.window.kernel[1] <= 1 << 24 => {
             each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 1]>, y, x| {
                 mean.of(y, x, plane.fold(y, x, 0_u32, u32::wrapping_add).into())
@@ -154,7 +155,7 @@ pub fn average_pool(
     Ok(())
 }
 
-/// See [`average_pool`].
+/// Parameters of an average pool; see [`average_pool`].
 struct Mean {
     origin: i64,
     count_padding: bool,
@@ -163,7 +164,8 @@ struct Mean {
 }
 
 impl Mean {
-    /// The mean of a window from the sum of codes, each less the [`origin`] of its type; so is the mean.
+    /// The mean of a window, from the sum of its codes. Both the codes and the mean are relative to the [`origin`] of
+    /// the type.
     #[inline(always)]
     fn of(&self, y: Taps, x: Taps, sum: i64) -> u32 {
         let inside = (y.inside * x.inside) as i64;
@@ -178,7 +180,7 @@ impl Mean {
             // ⌊(2|sum| + count) / (2 count)⌋ rounds half away from zero; the sign is put back.
             _ => sum.signum() * ((2 * sum.abs() + count) / (2 * count)),
         };
-        // A mean of codes is a code.
+        // The mean of codes is a code.
         (mean.min(self.ends[1]).max(self.ends[0]) - self.origin) as u32
     }
 }
@@ -218,7 +220,7 @@ pub(crate) fn sum_pool(
     }
 }
 
-/// Sums of windows.
+/// A pool that requantizes the sum of each window.
 struct Sum<'a> {
     finish: &'a dyn Finish,
     cx: &'a Context,
@@ -243,7 +245,7 @@ impl Sum<'_> {
         let (rows, columns) = (&pool.taps(0)[..], &pool.taps(1)[..]);
         let steps = out.len().saturating_mul(pool.window.kernel[0] * pool.window.kernel[1]);
         let out = Shared::new(out);
-        // A window of a global pool is long: only few planes make a task then.
+        // A window of a global pool is long, so a task has only few planes.
         try_for_each(pool.input.batch * channels, steps, &|index| {
             let image = &input[index * pool.input.plane()..(index + 1) * pool.input.plane()];
             let place = OutputTile {
@@ -292,10 +294,10 @@ impl Sum<'_> {
     }
 }
 
-/// Accumulators of a tile.
+/// Number of accumulators in a tile.
 const PIECE: usize = 1024;
 
-/// The sums of the windows from position `first` on.
+/// Computes the sums of the windows from position `first` on.
 struct SumJob<'a, T> {
     plane: Plane<'a, T>,
     pad_value: i32,
@@ -313,7 +315,7 @@ impl<T: Code> Job for SumJob<'_, T> {
         let taps = self.plane.pool.window.kernel[0] * self.plane.pool.window.kernel[1];
         let windows = (self.first..self.first + self.columns).map(|at| self.plane.window(at));
         match self.sums {
-            // Everything wraps: the caller knows that the sum as a whole fits.
+            // Every step wraps; the caller knows that the sum as a whole fits.
             Room::I32(sums) => {
                 for (sum, (y, x)) in sums.iter_mut().zip(windows) {
                     let inside = (y.inside * x.inside) as i32;

@@ -1,13 +1,13 @@
-//! The register tile of integer products, for both orientations.
+//! The register tile of integer products, for weights as rows and for weights as panels.
 //!
-//! One operand is rows, `k` contiguous; four bytes at a time are broadcast. The other is packed into panels of sixteen
-//! columns, `[k/lanes][16][lanes]`, where four bytes are four elements of 8 bits or two of 16. An image's positions are the
-//! columns of its panels (weights are the rows), so that results are sixteen positions of one channel; of a matrix the
-//! constant weights are the panels, so that they are sixteen channels of one row. Either way sixteen results are neighbours
-//! in memory.
+//! One operand is stored as rows, with `k` contiguous; four bytes at a time are broadcast. The other one is packed into
+//! panels of sixteen columns, `[k/lanes][16][lanes]`, where four bytes are four elements of 8 bits or two of 16. In a
+//! convolution, the columns are output positions and the rows are weights, so sixteen neighbouring results are sixteen
+//! positions of one channel. In a matrix product, the columns are the constant weights, so they are sixteen channels of
+//! one row. In both cases the sixteen results are neighbours in memory.
 //!
-//! `vpdpbusd` wants one operand unsigned: activations, as `i8 + 128` or `u8`. `vpdpwssd` wants both signed: activations of
-//! `u16` are read as `u16 − 2^15`. What that adds or takes away is in the starts.
+//! `vpdpbusd` needs one operand unsigned, so activations are read as `i8 + 128` or `u8`. `vpdpwssd` needs both signed,
+//! so activations of `u16` are read as `u16 − 2^15`. The values that sums start from make up for the difference.
 
 use super::{
     finish::{Finish, OutputTile, narrow},
@@ -20,85 +20,86 @@ use crate::{
 };
 use std::{marker::PhantomData, ops::Range};
 
-/// Columns of a panel.
+/// Number of columns of a panel.
 pub(crate) const COLUMNS: usize = 16;
 
-/// Some rows times some panels.
+/// A product of some rows and some panels.
 pub(crate) struct Strip<'a> {
-    /// The planes of the operands; one where sums start narrow.
+    /// The planes of the operands; only one if `starts` is narrow.
     pub(crate) factors: &'a [Factors<'a>],
     pub(crate) starts: StripStarts<'a>,
-    /// Type that the accumulators have then.
+    /// The type of the accumulators when `starts` is narrow.
     pub(crate) carrier: Carrier,
-    /// Destination of the results. Its columns are those of the panels, but for the last one's that are beyond the
-    /// output.
+    /// Where the results go. The columns of the output are those of the panels; the last panel may have more columns
+    /// than the output.
     pub(crate) place: OutputTile<'a>,
 }
 
-/// The operands of a product.
+/// The operands of a product in one plane.
 #[derive(Clone, Copy)]
 pub(crate) struct Factors<'a> {
-    /// `depth` bytes for each row.
+    /// The rows, `depth` bytes each.
     pub(crate) rows: &'a [u8],
-    /// `16·depth` bytes for each panel.
+    /// The panels, `16·depth` bytes each.
     pub(crate) panels: &'a [u8],
-    /// A multiple of four.
+    /// Number of bytes along K, a multiple of four.
     pub(crate) depth: usize,
-    /// The products count 2^shift; 0 where sums start narrow.
+    /// A product is worth 2^shift; 0 if sums start narrow.
     pub(crate) shift: u32,
-    /// Fours of K whose products are added in 32 bits, where sums do not start narrow.
+    /// Number of groups of four bytes along K whose products are added in 32 bits before the sum is widened. Unused if
+    /// sums start narrow.
     pub(crate) step: usize,
 }
 
-/// Values at which the sums of each row start, and what is added to them in each column, sixteen for each panel.
+/// The values that sums start from: one per row, plus one per column, sixteen for each panel.
 #[derive(Clone, Copy)]
 pub(crate) enum StripStarts<'a> {
-    /// Everything in 32 bits.
+    /// Everything is added in 32 bits.
     Narrow { rows: &'a [i32], columns: &'a [i32] },
-    /// Sums of 32 bits of some products each, added in 64 bits.
+    /// Products are added in 32 bits a few at a time, and these sums in 64 bits.
     Wide { rows: &'a [i64], columns: &'a [i64] },
 }
 
-/// Reading of four bytes of a row and of the sixteen times four of a panel.
+/// How four bytes of a row are multiplied with sixteen times four bytes of a panel.
 pub(crate) trait Products: 'static {
-    /// Lane `l` gains the products of `panel[4·l..4·l + 4]` and `four`.
+    /// Adds the products of `panel[4·l..4·l + 4]` and `four` to lane `l`.
     ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D;
 }
 
-/// Four bytes, the panels' unsigned and the rows' signed, or the other way round.
+/// Four bytes each. Either the panels are unsigned and the rows signed, or the other way round.
 pub(crate) struct Bytes<const PANEL_UNSIGNED: bool>;
 
 impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {
     #[inline(always)]
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { sums.add_dots::<PANEL_UNSIGNED>(panel, four) }
     }
 }
 
-/// Two signed words.
+/// Two signed 16-bit words each.
 pub(crate) struct Words;
 
 impl Products for Words {
     #[inline(always)]
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { sums.add_words(panel, four) }
     }
 }
 
-/// Rows and panels of the largest register tile.
+/// Number of rows of the largest register tile.
 const ROWS: usize = 8;
 const PANELS: usize = 3;
-/// The most columns of a strip.
+/// The largest number of columns of a strip.
 pub(crate) const STRIP: usize = 240;
 
-/// The accumulators of a few rows of a strip: 7.5 KB that do not leave the first-level cache. The loops over K are
-/// compiled once for all epilogues, and an epilogue's loop over a whole row is one that vectorises well.
-/// Each vector of them has a cache line of its own.
+/// The accumulators of a few rows of a strip: 7.5 KB that stay in the first-level cache. With this buffer, the loops
+/// over K are compiled once for all epilogues, and the epilogue's loop over a whole row vectorises well. Each vector
+/// has a cache line of its own.
 #[repr(align(64))]
 struct Sums32([[i32; STRIP]; ROWS]);
 
@@ -107,7 +108,7 @@ impl Strip<'_> {
     #[inline(always)]
     pub(crate) fn run<S: Simd, P: Products>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
         let mut sums = Sums32([[0; STRIP]; ROWS]);
-        // Sums of 64 bits of as many rows, where they are wanted.
+        // Sums in 64 bits for the same number of rows, if sums are wide.
         let mut wide: Vec<[i64; STRIP]> = match self.starts {
             StripStarts::Narrow { .. } => Vec::new(),
             StripStarts::Wide { .. } => vec![[0; STRIP]; ROWS],
@@ -158,7 +159,7 @@ impl Strip<'_> {
                     }
                 }
             }
-            // SAFETY: this is compiled for `S`.
+            // SAFETY: this code is compiled for `S`, so the machine has it.
             let cx = unsafe { Context::of::<S>() };
             let place = self.place.rows(row, height);
             match (self.starts, self.carrier) {
@@ -170,7 +171,7 @@ impl Strip<'_> {
                 }
                 (StripStarts::Wide { .. }, Carrier::I32) => {
                     for (to, from) in sums.0.iter_mut().zip(&wide) {
-                        // Right modulo 2^32, and the accumulators fit.
+                        // The conversion is right modulo 2^32, and the accumulators fit in 32 bits.
                         to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
                     }
                     finish.finish(cx, Sums::I32(sums.0.as_flattened()), STRIP, &place)?;
@@ -181,7 +182,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// The sums of some rows over some fours of K.
+    /// Computes the sums of some rows over a part of K, in groups of four bytes.
     #[inline(always)]
     fn tiles<S: Simd, P: Products>(
         &self,
@@ -209,7 +210,7 @@ impl Strip<'_> {
                 panel,
                 sums,
             };
-            // SAFETY: this is compiled for `S`.
+            // SAFETY: this code is compiled for `S`, so the machine has it.
             unsafe {
                 match (height, wide) {
                     (8, PANELS) => S::call(TileJob::<8, PANELS, P>(tile, PhantomData)),
@@ -227,11 +228,11 @@ impl Strip<'_> {
     }
 }
 
-/// A register tile, from a row and a panel of its strip on.
+/// A register tile, at some row and panel of a strip.
 struct Tile<'a> {
     factors: Factors<'a>,
     fours: Range<usize>,
-    /// Of the rows from `row` on.
+    /// What the sums start from, beginning with the row `row`.
     row_starts: &'a [i32; ROWS],
     column_starts: &'a [i32],
     row: usize,
@@ -239,7 +240,7 @@ struct Tile<'a> {
     sums: &'a mut Sums32,
 }
 
-/// Computes `HEIGHT` rows times `WIDTH` panels.
+/// A job that computes `HEIGHT` rows times `WIDTH` panels.
 struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize, P>(Tile<'a>, PhantomData<P>);
 
 impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, HEIGHT, WIDTH, P> {
@@ -268,17 +269,18 @@ impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, H
             let start = (first_panel + p) * COLUMNS * depth;
             *panel = panels[start + 64 * fours.start..start + 64 * fours.end].as_chunks().0;
         }
-        // SAFETY: this is compiled for `S`.
+        // SAFETY: this code is compiled for `S`, so the machine has it.
         let mut sums = unsafe { [[S::Dots::new(0, &[0; COLUMNS]); WIDTH]; HEIGHT] };
         let (columns, _) = column_starts[first_panel * COLUMNS..].as_chunks::<COLUMNS>();
         for r in 0..HEIGHT {
             for p in 0..WIDTH {
-                // SAFETY: as above.
+                // SAFETY: as above; the machine has the instruction set.
                 sums[r][p] = unsafe { S::Dots::new(row_starts[r], &columns[p]) };
             }
         }
         for k in 0..fours.len() {
-            // SAFETY: `k` is inside each slice: they have as many entries; this is compiled for `S`.
+            // SAFETY: `k` is below the length of each slice, because they all have the same length. This code is
+            // compiled for `S`, so the machine has it.
             unsafe {
                 for r in 0..HEIGHT {
                     let four = *row_fours[r].get_unchecked(k);

@@ -9,24 +9,25 @@ use crate::{
 use strait_requantize::IntType;
 use strait_requantize::function::{Softmax, SoftmaxRows};
 
-/// Elements of a task, if its rows are shorter than that.
+/// Number of elements of a task, if its rows are shorter than that.
 const PIECE: usize = 1 << 12;
 
-/// A softmax over rows of codes, ready to run: with the exponential of each difference of two codes.
+/// An integer softmax over rows of codes, ready to run. It has a table with the exponential of each possible difference
+/// of two codes.
 #[derive(Clone, Debug)]
 pub struct IntegerSoftmax {
     rows: SoftmaxRows,
     element: IntType,
     longest_row: usize,
-    /// Of the differences 0, -1, -2 …; all further ones have the last.
+    /// The exponentials of the differences 0, -1, -2 … Larger differences use the last entry.
     exponentials: Vec<i32>,
 }
 
 impl IntegerSoftmax {
-    /// The tables of a softmax.
+    /// Prepares the tables of a softmax.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where its parameters are not legal.
+    /// [`KernelError::Shape`] if its parameters are not legal.
     pub fn new(softmax: &Softmax) -> Result<IntegerSoftmax, KernelError> {
         let rows = softmax.rows().map_err(|error| KernelError::Shape(error.to_string()))?;
         let element = softmax.elements();
@@ -45,10 +46,12 @@ impl IntegerSoftmax {
         })
     }
 
-    /// The softmax over the middle axis of `[outer, axis, inner]`, with codes of the definition's type on both sides.
+    /// The softmax over the middle axis of `[outer, axis, inner]`. Input and output are codes of the types that the
+    /// definition names.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where a slice does not have these extents, or the rows are longer than the definition has.
+    /// [`KernelError::Shape`] if a slice does not have these extents, or the rows are longer than the definition
+    /// allows.
     pub fn run(
         &self,
         _: &Context,
@@ -69,7 +72,7 @@ impl IntegerSoftmax {
         }
         let block = axis * inner;
         let piece = PIECE.div_ceil(block) * block * width;
-        // A share is about eight multiply-adds.
+        // One result costs about eight multiply-adds.
         for_each_chunk(out, piece, input.len().saturating_mul(8), |i, out| {
             let input = &input[i * piece..];
             for (out, input) in out.chunks_mut(block * width).zip(input.chunks(block * width)) {
@@ -82,7 +85,7 @@ impl IntegerSoftmax {
         Ok(())
     }
 
-    /// Rows that lie side by side, `inner` of them.
+    /// Computes `inner` rows that are interleaved in memory.
     fn block<T: Code>(&self, inner: usize, input: &[u8], out: &mut [u8]) {
         let (codes, out) = (T::codes(input), T::codes_mut(out));
         for first in 0..inner {

@@ -1,4 +1,4 @@
-//! The host's own loops for every form.
+//! Picks the host's own loops for a form.
 
 use super::{
     batch::Batch,
@@ -12,11 +12,11 @@ use strait_requantize::{
     form::{Arithmetic, Channel},
 };
 
-/// The loops for a form and the clamp behind it (both ends are codes and belong to it): what a target that is only a
-/// table runs on.
+/// The host's loops for a form and the clamp behind it. The clamp has two codes, and both belong to it. A target that
+/// is only a table runs on these loops.
 ///
 /// # Errors
-/// [`KernelError::Requantization`] where the form or the clamp is not legal.
+/// [`KernelError::Requantization`] if the form or the clamp is not legal.
 pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let clamp = Some(bounds(form, clamp)?);
     let channels = || (0..form.channels().unwrap_or(1)).filter_map(|c| form.channel(c).ok());
@@ -26,7 +26,7 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
     match family.map(|channel| channel.arithmetic()) {
         Some(Arithmetic::Affine(_)) => match Shift::new(form) {
             Ok(shift) => Ok(loops(shift, form, clamp, batch)),
-            // A factor, an addend, a zero point, or a shift above 30.
+            // The form has a factor, an addend, a zero point, or a shift above 30.
             Err(_) => Ok(loops(Affine::new(form)?, form, clamp, batch)),
         },
         Some(Arithmetic::Doubling(_)) => Ok(loops(Doubling::new(form)?, form, clamp, batch)),
@@ -38,7 +38,7 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
     }
 }
 
-/// Between which ends the results of a legal form lie: its own, and those of the clamp behind it, which are codes.
+/// The smallest and the largest result of a legal form, after the clamp behind it. The clamp's ends are codes.
 pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[i32; 2], KernelError> {
     form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
     if let Some([low, high]) = clamp
@@ -48,7 +48,7 @@ pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[
             "the clamp [{low}, {high}] is empty"
         )));
     }
-    // A ReLU inside of the form is a clamp of its results, before the other one.
+    // A ReLU inside of the form is a clamp of its results, which comes before the other clamp.
     let bounds = clamp.map_or(form.range(), |[low, high]| {
         form.range().map(|end| end.max(low).min(high))
     });

@@ -1,26 +1,26 @@
-//! Accumulators of both carriers.
+//! Accumulators of 32 and of 64 bits.
 
-/// Type that carries the accumulators of a loop.
+/// The integer type that the accumulators of a loop have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carrier {
-    /// 32 bits.
+    /// Accumulators of 32 bits.
     #[default]
     I32,
-    /// 64 bits.
+    /// Accumulators of 64 bits.
     I64,
 }
 
-/// Accumulators of one carrier.
+/// Borrowed accumulators, of 32 or 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sums<'a> {
-    /// Of 32 bits.
+    /// Accumulators of 32 bits.
     I32(&'a [i32]),
-    /// Of 64 bits.
+    /// Accumulators of 64 bits.
     I64(&'a [i64]),
 }
 
 impl Sums<'_> {
-    /// Type that carries them.
+    /// The type of these accumulators.
     pub fn carrier(&self) -> Carrier {
         match self {
             Sums::I32(_) => Carrier::I32,
@@ -29,16 +29,16 @@ impl Sums<'_> {
     }
 }
 
-/// Room for the accumulators of a tile.
+/// A buffer for the accumulators of a tile.
 pub(crate) enum Room<const N: usize> {
-    /// Of 32 bits.
+    /// For accumulators of 32 bits.
     I32([i32; N]),
-    /// Of 64 bits.
+    /// For accumulators of 64 bits.
     I64([i64; N]),
 }
 
 impl<const N: usize> Room<N> {
-    /// Zeros.
+    /// A buffer that is filled with zeros.
     pub(crate) fn new(carrier: Carrier) -> Room<N> {
         match carrier {
             Carrier::I32 => Room::I32([0; N]),
@@ -46,7 +46,7 @@ impl<const N: usize> Room<N> {
         }
     }
 
-    /// All of it.
+    /// All accumulators of the buffer.
     pub(crate) fn sums(&self) -> Sums<'_> {
         match self {
             Room::I32(sums) => Sums::I32(sums),

@@ -1,4 +1,4 @@
-//! The loops with a tile of accumulators between them and the requantization.
+//! Loops that store a tile of accumulators in memory, and then call a batch kernel to requantize it.
 
 use super::{
     bytes::{clamp, width},
@@ -11,21 +11,21 @@ use crate::{error::KernelError, isa::Context};
 use std::borrow::Cow;
 use strait_requantize::{IntType, Requantization};
 
-/// Extents and channels of a tile, for a kernel that takes the tile as a whole.
+/// Extents and channels of a tile, for a kernel that requantizes the whole tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Rows, and columns of each: the accumulators are `[rows][columns]` without gaps.
+    /// Number of rows; the accumulators are `[rows][columns]` without gaps.
     pub rows: usize,
-    /// See `rows`.
+    /// Number of columns of each row.
     pub columns: usize,
-    /// Along which axis the channels run.
+    /// Which axis is the channel axis.
     pub channels: Axis,
     /// The channel of the first row or column.
     pub first_channel: usize,
 }
 
 impl Tile {
-    /// The channel of an accumulator.
+    /// The channel of the accumulator at index `at`.
     pub fn channel(&self, at: usize) -> usize {
         self.first_channel
             + match self.channels {
@@ -34,11 +34,11 @@ impl Tile {
             }
     }
 
-    /// Codes of the accumulators by the form's definition. An accumulator outside of the form's domain counts as its nearer
-    /// end.
+    /// The codes of the accumulators by the form's definition. An accumulator outside of the form's domain counts as
+    /// the nearer end of the domain.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] where the form is not legal.
+    /// [`KernelError::Requantization`] if the form is not legal.
     pub fn defined<T: Copy + Into<i64>>(
         &self,
         form: &Requantization,
@@ -59,23 +59,23 @@ impl Tile {
     }
 }
 
-/// A batch kernel: one call per tile of accumulators that fits in the first-level cache, never one per element. What a
-/// target gives that computes in its own way, and what crosses the C interface.
+/// A batch kernel. It is called once per tile of accumulators that fits in the first-level cache, never once per
+/// element. A target implements it to compute in a way of its own, and so do kernels behind the C interface.
 pub trait TileKernel: Send + Sync {
-    /// Elements of a tile whose accumulators are in memory already. A kernel for which a call is dear asks for more than fit
-    /// in the first-level cache.
+    /// Number of elements of a tile whose accumulators are already in memory. A kernel whose calls are expensive asks
+    /// for more than fit in the first-level cache.
     fn piece(&self) -> usize {
         LONG_PIECE
     }
 
-    /// Requantizes `tile.rows × tile.columns` accumulators into as many elements of the form's output type.
+    /// Requantizes `tile.rows × tile.columns` accumulators into the same number of elements of the form's output type.
     ///
     /// # Errors
-    /// Whatever stops the kernel; it ends the run with [`KernelError::Tile`].
+    /// Whatever stops the kernel. It ends the run with [`KernelError::Tile`].
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError>;
 
-    /// The same for accumulators of 64 bits; by the form's definition unless the kernel says otherwise. An accumulator
-    /// outside of the form's domain counts as its nearer end.
+    /// Like [`TileKernel::run`], for accumulators of 64 bits. Unless the kernel overrides it, it follows the form's
+    /// definition. An accumulator outside of the form's domain counts as the nearer end of the domain.
     ///
     /// # Errors
     /// As [`TileKernel::run`].
@@ -90,7 +90,7 @@ pub trait TileKernel: Send + Sync {
     }
 }
 
-/// The loops that hand their accumulators to a batch kernel. The clamp behind the form is done by the loops.
+/// The loops that hand their accumulators to a batch kernel. They apply the clamp behind the form themselves.
 #[derive(Clone, Debug)]
 pub struct ThroughTile<K> {
     kernel: K,
@@ -99,10 +99,10 @@ pub struct ThroughTile<K> {
 }
 
 impl<K: TileKernel> ThroughTile<K> {
-    /// The loops of one form.
+    /// The loops for one form.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] where the form or the clamp is not legal.
+    /// [`KernelError::Requantization`] if the form or the clamp is not legal.
     pub fn new(kernel: K, form: Requantization, clamp: Option<[i32; 2]>) -> Result<ThroughTile<K>, KernelError> {
         form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
         Ok(ThroughTile { kernel, form, clamp })
@@ -147,14 +147,14 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
             clamp(out, bounds(out, Some(ends)), &mut results);
         }
         for (row, results) in results.chunks_exact(row_bytes.max(1)).enumerate() {
-            // SAFETY: tiles of different tasks are disjoint, and this borrow ends here.
+            // SAFETY: tiles of different tasks do not overlap, and this borrow ends here.
             unsafe { place.bytes(width(out), row, 0, columns) }.copy_from_slice(results);
         }
         Ok(())
     }
 }
 
-/// The accumulators of a tile without the gaps between its rows.
+/// The accumulators of a tile, without gaps between its rows.
 fn dense<'a, T: Copy>(sums: &'a [T], stride: usize, tile: &Tile) -> Cow<'a, [T]> {
     if stride == tile.columns {
         return Cow::Borrowed(&sums[..tile.rows * tile.columns]);

@@ -1,4 +1,4 @@
-//! Division of an array of elements into tiles.
+//! Divides an array of elements into tiles.
 
 use super::finish::{Axis, OutputTile};
 use crate::{
@@ -6,24 +6,24 @@ use crate::{
     parallel::{Shared, try_for_each},
 };
 
-/// Elements of a tile that is computed first.
+/// Number of elements of a tile whose accumulators still have to be computed.
 pub(crate) const PIECE: usize = 1 << 11;
 
-/// Elements of a tile that is there already.
+/// Number of elements of a tile whose accumulators are already in memory.
 pub(crate) const LONG_PIECE: usize = 1 << 13;
 
-/// An array `[outer, channels, inner]` as matrices that follow each other.
+/// An array `[outer, channels, inner]`, seen as a sequence of matrices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array {
     matrices: usize,
     rows: usize,
     columns: usize,
-    /// Along which of the two the channels of a matrix run.
+    /// Which axis of a matrix is the channel axis.
     axis: Axis,
 }
 
 impl Array {
-    /// An array, and how many channels there are parameters for; `None` if one set serves any number.
+    /// An array, and the number of channels with parameters of their own (`None` if one set serves any number).
     pub(crate) fn new(extents: [usize; 3], channels: Option<usize>) -> Result<Array, KernelError> {
         let elements = product(&extents)
             .ok_or_else(|| KernelError::Size(format!("the number of elements of an array {extents:?}")))?;
@@ -35,7 +35,8 @@ impl Array {
                 "there are parameters for {found} channels, the array has {wanted}"
             )));
         }
-        // Without channels everything is one row. Channels are the rows, unless they are neighbours in memory.
+        // Without channels everything is one row. With channels, each is a row, unless channels are neighbours in
+        // memory.
         let (matrices, rows, columns, axis) = match (channels, extents) {
             (None, _) => (1, 1, elements, Axis::Rows),
             (Some(_), [outer, channels, 1]) => (1, outer, channels, Axis::Columns),
@@ -49,14 +50,14 @@ impl Array {
         })
     }
 
-    /// Elements.
+    /// Number of elements.
     pub(crate) fn elements(&self) -> usize {
-        // No overflow: `new` has multiplied the same extents.
+        // This cannot overflow: `new` has already multiplied the same extents.
         self.matrices * self.rows * self.columns
     }
 
-    /// Runs `task(first element, tile)` on tiles of up to `piece` elements, which lie together: short rows go several
-    /// at a time, long rows in pieces.
+    /// Runs `task(first element, tile)` on tiles of up to `piece` contiguous elements. A tile has several short rows,
+    /// or a piece of a long row.
     #[inline(always)]
     pub(crate) fn for_each_tile(
         &self,

@@ -12,37 +12,37 @@ use crate::{
 };
 use strait_requantize::{IntType, Per, quantize::Dequantization};
 
-/// Codes to real numbers: AscendDequant, and where an integer graph ends.
+/// Converts codes to real numbers. It computes AscendDequant, and runs where an integer graph returns to float.
 #[derive(Clone, Debug)]
 pub struct Dequantize {
     channels: PerChannel<Dequantization>,
     vectors: Constants<2>,
-    /// The zero points that lie farthest apart.
+    /// The smallest and the largest zero point of all channels.
     zero_points: [i32; 2],
-    /// The bits of the least and of the largest result; `None` where the channels differ in whether they have a ReLU.
+    /// The bits of the smallest and of the largest result. `None` if only some of the channels have a ReLU.
     bounds: Option<[i32; 2]>,
 }
 
-/// Codes of one of the types.
+/// Codes of one of the integer types.
 #[derive(Clone, Copy, Debug)]
 pub enum CodeSlice<'a> {
-    /// 8 bits with a sign
+    /// Signed codes of 8 bits.
     I8(&'a [i8]),
-    /// 8 bits
+    /// Unsigned codes of 8 bits.
     U8(&'a [u8]),
-    /// 16 bits with a sign
+    /// Signed codes of 16 bits.
     I16(&'a [i16]),
-    /// 16 bits
+    /// Unsigned codes of 16 bits.
     U16(&'a [u16]),
-    /// 32 bits with a sign: accumulators
+    /// Signed codes of 32 bits: accumulators.
     I32(&'a [i32]),
 }
 
 impl Dequantize {
-    /// One dequantization, or one for each channel.
+    /// Prepares one dequantization, or one for each channel.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] where there is no channel, or one whose scale is not positive and finite.
+    /// [`KernelError::Requantization`] if there is no channel, or a scale is not positive and finite.
     pub fn new(dequantizations: &Per<Dequantization>) -> Result<Dequantize, KernelError> {
         let channels = per_channel(dequantizations)?;
         if let Some(d) = dequantizations
@@ -70,10 +70,10 @@ impl Dequantize {
         })
     }
 
-    /// The real numbers of an array `[outer, channels, inner]`.
+    /// Converts an array `[outer, channels, inner]` to real numbers.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where slices, extents and channels do not fit together.
+    /// [`KernelError::Shape`] if slices, extents and channels do not fit together.
     pub fn run(
         &self,
         cx: &Context,
@@ -100,12 +100,12 @@ impl Dequantize {
         let array = Array::new(extents, self.channels.channels())?;
         expect_len("the input", codes.len(), Some(array.elements()))?;
         expect_len("the output", out.len(), Some(array.elements()))?;
-        // Whether no difference leaves i32, so that its conversion is that of the exact one.
+        // True if `code − zero point` never leaves i32, so that 32-bit arithmetic gives the exact difference.
         let [least, most] = self.zero_points;
         let narrow = from.max().checked_sub(least).is_some() && from.min().checked_sub(most).is_some();
         let bounds = self.bounds.filter(|_| narrow);
         let bytes = out.as_mut_ptr().cast::<u8>();
-        // SAFETY: these are the bytes of the floats, borrowed in their place, and every pattern is a float.
+        // SAFETY: these are the bytes of the floats, borrowed instead of them, and every bit pattern is a valid float.
         let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, size_of_val(out)) };
         array.for_each_tile(LONG_PIECE, &Shared::new(bytes), |start, place| {
             let codes = &codes[start..];
@@ -126,11 +126,11 @@ impl Dequantize {
         })
     }
 
-    /// A tile, one element after the other.
+    /// Converts a tile, one element after the other.
     fn by_lane<T: Copy + Into<i32>>(&self, codes: &[T], place: &OutputTile<'_>) {
         for row in 0..place.rows {
             let codes = &codes[row * place.columns..][..place.columns];
-            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+            // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
             let out = unsafe { place.bytes(size_of::<f32>(), row, 0, place.columns) };
             let pairs = out.as_chunks_mut().0.iter_mut().zip(codes);
             match (place.axis, &self.channels) {
@@ -150,14 +150,14 @@ impl Dequantize {
     }
 }
 
-/// `f32(q − zero_point)·scale`, of the zero point's negative. No product is −0 or NaN: scales are positive and
-/// finite.
+/// `f32(q − zero_point)·scale`, computed with the negated zero point. Scales are positive and finite, so no product is
+/// −0 or NaN.
 struct Vectors;
 
 impl Kernel<2> for Vectors {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[negative, scale]: &[V; 2], q: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { q.add(negative).to_f32().multiply_f32(scale) }
     }
 }

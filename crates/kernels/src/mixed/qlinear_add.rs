@@ -11,21 +11,21 @@ use crate::{
 };
 use strait_requantize::{IntType, mixed};
 
-/// The codes of sums of two codes of 8 bits: ONNX Runtime's QLinearAdd.
+/// ONNX Runtime's QLinearAdd: the sum of two codes of 8 bits, as a code.
 #[derive(Clone, Debug)]
 pub struct QLinearAdd {
     form: mixed::QLinearAdd,
     vectors: Constants<3>,
 }
 
-/// Bound beyond which results saturate in 8 bits.
+/// Any result beyond this bound saturates in 8 bits.
 const FAR: f32 = (1 << 9) as f32;
 
 impl QLinearAdd {
-    /// The function with these parameters.
+    /// Prepares the function for these parameters.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] where they are not legal, and for results of more than 8 bits.
+    /// [`KernelError::Requantization`] if they are not legal, and for results of more than 8 bits.
     pub fn new(form: mixed::QLinearAdd) -> Result<QLinearAdd, KernelError> {
         form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
         if form.out.bits() > 8 {
@@ -46,10 +46,10 @@ impl QLinearAdd {
         self.form.out
     }
 
-    /// Sums of elements of two arrays of the same length, of type `element`: I8 or U8.
+    /// Adds two arrays of the same length, with elements of type `element`, which is I8 or U8.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] for another type, and where the slices do not fit together.
+    /// [`KernelError::Shape`] for any other type, and if the slices do not fit together.
     pub fn run(&self, cx: &Context, element: IntType, operands: [&[u8]; 2], out: &mut [u8]) -> Result<(), KernelError> {
         check_8_bits("an operand", element)?;
         match element {
@@ -77,10 +77,11 @@ impl QLinearAdd {
                 place,
             };
             if !cx.run_on_vectors(TileJob::new(tile, &Vectors, &self.vectors)) {
-                // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the tile, a row of bytes.
+                // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the tile, which is one row
+                // of bytes.
                 let out = unsafe { place.bytes(1, 0, 0, place.columns) };
                 for ((to, &x), &y) in out.iter_mut().zip(source[0]).zip(source[1]) {
-                    // A code of 8 bits.
+                    // The result is a code of 8 bits.
                     *to = self.form.eval(x.into(), y.into()) as u8;
                 }
             }
@@ -89,20 +90,20 @@ impl QLinearAdd {
     }
 }
 
-/// The same bytes.
+/// Views the same bytes as signed.
 fn signed(bytes: &[u8]) -> &[i8] {
-    // SAFETY: every byte is both, and the length is the same.
+    // SAFETY: every byte is valid as both types, and the length is the same.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
-/// `half_even(fma(a, x, fma(b, y, offset)))`. An infinite inner sum has the sign of every outer one: no result is no
-/// number.
+/// `half_even(fma(a, x, fma(b, y, offset)))`. If the inner sum is infinite, the outer sum has the same sign, so no
+/// result is NaN.
 struct Vectors;
 
 impl Kernel<3, Two> for Vectors {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[a, b, offset]: &[V; 3], [x, y]: [V; 2]) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let sum = offset.add_product_f32(b, y.to_f32()).add_product_f32(a, x.to_f32());
             let (far, near) = (V::splat(FAR.to_bits() as i32), V::splat((-FAR).to_bits() as i32));

@@ -17,9 +17,9 @@ use strait_requantize::{
     quantize::{Quantization, Scaling},
 };
 
-/// Real numbers to codes: QuantizeLinear, AscendQuant, and where an integer graph begins.
+/// Converts real numbers to codes. It computes QuantizeLinear and AscendQuant, and runs where an integer graph begins.
 ///
-/// Infinities take the ends of the type, and NaN the code of real zero.
+/// Infinities become the ends of the type, and NaN the code of real zero.
 #[derive(Clone, Debug)]
 pub struct Quantize {
     channels: PerChannel<Quantization>,
@@ -27,8 +27,8 @@ pub struct Quantize {
     near: Option<Near>,
 }
 
-/// Quantizations into at most 16 bits with zero points of as many: what is far away saturates, and everything else is
-/// exact in i32.
+/// Quantizations to at most 16 bits, with zero points of at most 16 bits. Values far away saturate, and everything else
+/// is exact in i32.
 #[derive(Clone, Debug)]
 enum Near {
     DividedToEven(Lanes<true>),
@@ -37,14 +37,15 @@ enum Near {
     Times(Lanes<false>),
 }
 
-/// For the scalar loop and for vectors.
+/// The constants, for the scalar loop and for vectors.
 #[derive(Clone, Debug)]
 struct Lanes<const EVEN: bool> {
     lanes: PerChannel<Lane>,
     vectors: Constants<6>,
 }
 
-/// One channel: with v = x / scale · again, or x · scale · again, where `again` is one if there is no second factor,
+/// The constants of one channel. With v = x / scale · again, or x · scale · again (`again` is 1 if there is no second
+/// factor),
 ///
 /// t = trunc(v + inside),  r = v + inside − t,  code = t + (r ≥ up) − (r ≤ down) + after
 ///
@@ -58,8 +59,8 @@ struct Lanes<const EVEN: bool> {
 /// | half away | ½ | −½ |
 /// | half toward zero | the next above ½ | the next below −½ |
 ///
-/// |r| < 1, and r is exact: t and v + inside are less than a factor of two apart, or t is 0. To the nearest even there are
-/// instructions.
+/// |r| < 1, and r is exact, because t and v + inside are less than a factor of two apart, or t is 0. For half even
+/// there are machine instructions.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     scale: f32,
@@ -70,18 +71,18 @@ struct Lane {
     down: f32,
 }
 
-/// Codes and zero points are within ±2^16, so that v + inside past ±2^18 saturates.
+/// Codes and zero points are within ±2^16, so v + inside beyond ±2^18 saturates in any case.
 const FAR: f32 = (1 << 18) as f32;
-/// The largest zero points.
+/// The largest magnitude of a zero point.
 const LARGEST_ZERO_POINT: i32 = 1 << 16;
-/// Up to 2^22 a sum with 1.5·2^23 rounds an f32 to an integer, ties to even.
+/// For numbers up to 2^22, adding 1.5·2^23 rounds an f32 to an integer, with ties to even.
 const MAGIC: f32 = (3 << 22) as f32;
 
 impl Quantize {
-    /// One quantization, or one for each channel; all of them into the same type.
+    /// Prepares one quantization, or one for each channel. All of them have the same output type.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] where there is no channel, or one with another type.
+    /// [`KernelError::Requantization`] if there is no channel, or one has another type.
     pub fn new(quantizations: &Per<Quantization>) -> Result<Quantize, KernelError> {
         let channels = per_channel(quantizations)?;
         let first = *channels.get(0);
@@ -102,10 +103,10 @@ impl Quantize {
         self.out
     }
 
-    /// The codes of an array `[outer, channels, inner]`, as elements of [`Quantize::out`].
+    /// Converts an array `[outer, channels, inner]` to codes, written as elements of [`Quantize::out`].
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where slices, extents and channels do not fit together.
+    /// [`KernelError::Shape`] if slices, extents and channels do not fit together.
     pub fn run(&self, cx: &Context, extents: [usize; 3], x: &[f32], out: &mut [u8]) -> Result<(), KernelError> {
         let array = Array::new(extents, self.channels.channels())?;
         expect_len("the input", x.len(), Some(array.elements()))?;
@@ -138,7 +139,7 @@ impl Quantize {
     }
 }
 
-/// The fast way, where the quantizations allow one.
+/// The constants for the fast path; `None` if the quantizations do not allow it.
 fn near(quantizations: &Per<Quantization>, first: &Quantization) -> Option<Near> {
     let divided = matches!(first.scaling, Scaling::DividedBy(_));
     let alike = quantizations.all(|q| {
@@ -176,7 +177,7 @@ impl<const EVEN: bool> Lanes<EVEN> {
 
     fn tile<const DIVIDED: bool>(&self, cx: Context, out: IntType, tile: Tile<'_, &[f32]>) {
         if !cx.run_on_vectors(TileJob::new(tile, &Vectors::<DIVIDED, EVEN>, &self.vectors)) {
-            // Only where there are no vectors: the compiler makes some of the loop.
+            // Used only on machines without vectors; the compiler vectorises some of this loop.
             let lane = |lane: &Lane, x| lane.code::<DIVIDED, EVEN>(x);
             by_lane(
                 out,
@@ -216,7 +217,7 @@ impl Lane {
         }
     }
 
-    /// The code before saturation.
+    /// The code of one real number, before saturation.
     #[inline(always)]
     fn code<const DIVIDED: bool, const EVEN: bool>(&self, x: f32) -> i32 {
         let v = if DIVIDED { x / self.scale } else { x * self.scale };
@@ -237,7 +238,7 @@ struct Vectors<const DIVIDED: bool, const EVEN: bool>;
 impl<const DIVIDED: bool, const EVEN: bool> Kernel<6> for Vectors<DIVIDED, EVEN> {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[scale, again, inside, after, up, down]: &[V; 6], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let far = V::splat(FAR.to_bits() as i32);
             let near = V::splat((-FAR).to_bits() as i32);

@@ -1,6 +1,6 @@
-//! ONNX files, written field by field: as much of the format as the models of these benchmarks need.
+//! Writes ONNX files field by field, as far as the models of these benchmarks need it.
 
-/// A message of Protocol Buffers that grows field by field.
+/// A message of Protocol Buffers that is built field by field.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -25,20 +25,20 @@ impl Message {
     }
 }
 
-/// Where the elements of a constant are.
+/// Where the elements of a constant are stored.
 #[derive(Clone, Copy)]
 pub(crate) enum Data<'a> {
-    /// In the model.
+    /// In the model file.
     Raw(&'a [u8]),
-    /// In another file: its name, the first byte in it, and how many.
+    /// In another file: its name, the offset, and the number of bytes.
     Beside(&'a str, usize, usize),
 }
 
-/// The numbers of the format for element types.
+/// The format's numbers for element types.
 pub(crate) const F32: u64 = 1;
 pub(crate) const I64: u64 = 7;
 
-/// A constant's message.
+/// The message of a constant.
 fn tensor(name: &str, elem: u64, extents: &[usize], data: Data<'_>) -> Message {
     let mut tensor = Message::default();
     extents.iter().for_each(|&extent| tensor.number(1, extent as u64));
@@ -64,11 +64,11 @@ fn tensor(name: &str, elem: u64, extents: &[usize], data: Data<'_>) -> Message {
     tensor
 }
 
-/// Value of an attribute.
+/// The value of an attribute.
 pub(crate) enum Attribute<'a> {
     Integer(i64),
     Integers(&'a [i64]),
-    /// A tensor of I64, of this shape.
+    /// A tensor of I64 with this shape and these elements.
     Tensor(&'a [usize], &'a [i64]),
 }
 
@@ -96,14 +96,14 @@ impl Attribute<'_> {
     }
 }
 
-/// A file that grows node by node.
+/// A file that is built node by node.
 pub(crate) struct File {
     graph: Message,
     nodes: usize,
 }
 
 impl File {
-    /// A model with one input of 32-bit floats.
+    /// Creates a model with one input of 32-bit floats.
     pub(crate) fn new(input: &str, extents: &[usize]) -> File {
         let mut graph = Message::default();
         graph.bytes(2, b"graph");
@@ -121,7 +121,7 @@ impl File {
         self.graph.bytes(5, &tensor(name, elem, extents, data).0);
     }
 
-    /// Adds a node with one result, named as exporters do.
+    /// Adds a node with one result, whose name has the form that exporters use.
     pub(crate) fn node(&mut self, op: &str, inputs: &[&str], output: &str, attributes: &[(&str, Attribute<'_>)]) {
         let mut node = Message::default();
         inputs.iter().for_each(|input| node.bytes(1, input.as_bytes()));
@@ -135,7 +135,7 @@ impl File {
         self.nodes += 1;
     }
 
-    /// Its bytes, with one output.
+    /// The bytes of the finished file, with one output.
     pub(crate) fn written(mut self, output: &str, extents: &[usize]) -> Vec<u8> {
         self.graph.bytes(12, &value(output, extents));
         let mut operators = Message::default();
@@ -149,7 +149,7 @@ impl File {
     }
 }
 
-/// An input or output of 32-bit floats.
+/// The declaration of an input or output of 32-bit floats.
 fn value(name: &str, extents: &[usize]) -> Vec<u8> {
     let mut shape = Message::default();
     for &extent in extents {

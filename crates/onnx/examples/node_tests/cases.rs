@@ -1,24 +1,24 @@
-//! The folder of cases.
+//! Reads the folder of test cases.
 
 use crate::numbers;
 use std::error::Error;
 use std::path::Path;
 use strait_core::Elem;
 
-/// A tensor of a case.
+/// An input or output of a case.
 pub(crate) struct Tensor {
     pub(crate) elem: Elem,
     pub(crate) shape: Vec<usize>,
-    /// Row-major, little-endian.
+    /// The elements, row-major and little-endian.
     pub(crate) bytes: Vec<u8>,
 }
 
 /// One node test.
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The operator, where its model has only one.
+    /// The operator under test, if the model has only one.
     pub(crate) operator: Option<String>,
-    /// A float may differ by `absolute` and `relative` times the expected one.
+    /// A float may differ by `absolute` plus `relative` times the expected value.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
     pub(crate) inputs: Vec<Tensor>,
@@ -31,7 +31,7 @@ pub(crate) enum Group {
     Plain,
     /// The model is the body of the function that defines the operator.
     Expanded,
-    /// Operands that decide shapes are inputs.
+    /// Operands that determine shapes are inputs of the model instead of constants.
     Late,
 }
 

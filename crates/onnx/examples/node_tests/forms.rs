@@ -1,14 +1,14 @@
-//! Ops that operators become: the file `operators.txt`, from which `docs/operators.md` is made.
+//! The ops that operators become: checks or writes the file `operators.txt`, from which `docs/operators.md` is made.
 //!
-//! A line is an operator and the ops of one way in which it is read, none where it is folded. Of ways that have the ops of another
-//! and more, only that other one is there. Casts between a model's types and ours are no part of it. Operators that have no node
-//! test have lines that people write.
+//! A line has an operator and the ops of one way in which it is read; the list of ops is empty if the operator is
+//! folded. If one way has all ops of another way and more, only the shorter one is listed. Casts between a model's
+//! types and ours are left out. Lines for operators without a node test are written by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use strait_core::{Module, Term};
 
-/// The ops that the nodes of a module are, as they stand in a line.
+/// The ops of a module's nodes, as they appear in a line.
 pub(crate) fn of(module: &Module) -> String {
     let terms: BTreeSet<Term> = module.main().nodes().map(|(_, node)| node.op.term()).collect();
     let is_plain = |term: &&Term| matches!(term, Term::Cast | Term::Identity);
@@ -19,7 +19,7 @@ pub(crate) fn of(module: &Module) -> String {
     }
 }
 
-/// Compares what was found of each operator with what the file says of it, or writes the file.
+/// Compares the forms that were found for each operator with the file, or writes the file.
 pub(crate) fn check(
     file: &Path,
     found: &BTreeMap<&str, BTreeSet<String>>,
@@ -47,7 +47,7 @@ pub(crate) fn check(
         .collect())
 }
 
-/// True if no other form has a part of the ops of this one, and if it is more than a copy where others are.
+/// True if no other form has only a part of this form's ops, and if the form is more than a copy where others are.
 fn is_least(form: &str, forms: &BTreeSet<String>) -> bool {
     let terms = |form: &str| -> BTreeSet<String> { form.split(' ').map(Into::into).collect() };
     let own = terms(form);

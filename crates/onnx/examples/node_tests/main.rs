@@ -1,11 +1,13 @@
-//! Runs ONNX's node tests, or models of ONNX Runtime's own operators: each model is read, planned and run in float, and its results are held against the expected ones.
+//! Runs ONNX's node tests, or models of ONNX Runtime's own operators, in float and compares the results with the
+//! expected ones.
 //!
 //! `cargo run -p strait-onnx --example node_tests -- FOLDER LIST [--bless] [--refused] [--by-operator] [NAME]`
 //!
-//! FOLDER is written by `xtask/python/node_tests.py` or `runtime_operators.py`, and LIST names the cases that pass. The program fails if a case gives
-//! something else than expected, or if one of LIST no longer passes. `--bless` adds the cases that pass to LIST, and what their
-//! operators become to `operators.txt` beside it. `--refused` shows why the others are not read, `--by-operator` groups them. With NAME, only the cases whose name contains it run, and
-//! all that is wrong is shown.
+//! `xtask/python/node_tests.py` or `runtime_operators.py` writes FOLDER. LIST names the cases that pass. The program
+//! fails if a case gives a wrong result, or if a case of LIST no longer passes. `--bless` adds the cases that pass to
+//! LIST, and adds the ops that their operators become to `operators.txt` beside it. `--refused` shows why the other
+//! cases are not read, and `--by-operator` groups them. With NAME, only the cases whose name contains it run, and
+//! everything that is wrong is shown.
 
 mod cases;
 mod forms;
@@ -22,15 +24,15 @@ use strait_execute::{ExecuteError, Plan, PlanOptions, StepError, TensorView, Thr
 use strait_import::{ReadError, ReadOptions};
 use strait_onnx::read;
 
-/// Result of a case.
+/// The outcome of a case.
 enum Outcome {
-    /// With the ops that it became.
+    /// The result is right. Has the ops that the model became.
     Passed(String),
-    /// Not read, planned or run: the operator at fault, where one is named, and the reason.
+    /// The model cannot be read, planned or run: the operator at fault, if one is named, and the reason.
     Refused(String, String),
-    /// Something else than expected, by roundings to 16 bits alone.
+    /// The result differs only by roundings to 16-bit floats.
     Rounded,
-    /// Something else than expected, or a defect.
+    /// The result is wrong, or the program panicked.
     Wrong(String),
 }
 
@@ -53,7 +55,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         .iter()
         .filter(|case| only.is_none_or(|name| case.name.contains(name)))
         .collect();
-    // A panic is a result of its own here; its message is enough.
+    // A panic is one of the outcomes here, so its message is not printed.
     std::panic::set_hook(Box::new(|_| {}));
     let outcomes: Vec<(&Case, Outcome)> = chosen.iter().map(|case| (*case, guarded(folder, case))).collect();
 
@@ -152,7 +154,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// One case; a panic is wrong, wherever it comes from.
+/// Runs one case. A panic counts as a wrong result, wherever it comes from.
 fn guarded(folder: &Path, case: &Case) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| run(folder, case))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

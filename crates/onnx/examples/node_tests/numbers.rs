@@ -1,8 +1,8 @@
-//! Numbers that were found against those that were expected.
+//! Compares computed numbers with the expected ones.
 
 use strait_core::{BF16, Elem, F16};
 
-/// The element type by its name in ONNX, in small letters.
+/// The element type with this ONNX name, in lower case.
 pub(crate) fn parse(name: &str) -> Option<Elem> {
     Some(match name {
         "bfloat16" => Elem::BF16,
@@ -22,16 +22,16 @@ pub(crate) fn parse(name: &str) -> Option<Elem> {
     })
 }
 
-/// A difference that is not allowed.
+/// A difference that is larger than allowed.
 pub(crate) struct Difference {
     pub(crate) text: String,
-    /// True if all that differs are floats of 16 bits, by no more than two of their steps: the expected ones were rounded behind
-    /// each operation, and ours once.
+    /// True if only 16-bit floats differ, by at most two steps. The expected ones were rounded after each operation,
+    /// ours only once.
     pub(crate) is_rounding: bool,
 }
 
-/// The first difference between elements of one type, if there is one. Floats may differ by `absolute` and `relative` times the
-/// expected one; a NaN equals a NaN, an infinity itself alone. All others are equal.
+/// The first difference between elements of one type, if there is one. Floats may differ by `absolute` plus `relative`
+/// times the expected value. A NaN only matches a NaN, and an infinity only itself. All other types have to be equal.
 pub(crate) fn compare(
     elem: Elem,
     expected: &[u8],

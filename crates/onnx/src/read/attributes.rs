@@ -1,4 +1,5 @@
-//! The attributes of a node, typed. What is not asked for is refused in the end, as it could change the meaning.
+//! Typed access to the attributes of a node. At the end, an attribute that nobody asked for is refused, because it
+//! could change the node's meaning.
 
 use super::operator_reader::{OperatorReader, Refusal};
 use super::tensor::{TensorFault, tensor};
@@ -22,7 +23,7 @@ impl<'a> OperatorReader<'_, 'a> {
         ))
     }
 
-    /// An integer attribute, 0 where it is present without a value (as protobuf leaves out zeros).
+    /// An integer attribute. If it is present without a value, it is 0, because protobuf leaves out zeros.
     pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
         Ok(self.attribute(key, kind::INT)?.map(|a| a.i.unwrap_or(0)))
     }
@@ -36,7 +37,7 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(self.attribute(key, kind::INTS)?.map(|a| a.ints.as_slice()))
     }
 
-    /// A float attribute, 0 where it is present without a value. NaN is refused.
+    /// A float attribute. If it is present without a value, it is 0. NaN is refused.
     pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
         let value = self.attribute(key, kind::FLOAT)?.map(|a| a.f.unwrap_or(0.0));
         refuse_nan(key, value.as_slice())?;
@@ -50,7 +51,7 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(values)
     }
 
-    /// A text attribute.
+    /// A string attribute, or its default.
     pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
         let bytes = self
             .attribute(key, kind::STRING)?
@@ -59,7 +60,7 @@ impl<'a> OperatorReader<'_, 'a> {
             .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))
     }
 
-    /// A list of texts.
+    /// A list of strings.
     pub(crate) fn texts(&mut self, key: &'static str) -> Result<Option<Vec<&'a str>>, Refusal> {
         let Some(attribute) = self.attribute(key, kind::STRINGS)? else {
             return Ok(None);
@@ -82,8 +83,7 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(Some(tensor))
     }
 
-    /// Attributes that change nothing at inference.
-    /// A graph that the node has to have.
+    /// An attribute that is a graph. It has to be present.
     pub(crate) fn graph(&mut self, key: &'static str) -> Result<&'a GraphProto, Refusal> {
         let found = self.attribute(key, kind::GRAPH)?.and_then(|a| a.g.as_deref());
         found.ok_or_else(|| Refusal::invalid(ReasonCode::Call, format!("its graph `{key}` is missing")))
@@ -93,7 +93,7 @@ impl<'a> OperatorReader<'_, 'a> {
         self.asked.extend_from_slice(keys);
     }
 
-    /// Refuses an attribute with a value other than the one that we know.
+    /// Refuses the node if an attribute has any value other than the one that we support.
     pub(crate) fn only(&mut self, key: &'static str, value: i64) -> Result<(), Refusal> {
         match self.int(key)? {
             Some(other) if other != value => Err(Refusal::Unsupported(format!("`{key}` is {other}"))),
@@ -101,7 +101,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Refuses attributes that nobody has asked for: they could change the meaning.
+    /// Refuses a node with an attribute that nobody has asked for, because it could change the node's meaning.
     pub(crate) fn check_attributes(&self) -> Result<(), Refusal> {
         match self
             .node

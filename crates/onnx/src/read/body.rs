@@ -1,5 +1,5 @@
-//! Graphs inside of nodes. Each becomes a graph of the module; what it reads of the graphs around it becomes an input, or a
-//! constant, by which it folds like any other.
+//! Graphs inside of nodes. Each becomes a graph of the module. What it reads from the graphs around it becomes an
+//! input, or a constant, which is then folded like any other constant.
 
 use super::index::{Index, captured};
 use super::inline::Versions;
@@ -12,24 +12,24 @@ use strait_core::op::{Gather, Identity, Sub};
 use strait_core::{Def, Elem, Module, NodeId, Op, ReasonCode, TensorData, TensorType, ValueId};
 use strait_import::{Builder, Entry, ReadError, Scope, between, check_limits};
 
-/// The most readings of graphs inside of nodes. A loop reads its body again where an extent changes, and so does every loop
-/// around it.
+/// Limit on how often graphs inside of nodes are read, all together. A loop reads its body again when an extent
+/// changes, and so does every loop around it.
 const MOST_BODIES: usize = 1 << 12;
 
 /// An input of a graph inside of a node.
 pub(crate) enum Formal {
     /// A value of this type.
     Value(TensorType),
-    /// In each run one slice along an axis of a value of this type, from its end if reversed.
+    /// In each run, one slice of a value of type `of` along an axis. If `reverse` is true, slices start at the end.
     Slice { of: TensorType, axis: usize, reverse: bool },
 }
 
-/// A graph that was read.
+/// A nested graph that has been read.
 pub(crate) struct Body {
     pub(crate) module: Module,
-    /// Values of the graph around it that are its last inputs.
+    /// The values of the outer graph that are passed to its last inputs.
     pub(crate) captured: Vec<ValueId>,
-    /// Graphs inside of its own nodes that are left out.
+    /// Graphs inside of its own nodes that were left out.
     dropped: Vec<String>,
 }
 
@@ -41,11 +41,11 @@ impl Body {
         outputs.map(|value| value.ty.clone()).collect()
     }
 
-    /// True if an output is a truth that holds in every run: a constant, or the input at a position.
+    /// True if an output is true in every run, because it is a constant or the input at this position.
     pub(crate) fn holds(&self, output: usize, input: u32) -> bool {
         let graph = self.module.main();
         let mut value = graph.outputs().get(output).copied();
-        // The same under other names.
+        // Identity nodes only rename a value.
         while let Some((_, node)) = value
             .and_then(|value| graph.producer(value))
             .filter(|(_, node)| matches!(node.op, Op::Identity(_)))
@@ -64,15 +64,15 @@ impl Body {
 }
 
 impl<'a> OperatorReader<'_, 'a> {
-    /// The tensors around them that graphs inside of the node read.
+    /// The tensors of the outer graphs that these graphs of the node read.
     pub(crate) fn captures(&self, graphs: &[&'a GraphProto]) -> BTreeSet<&'a str> {
         let mut outer = BTreeSet::new();
         graphs.iter().for_each(|graph| captured(graph, &mut outer));
         outer
     }
 
-    /// Reads a graph inside of the node, which captures what `outer` names. `leading` are inputs in front of those that the
-    /// graph has; `passed` is the position of the one that becomes the first output.
+    /// Reads a graph inside of the node. `outer` names the tensors that it captures. `leading` are additional inputs
+    /// before the graph's own. The input at position `passed` becomes the first output.
     pub(crate) fn body(
         &mut self,
         graph: &'a GraphProto,
@@ -104,7 +104,7 @@ impl<'a> OperatorReader<'_, 'a> {
             own_versions,
             ..*self.nodes
         };
-        // Keys are those of the model's own tensors.
+        // The bound keys only refer to the model's own tensors.
         let single = BTreeSet::new();
         let source = Tensors {
             index: &index,
@@ -191,16 +191,17 @@ impl<'a> OperatorReader<'_, 'a> {
         })
     }
 
-    /// Puts a graph that was read beside those of the module, and answers with its position.
+    /// Adds a nested graph that was read to the module, and returns its position.
     pub(crate) fn adopted(&mut self, body: &Body) -> u32 {
         self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         self.builder.module.adopt(&body.module, 0) as u32
     }
 
-    /// Makes the results of a graph that has run once and for all the node's: its nodes stand in the graph around it.
+    /// Inlines a graph that runs exactly once: its nodes are added to the outer graph, and its results become the
+    /// node's.
     pub(crate) fn finish_inline(&mut self, body: Body) -> Result<(), Refusal> {
         let graph = body.module.main();
-        // The graphs inside of it come along; its main graph is what stands here.
+        // Its nested graphs are added to the module; its main graph is inlined here.
         let offset = self.builder.module.adopt(&body.module, 1);
         self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         let mut made: BTreeMap<ValueId, Arg> = BTreeMap::new();
@@ -234,17 +235,17 @@ impl<'a> OperatorReader<'_, 'a> {
     }
 }
 
-/// An input of the graph.
+/// Adds an input to the graph.
 fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueId, Refusal> {
     check_limits(&ty)?;
     let mut ty = [ty];
-    // A name of an extent outside means nothing here.
+    // A named extent of the outer graph has no meaning here.
     for dim in &mut ty[0].shape {
         *dim = dim.fixed().map_or(strait_core::Dim::OPEN, strait_core::Dim::Fixed);
     }
     builder.module.name_extents(name, &mut ty);
     let [ty] = ty;
-    // The names of the file are there already, and this may be one of them.
+    // The file's names are already reserved, and this may be one of them.
     let name = match builder.wiring().id(name) {
         Some(_) => builder.module.names.intern(name),
         None => builder.module.names.fresh(name),
@@ -252,7 +253,7 @@ fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueI
     Ok(builder.module.main_mut().add_input(name, ty, None))
 }
 
-/// The slice of a value in the run of this number; `length` is of the value where it is read from its end.
+/// The slice of a value for the run with number `index`. `length` is given if the value is read from its end.
 fn slice(
     builder: &mut Builder<'_>,
     name: &str,
@@ -289,7 +290,7 @@ fn node(builder: &mut Builder<'_>, name: &str, op: Op, operands: &[ValueId]) -> 
         .ok_or_else(cycle)
 }
 
-/// The number of a run, and whether there was to be one.
+/// The types of a loop body's first two inputs: the number of the run, and whether it should run.
 pub(crate) fn run_inputs() -> [TensorType; 2] {
     [Elem::I64, Elem::Bool].map(|elem| TensorType::fixed(elem, &[]))
 }
@@ -298,13 +299,13 @@ fn cycle() -> Refusal {
     Refusal::invalid(ReasonCode::Cycle, "its graph is not complete")
 }
 
-/// An error inside of a node's graph is the node's.
+/// An error inside of a node's graph, as an error of the node.
 fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
 }
 
-/// The same of an error in front of which so much of the graph was read: where all extents are numbers, and do not fit each
-/// other, every run ends there.
+/// Like [`inside`], for an error after this much of the graph was read. If all extents are known numbers and contradict
+/// each other, every run of the graph would fail there.
 fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
     let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());
@@ -314,7 +315,7 @@ fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     }
 }
 
-/// True for extents of operands that do not fit each other or the op.
+/// True if the error is about extents of operands that do not fit each other or the op.
 fn is_of_extents(code: &ReasonCode) -> bool {
     use ReasonCode::{
         Broadcast, Concat, ConvChannels, DeadGraph, GemmInner, MatmulInner, Pad, Reshape, Split, Squeeze, Window,

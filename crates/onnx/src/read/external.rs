@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use strait_import::{DataFault, ReadError};
 
-/// The data location of a tensor whose bytes are in another file.
+/// The value of `data_location` for a tensor whose bytes are in another file.
 pub(crate) const EXTERNAL: i32 = 1;
 
-/// First bytes of the files that Git LFS puts into a repository in place of large ones.
+/// The first bytes of the pointer files that Git LFS stores in a repository instead of large files.
 pub const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// The data files beside a model, each mapped once.
+/// The data files of a model. Each is mapped once.
 #[derive(Debug)]
 pub(crate) struct DataFiles {
-    /// The model's folder, outside of which nothing is opened; none of a model that is in memory alone.
+    /// The model's folder; nothing outside of it is opened. `None` for a model that is only in memory.
     folder: Option<PathBuf>,
     mapped: RefCell<BTreeMap<PathBuf, Bytes>>,
 }
@@ -29,8 +29,8 @@ impl DataFiles {
         }
     }
 
-    /// The bytes that the `external_data` entries of a tensor speak of: `length` bytes from `offset` of the file at
-    /// `location`, by default as many as the tensor has, which are `own`.
+    /// The bytes that a tensor's `external_data` entries describe: `length` bytes from `offset` in the file `location`.
+    /// By default the length is the tensor's own size, `own`.
     pub(crate) fn bytes(&self, tensor: &TensorProto, own: Option<u64>) -> Result<Bytes, String> {
         let entry = |key: &str| {
             tensor
@@ -57,7 +57,7 @@ impl DataFiles {
         }
     }
 
-    /// The files that tensors were read from so far, by their place below the folder.
+    /// The files that tensors have been read from so far, by their paths below the folder.
     pub(crate) fn opened(&self) -> Vec<(String, Bytes)> {
         let place = |path: &Path| {
             let parts = path
@@ -76,7 +76,7 @@ impl DataFiles {
         opened
     }
 
-    /// Opens the files of these tensors, and says of all that cannot be read why.
+    /// Opens the data files of these tensors. Reports all that cannot be read, with the reasons.
     pub(crate) fn check<'a>(&self, tensors: impl Iterator<Item = &'a TensorProto>) -> Result<(), ReadError> {
         let outside = tensors.filter(|tensor| tensor.data_location == EXTERNAL);
         let entries = outside.flat_map(|tensor| &tensor.external_data);
@@ -110,8 +110,8 @@ impl DataFiles {
         Ok(bytes)
     }
 
-    /// A path below the model's folder. A model must not make us read what lies elsewhere, so absolute paths, `..` and
-    /// symbolic links on the way are refused.
+    /// A path below the model's folder. Absolute paths, `..` and symbolic links are refused, so that a model cannot
+    /// make us read files elsewhere.
     fn resolve(&self, location: &Path) -> Result<PathBuf, String> {
         let folder = self.folder.as_ref();
         let mut path = folder.ok_or("has no folder: the model is in memory")?.clone();

@@ -1,21 +1,21 @@
-//! A graph as the file has it, looked over once.
+//! The graph of a file, indexed once.
 
 use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use std::collections::BTreeSet;
 use strait_import::{ReadError, TensorId, Wiring};
 
-/// Spelling of the standard domain in messages; a file may also leave it empty.
+/// The name of the standard domain in messages. A file may also leave the domain empty.
 pub(crate) const STANDARD_DOMAIN: &str = "ai.onnx";
 
 /// The domain of ONNX Runtime's own operators.
 pub(crate) const RUNTIME_DOMAIN: &str = "com.microsoft";
 
-/// The spelling of a domain.
+/// The name of a domain, with the standard domain spelled out.
 pub(crate) fn domain(spelled: &str) -> &str {
     if spelled.is_empty() { STANDARD_DOMAIN } else { spelled }
 }
 
-/// The node's name, or that of its first result where it has none.
+/// The node's name, or the name of its first result if it has none.
 pub(crate) fn node_name(node: &NodeProto) -> &str {
     if !node.name.is_empty() {
         return &node.name;
@@ -23,15 +23,15 @@ pub(crate) fn node_name(node: &NodeProto) -> &str {
     node.output.iter().find(|o| !o.is_empty()).map_or("", |o| o)
 }
 
-/// A graph of a file: its wiring, and where its tensors stand in the file.
+/// A graph of a file: its wiring, and where the file stores its tensors.
 pub(crate) struct Index<'a> {
     pub(crate) graph: &'a GraphProto,
     pub(crate) wiring: Wiring<'a>,
-    /// By tensor: where the file has it.
+    /// For each tensor: where the file defines and declares it.
     places: Vec<TensorEntry<'a>>,
 }
 
-/// Where a file has a tensor.
+/// Where a file defines and declares a tensor.
 #[derive(Clone, Copy, Default)]
 struct TensorEntry<'a> {
     constant: Option<&'a TensorProto>,
@@ -39,7 +39,7 @@ struct TensorEntry<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Fails where a tensor is defined twice.
+    /// Indexes a graph. Fails if a tensor is defined twice.
     pub(crate) fn new(graph: &'a GraphProto) -> Result<Index<'a>, ReadError> {
         let mut index = Index::inside(graph, &BTreeSet::new())?;
         for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
@@ -49,8 +49,8 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    /// The same for a graph inside of a node, which reads these tensors of the graphs around it. Its inputs have the types
-    /// that the node gives them, so that none counts as declared.
+    /// Like `new`, for a graph inside of a node, which reads the tensors `outer` of the graphs around it. The node
+    /// determines the types of its inputs, so these do not count as declared.
     pub(crate) fn inside(graph: &'a GraphProto, outer: &BTreeSet<&'a str>) -> Result<Index<'a>, ReadError> {
         let mut wiring = Wiring::with_room(graph.node.len() + graph.initializer.len(), graph.node.len());
         let sparse = graph.sparse_initializer.iter().filter_map(|s| s.values.as_ref());
@@ -98,22 +98,23 @@ impl<'a> Index<'a> {
         &mut self.places[id.position()]
     }
 
-    /// The constant that a tensor is, unless it is a sparse one. One that is also listed as an input (as files of IR version 3
-    /// have to) is a constant.
+    /// The constant for a tensor, unless it is sparse. A tensor that is also listed as an input, as files of IR version
+    /// 3 have to do, is a constant.
     pub(crate) fn constant(&self, id: TensorId) -> Option<&'a TensorProto> {
         self.places.get(id.position())?.constant
     }
 
-    /// The declaration of a tensor, be it an input, an output or any other.
+    /// The declaration of a tensor, whether it is an input, an output or neither.
     pub(crate) fn declared(&self, id: TensorId) -> Option<&'a ValueInfoProto> {
         self.places.get(id.position())?.declared
     }
 }
 
-/// The most graphs inside of each other that names are looked for in; protobuf nests no deeper.
+/// How deep nested graphs are searched for names. Protobuf does not nest deeper.
 const DEEPEST: usize = 100;
 
-/// The tensors that a graph inside of a node reads and does not define. Names of the graphs around it are not given again.
+/// Collects the tensors that a nested graph reads but does not define. It cannot define a name of the graphs around it
+/// again.
 pub(crate) fn captured<'a>(graph: &'a GraphProto, read: &mut BTreeSet<&'a str>) {
     captured_at(graph, read, 0);
 }

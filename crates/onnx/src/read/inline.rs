@@ -1,8 +1,9 @@
-//! Functions that the model defines, put in place of the nodes that call them.
+//! Inlines functions that the model defines: the nodes that call them are replaced by the functions' nodes.
 //!
-//! A name inside of a function gets that of the calling node in front, `call/name`. Formal operands and results become the
-//! caller's. An attribute of a node inside that refers to one of the function takes the caller's, or the function's default, or
-//! is left out where there is neither. Graphs inside of nodes are looked through like the main one, those of functions too.
+//! A name inside of a function gets the name of the calling node in front, `call/name`. Formal operands and results
+//! become those of the caller. If an attribute of an inner node refers to an attribute of the function, it gets the
+//! caller's value or the function's default, and without either it is left out. Graphs inside of nodes, including those
+//! of functions, are processed like the main graph.
 
 use super::index::{domain, node_name};
 use super::instance::{Instance, Texts};
@@ -12,37 +13,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::ReasonCode;
 use strait_import::ReadError;
 
-/// The most calls of functions inside of each other. One that calls itself has more.
+/// How deep calls may be nested. A function that calls itself exceeds this.
 const DEEPEST: usize = 32;
 
-/// The most bytes of all nodes that functions become, whose names have those of all callers in front.
+/// Limit on the total bytes of inlined nodes, whose names contain the names of all callers.
 const MOST_BYTES: usize = 1 << 26;
 
-/// Bytes that a call and a node take beside their texts and attributes.
+/// Bytes that a call and a node count in addition to their strings and attributes.
 const BYTES_OF_NODE: usize = 64;
 
-/// The most graphs inside of each other, as deep as a decoder goes.
+/// How deep graphs may be nested; a decoder goes no deeper.
 const DEEPEST_GRAPHS: usize = 33;
 
-/// A function by domain, name and overload.
+/// Identifies a function by domain, name and overload.
 type Key<'a> = (&'a str, &'a str, &'a str);
 
-/// Versions of the standard operator set that nodes out of functions have, where it is not the model's.
+/// Versions of the standard operator set for nodes that come from functions, where they differ from the model's.
 #[derive(Debug, Default)]
 pub(crate) struct Versions {
-    /// By position of the node in its graph.
+    /// For nodes of this graph, by their position.
     pub(crate) own: BTreeMap<usize, i64>,
-    /// Those of graphs inside of nodes, by position of the node and of the attribute.
+    /// For graphs inside of nodes, by the positions of the node and the attribute.
     inside: BTreeMap<(usize, usize), Versions>,
 }
 
 impl Versions {
-    /// Those of the graph that a node's attribute is.
+    /// The versions for the graph that is an attribute of a node.
     pub(crate) fn inside(&self, node: usize, attribute: usize) -> Option<&Versions> {
         self.inside.get(&(node, attribute))
     }
 
-    /// All of them.
+    /// Calls `look` for each version.
     pub(super) fn each(&self, look: &mut impl FnMut(i64) -> Result<(), ReadError>) -> Result<(), ReadError> {
         self.own.values().try_for_each(|&version| look(version))?;
         self.inside.values().try_for_each(|inside| inside.each(look))
@@ -88,13 +89,13 @@ fn graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
     node.attribute.iter().filter_map(|attribute| attribute.g.as_deref())
 }
 
-/// True if a node of the graph, or of one inside of it, is a call.
+/// True if a node of the graph, or of a nested graph, is a call.
 fn calls(graph: &GraphProto, functions: &BTreeMap<Key<'_>, &FunctionProto>) -> bool {
     let is_call = |node: &NodeProto| functions.contains_key(&key(node)) || graphs(node).any(|g| calls(g, functions));
     graph.node.iter().any(is_call)
 }
 
-/// All names of tensors in a graph, and in those inside of it.
+/// Collects all names of tensors in a graph and its nested graphs.
 fn names(graph: &GraphProto, taken: &mut BTreeSet<String>) {
     let tensors = graph.initializer.iter().map(|tensor| &tensor.name);
     let inputs = graph.input.iter().map(|input| &input.name);
@@ -108,11 +109,11 @@ struct Inliner<'f> {
     texts: Texts,
     /// The model's version of the standard operator set.
     version: Option<i64>,
-    /// Bytes of the nodes that were made.
+    /// Bytes of the nodes that were made so far.
     bytes: usize,
 }
 
-/// The nodes of a graph without calls, and their versions.
+/// The nodes of a graph after its calls were replaced, and their versions.
 #[derive(Default)]
 struct Made {
     nodes: Vec<NodeProto>,
@@ -120,7 +121,8 @@ struct Made {
 }
 
 impl Inliner<'_> {
-    /// Replaces the calls in a graph, whose nodes have this version. It is inside of `depth` calls and of `graphs` graphs.
+    /// Replaces the calls in a graph whose nodes have this version. The graph is inside of `depth` calls and `graphs`
+    /// graphs.
     fn graph(
         &mut self,
         graph: &mut GraphProto,
@@ -140,7 +142,7 @@ impl Inliner<'_> {
         Ok(made.versions)
     }
 
-    /// Adds a node, or what the function that it calls becomes. It stands `depth` calls inside the graph.
+    /// Adds a node, or the nodes of the function that it calls. `depth` is the number of calls around it.
     fn add(
         &mut self,
         made: &mut Made,

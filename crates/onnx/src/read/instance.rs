@@ -1,4 +1,4 @@
-//! The nodes of a function under the names that they have where it is called.
+//! Copies the nodes of a function with the names that they get where the function is called.
 
 use super::index::node_name;
 use crate::proto::{
@@ -6,10 +6,10 @@ use crate::proto::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that tensors of the model have.
+/// The names of all tensors of the model, so that new names are unique.
 pub(super) struct Texts {
     taken: BTreeSet<String>,
-    /// The last number behind a name that was taken.
+    /// For each base name that is taken: the last number that was appended.
     numbers: BTreeMap<String, usize>,
 }
 
@@ -21,7 +21,7 @@ impl Texts {
         }
     }
 
-    /// A name that no tensor has, after the call and the name inside.
+    /// A new tensor name, made of the name of the call and the name inside the function.
     fn fresh(&mut self, call: &str, name: &str) -> String {
         let base = format!("{call}/{name}");
         let mut fresh = base.clone();
@@ -34,18 +34,18 @@ impl Texts {
     }
 }
 
-/// A call of a function, while its nodes are copied.
+/// A call of a function whose nodes are being copied.
 pub(super) struct Instance<'c> {
     call: &'c NodeProto,
     function: &'c FunctionProto,
-    /// The names of tensors inside with those that they get: in the function itself, and in each graph inside of it that is
-    /// being copied. A graph may have a name of its own that one around it has, too.
+    /// The new names of tensors: for the function itself, and for each nested graph that is being copied. A nested
+    /// graph may reuse a name of the graph around it.
     scopes: Vec<BTreeMap<String, String>>,
 }
 
 impl<'c> Instance<'c> {
-    /// Formal operands and results have the caller's names. The answer has copies besides, from and to: of an operand that is
-    /// also a result, and of a result that is one twice.
+    /// Gives formal operands and results the caller's names. Also returns copies that are needed, as pairs of names
+    /// from and to: for an operand that is also a result, and for a result that appears twice.
     pub(super) fn new(call: &'c NodeProto, function: &'c FunctionProto) -> (Instance<'c>, Vec<(String, String)>) {
         let mut inside: BTreeMap<String, String> = BTreeMap::new();
         let operands = call.input.iter().cloned().chain(std::iter::repeat(String::new()));
@@ -66,7 +66,7 @@ impl<'c> Instance<'c> {
         (instance, copies)
     }
 
-    /// A node of the function, or of a graph inside of it.
+    /// A copy of a node of the function or of a nested graph.
     pub(super) fn node(&mut self, texts: &mut Texts, inner: &NodeProto) -> NodeProto {
         NodeProto {
             input: inner.input.iter().map(|name| self.name(texts, name)).collect(),
@@ -84,7 +84,7 @@ impl<'c> Instance<'c> {
         }
     }
 
-    /// The name that a tensor gets. One that no graph defines is the function's own.
+    /// The new name of a tensor. A name that no nested graph defines belongs to the function.
     fn name(&mut self, texts: &mut Texts, name: &str) -> String {
         if name.is_empty() {
             return String::new();
@@ -99,7 +99,8 @@ impl<'c> Instance<'c> {
         fresh
     }
 
-    /// An attribute of a node inside, or that of the function to which it refers; graphs of the caller's stay as they are.
+    /// A copy of an inner node's attribute, or the function's attribute that it refers to. Graphs of the caller are not
+    /// changed.
     fn attribute(&mut self, texts: &mut Texts, inner: &AttributeProto) -> Option<AttributeProto> {
         if !inner.ref_attr_name.is_empty() {
             let mut all = self.call.attribute.iter().chain(&self.function.attribute_proto);

@@ -1,8 +1,8 @@
-//! From an ONNX file to a module of the float stage.
+//! Builds a module of the float stage from an ONNX file.
 //!
-//! [`index`] looks over the graph and refuses what contradicts itself, [`types`] says what the file knows of its tensors, and
-//! [`nodes`] reads one node. What it becomes is said in [`ops`], a file for each family of operators, in terms of a
-//! [`operator_reader::OperatorReader`]. The rest is `strait-import`'s.
+//! [`index`] indexes the graph and refuses contradictions, [`types`] knows what the file says about its tensors, and
+//! [`nodes`] reads one node. What a node becomes is defined in [`ops`], with a file for each family of operators, using
+//! a [`operator_reader::OperatorReader`]. The rest is in `strait-import`.
 
 mod attributes;
 mod body;
@@ -33,13 +33,13 @@ use std::path::Path;
 use strait_core::{Module, ReasonCode};
 use strait_import::{Assumed, Cut, Decoded, FreeDimension, MOST_BYTES_OF_PROTOBUF, ReadError, ReadOptions, Scope};
 
-/// The longest message of the protobuf decoder that is passed on.
+/// The longest message of the protobuf decoder that is passed on, in characters.
 const LONGEST_MESSAGE: usize = 300;
 
 /// A decoded model. Its weights are slices of the mapped file.
 #[derive(Debug)]
 pub struct Model {
-    /// Without functions: they stand where they were called.
+    /// The file without functions: they are inlined where they are called.
     proto: ModelProto,
     versions: inline::Versions,
     files: external::DataFiles,
@@ -60,12 +60,12 @@ impl Model {
         Model::decode(bytes, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Decodes a model from memory; `folder` is where its data files are looked for, if it has any.
+    /// Decodes a model from memory. Its data files, if it has any, are looked for in `folder`.
     pub fn decode(bytes: Bytes, folder: &Path) -> Result<Model, ReadError> {
         Model::decode_in(bytes, Some(folder))
     }
 
-    /// The same; without a folder no data file is opened.
+    /// Like [`Model::decode`]. Without a folder, no data file is opened.
     pub(crate) fn decode_in(bytes: Bytes, folder: Option<&Path>) -> Result<Model, ReadError> {
         let mut proto = ModelProto::decode(bytes).map_err(|e| undecoded(&e.to_string()))?;
         if proto.graph.is_none() {
@@ -123,8 +123,8 @@ impl Model {
         Ok((module, Assumed { batch, ..assumed }))
     }
 
-    /// The version of each domain's operator set. The standard domain is spelled `ai.onnx` or left empty in a file, and
-    /// `ai.onnx` here.
+    /// The version of each domain's operator set. A file may spell the standard domain `ai.onnx` or leave it empty;
+    /// here it is always `ai.onnx`.
     fn versions(&self) -> Result<BTreeMap<&str, i64>, ReadError> {
         let mut versions = BTreeMap::new();
         for import in &self.proto.opset_import {
@@ -145,8 +145,8 @@ impl Model {
 }
 
 impl Decoded for Model {
-    /// The names of all tensors that the graph can be cut at: its inputs and the results of its nodes, in the order of
-    /// the file.
+    /// The names of all tensors at which the graph can be cut, in the order of the file: its inputs, and the results of
+    /// its nodes.
     fn tensors(&self) -> Vec<&str> {
         let graph = self.proto.graph.iter();
         let names = graph.flat_map(|g| {
@@ -157,14 +157,14 @@ impl Decoded for Model {
         names.collect()
     }
 
-    /// The names of all nodes in the order of the file; one without a name has that of its first result.
+    /// The names of all nodes in the order of the file. A node without a name has the name of its first result.
     fn nodes(&self) -> Vec<&str> {
         let graph = self.proto.graph.iter();
         graph.flat_map(|g| g.node.iter().map(index::node_name)).collect()
     }
 
-    /// The data files that have been read from so far, each by its place below the model's folder, with `/` between its
-    /// parts, in the order of these names. After [`Model::read`] these are all that the module has tensors from.
+    /// The data files that have been read so far, sorted by path. Paths are relative to the model's folder, with `/`
+    /// between parts. After [`Model::read`], these are all data files with tensors of the module.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         self.files.opened()
     }
@@ -172,13 +172,13 @@ impl Decoded for Model {
     /// Builds the module.
     ///
     /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names;
-    /// one without a name has that of its first result.
+    /// a node without a name gets the name of its first result.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
 
-    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
-    /// dimensions were bound so is part of the answer.
+    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
+    /// answer includes which dimensions were bound this way.
     fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
         self.build(options, |scope, cut| {
             strait_import::batch(scope.wiring, scope.source, cut, &options.bind)

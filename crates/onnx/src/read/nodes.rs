@@ -1,4 +1,4 @@
-//! The nodes of a graph: each is read by the function that knows its operator in the version that the model uses.
+//! Reads the nodes of a graph. Each is read by the function for its operator, in the version that the model uses.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use super::inline::Versions;
 use super::operator_reader::OperatorReader;
 use super::ops;
 
-/// State that all nodes of a graph share.
+/// What the nodes of a graph have in common while they are read.
 pub(crate) struct Nodes<'a> {
     pub(crate) index: &'a Index<'a>,
     /// The version of each domain's operator set.
     pub(crate) versions: &'a BTreeMap<&'a str, i64>,
-    /// The versions of single nodes, where they are others.
+    /// The versions of single nodes that differ from those of the model.
     pub(crate) own_versions: &'a Versions,
     pub(crate) files: &'a DataFiles,
-    /// Graphs inside of nodes that were read, each as often as it was.
+    /// How many times graphs inside of nodes have been read.
     pub(crate) bodies: usize,
 }
 
 impl Nodes<'_> {
-    /// The version of a node's operator set, where the model says which.
+    /// The version of a node's operator set, if the model states it.
     fn opset(&self, position: usize) -> Option<i64> {
         let domain = domain(&self.index.graph.node[position].domain);
         let own = self.own_versions.own.get(&position);

@@ -1,4 +1,4 @@
-//! One node as the functions in [`super::ops`] see it: a [`Layer`], with its attributes beside it, which are read in
+//! One node, as the functions in [`super::ops`] see it: a [`Layer`] with the node's attributes, which are read in
 //! [`super::attributes`].
 
 use std::ops::{Deref, DerefMut};
@@ -11,14 +11,14 @@ use super::inline::Versions;
 use super::nodes::Nodes;
 use crate::proto::{AttributeProto, GraphProto, NodeProto};
 
-/// A node while it is read.
+/// A node while it is being read.
 pub(crate) struct OperatorReader<'b, 'a> {
     layer: Layer<'b, 'a>,
-    /// State that all nodes of the graph share.
+    /// What the nodes of the graph have in common.
     pub(super) nodes: &'b mut Nodes<'a>,
     pub(super) node: &'a NodeProto,
     opset: i64,
-    /// Attributes that were asked for; any other is one that we do not know.
+    /// The attributes that were asked for. Any other attribute is unknown to us.
     pub(super) asked: SmallVec<[&'static str; 8]>,
 }
 
@@ -39,14 +39,15 @@ impl<'b, 'a> OperatorReader<'b, 'a> {
         self.opset
     }
 
-    /// The versions of single nodes of a graph that an attribute of this one is.
+    /// The versions of single nodes in a graph that is an attribute of this node.
     pub(crate) fn versions_of(&self, graph: &GraphProto) -> Option<&'a Versions> {
         let is_it = |attribute: &AttributeProto| attribute.g.as_deref().is_some_and(|own| std::ptr::eq(own, graph));
         let attribute = self.node.attribute.iter().position(is_it)?;
         self.nodes.own_versions.inside(self.position(), attribute)
     }
 
-    /// A list of integers that is an attribute up to some operator set, and the operand at `position` from `since` on.
+    /// A list of integers that is an attribute in older operator sets, and the operand at `position` from operator set
+    /// `since` on.
     pub(crate) fn list(&mut self, key: &'static str, position: usize, since: i64) -> Result<Option<Vec<i64>>, Refusal> {
         if self.opset < since {
             return Ok(self.ints(key)?.map(<[i64]>::to_vec));

@@ -1,10 +1,10 @@
-//! Sequences of tensors, whose length and elements are known while a model is read.
+//! Sequences of tensors. Their lengths and elements are known while a model is read.
 
 use super::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_import::{Entry, no_tensor};
 
-/// The most tensors in one sequence.
+/// The largest number of tensors in one sequence.
 const LONGEST: usize = 1 << 12;
 
 impl OperatorReader<'_, '_> {
@@ -43,8 +43,8 @@ impl OperatorReader<'_, '_> {
         Ok(())
     }
 
-    /// The place that an operand names in a sequence, negative ones counted from its end; `None` where it is left out. `length`
-    /// places are to be had.
+    /// The position in a sequence that an operand gives; negative positions count from the end. `None` if the operand
+    /// is omitted. The position has to be below `length`.
     pub(crate) fn place_in_sequence(&mut self, position: usize, length: usize) -> Result<Option<usize>, Refusal> {
         let Some(places) = self.known_ints(position, "position")? else {
             return Ok(None);

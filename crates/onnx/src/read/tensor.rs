@@ -1,4 +1,4 @@
-//! From the messages of the format to tensors of the pool.
+//! Converts constants of the format to tensors.
 
 use super::external::{DataFiles, EXTERNAL};
 use crate::elements::element;
@@ -8,17 +8,17 @@ use smallvec::SmallVec;
 use strait_core::shape::count_of;
 use strait_core::{Elem, TensorData};
 
-/// Reason why a constant cannot be used.
+/// Why a constant cannot be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TensorFault {
-    /// Its element type is not ours.
+    /// We do not have its element type.
     Unsupported(String),
     /// It contradicts itself.
     Invalid(String),
 }
 
-/// The tensor that a message describes. Raw bytes and external ones are slices of their file; the typed lists, which
-/// protobuf stores in another form, are converted.
+/// The tensor that a message describes. Raw bytes and external data are slices of their file. Typed lists are
+/// converted, because protobuf stores them in another form.
 pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, TensorFault> {
     let invalid = TensorFault::Invalid;
     let elem = element(proto.data_type.into())
@@ -39,9 +39,9 @@ pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorDat
     TensorData::new(elem, &shape, bytes).map_err(|e| invalid(e.to_string()))
 }
 
-/// The bytes of the list in which the format keeps elements of this type.
+/// The elements as bytes, from the list in which the format keeps this type.
 fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
-    /// One narrow number per 32-bit entry.
+    /// Narrow numbers are stored as one 32-bit entry each.
     fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, String> {
         let mut out = Vec::with_capacity(list.len() * N);
         for &entry in list {
@@ -59,10 +59,10 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
         Elem::I16 => narrow(words, i16::to_le_bytes)?,
         Elem::U16 => narrow(words, u16::to_le_bytes)?,
         Elem::I8 => narrow(words, i8::to_le_bytes)?,
-        // Two of 4 bits to an entry, packed as in the raw bytes.
+        // An entry has two elements of 4 bits, packed as in the raw bytes.
         Elem::U8 | Elem::I4 | Elem::U4 => narrow(words, u8::to_le_bytes)?,
         Elem::Bool => words.iter().map(|&v| u8::from(v != 0)).collect(),
-        // The bits of a half float, not its value.
+        // An entry has the bits of a half float, not its value.
         Elem::F16 | Elem::BF16 => narrow(words, u16::to_le_bytes)?,
         Elem::U64 => proto.uint64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::U32 => (proto.uint64_data.iter())

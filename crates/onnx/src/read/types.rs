@@ -13,7 +13,7 @@ use strait_import::{Declared, Extent, ReadError, Refusal, Source, TensorId};
 pub(crate) struct Tensors<'a> {
     pub(crate) index: &'a Index<'a>,
     pub(crate) files: &'a DataFiles,
-    /// Keys of single dimensions that are bound, `<tensor>.<axis>`, and are no names of dimensions.
+    /// Bound keys of the form `<tensor>.<axis>`, which bind a single dimension and are not names of dimensions.
     pub(crate) single: &'a BTreeSet<String>,
 }
 
@@ -64,8 +64,8 @@ fn declared(info: &ValueInfoProto) -> Declared {
     }
 }
 
-/// The name of a dimension in the options: its own, or the tensor's with the axis where it has none. `None` where the
-/// dimension is a number. Exporters write 0 and −1 for what they do not know.
+/// The key of a dimension in the options: its own name, or the tensor's name with the axis if it has none. `None` if
+/// the dimension is a number. Exporters write 0 and −1 for unknown dimensions.
 fn dimension_key(tensor: &str, axis: usize, dim: &DimensionProto) -> Option<String> {
     match (dim.dim_value, dim.dim_param.as_deref()) {
         (Some(1..), _) => None,
@@ -80,19 +80,19 @@ fn tensor_type(info: &ValueInfoProto) -> Option<&TensorTypeProto> {
 
 /// The keys of extents without a number.
 pub(crate) struct Keys {
-    /// All of them.
+    /// All keys.
     pub(crate) all: BTreeSet<String>,
-    /// Those among them that are bound for one dimension alone.
+    /// The keys that are bound for a single dimension only.
     pub(crate) single: BTreeSet<String>,
 }
 
 impl Keys {
-    /// The keys of the tensors of a graph, by which `bind` may have a value. `<tensor>.<axis>` is one dimension, unless a
-    /// dimension of the model has that very name.
+    /// The keys of a graph's tensors that `bind` may use. `<tensor>.<axis>` means one dimension, unless a dimension of
+    /// the model has exactly that name.
     ///
     /// # Errors
-    /// A bound key that is the name of a dimension, and the only one of another dimension, which has no name; a dimension that
-    /// is bound twice, and differently, where its name stands for no other.
+    /// A bound key is both the name of one dimension and the only key of another one, which has no name. Or a dimension
+    /// is bound twice to different values, and no other dimension has its name.
     pub(crate) fn of(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Result<Keys, ReadError> {
         let graph = index.graph;
         let infos = || graph.value_info.iter().chain(&graph.output).chain(&graph.input);
@@ -134,7 +134,7 @@ impl Keys {
     }
 }
 
-/// The axes of a tensor whose extents are no numbers, and their names.
+/// The axes of a tensor without a fixed extent, and their names.
 fn open(info: &ValueInfoProto) -> impl Iterator<Item = (usize, Option<&str>)> {
     let shape = tensor_type(info).and_then(|tensor| tensor.shape.as_ref());
     let dims = shape.map_or(&[][..], |shape| &shape.dim).iter().enumerate();

@@ -1,15 +1,17 @@
-//! Two grids of one value, one behind the other.
+//! Keeps two grids of the same value apart when both are written.
 //!
-//! ONNX Runtime makes one pair of QuantizeLinear and DequantizeLinear of two that follow each other, at every level of
-//! optimization but the lowest, on a grid that is neither of theirs: its range is what both have in common. Values then differ by
-//! several steps. A Concat of one operand between the pairs computes nothing, stays there, and becomes one step from codes to
-//! codes (QLinearConcat), so that both neighbours keep their integer kernels. An Identity is taken away before.
+//! If two pairs of QuantizeLinear and DequantizeLinear follow each other, ONNX Runtime merges them into one, at every
+//! optimization level except the lowest. The merged grid is neither of the two: its range is the intersection of both.
+//! Values then differ by several steps. A Concat with one operand between the pairs computes nothing and prevents this.
+//! It also becomes a single integer step (QLinearConcat), so both neighbours keep their integer kernels. An Identity
+//! would not help, because it is removed before.
 
 use super::attributes::int;
 use super::emitter::Emitter;
 use strait_core::{Graph, Op, ValueId};
 
-/// The name of the operand of a `quantize`, apart from the pair that it is behind, if it is behind one.
+/// The name of the operand for a `quantize`. If the operand comes from another quantize/dequantize pair, a Concat is
+/// added in between.
 pub(super) fn apart(emitter: &mut Emitter<'_>, operand: Option<ValueId>) -> String {
     let name = emitter.operand(operand);
     let has_axes = emitter.ty(operand).is_some_and(|ty| !ty.shape.is_empty());
@@ -19,7 +21,7 @@ pub(super) fn apart(emitter: &mut Emitter<'_>, operand: Option<ValueId>) -> Stri
     emitter.step("Concat", &format!("{name}_apart"), vec![name], vec![int("axis", 0)])
 }
 
-/// True for real numbers of codes that a node makes.
+/// True if the value is dequantized from codes that a node computes.
 fn is_behind_pair(graph: &Graph, id: ValueId) -> bool {
     let Some((_, node)) = graph.producer(id) else {
         return false;

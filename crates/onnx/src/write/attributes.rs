@@ -1,4 +1,4 @@
-//! Attributes of nodes as messages.
+//! Writes attributes of nodes as messages.
 
 use crate::proto::{AttributeProto, GraphProto, TensorProto, kind};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ pub(super) enum Value {
     Graph(Box<GraphProto>),
 }
 
-/// The attribute `name`.
+/// An attribute with this name and value.
 pub(super) fn attribute(name: &str, value: Value) -> AttributeProto {
     let mut proto = AttributeProto {
         name: name.into(),

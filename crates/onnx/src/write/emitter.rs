@@ -1,4 +1,4 @@
-//! A file while it grows.
+//! Builds the file that is being written.
 
 use super::attributes::{Value, attribute};
 use crate::elements::number;
@@ -9,31 +9,31 @@ use strait_core::{Elem, F16, Graph, Module, Names, TensorData, TensorType, Value
 
 pub(super) use crate::read::RUNTIME_DOMAIN;
 
-/// Collects nodes and constants under names that are unique over all graphs of the file.
+/// Collects nodes and constants, under names that are unique across all graphs of the file.
 pub(super) struct Emitter<'m> {
     pub(super) module: &'m Module,
-    /// The operator set that is written.
+    /// The operator set to write.
     pub(super) opset: i64,
     /// The graph that is being written.
     pub(super) scope: Scope<'m>,
     pub(super) depth: usize,
     pub(super) bodies: usize,
-    /// True if a product of real numbers by dequantized weights was written.
+    /// True if the file has a matrix product of real numbers with dequantized weights (weight-only quantization).
     pub(super) weight_only: bool,
-    /// Operators of ONNX Runtime's domain that the file has, each with what it computes.
+    /// Operators of ONNX Runtime's domain that the file uses, each with its definition.
     pub(super) functions: Vec<FunctionProto>,
     used: Names,
     used_by_nodes: Names,
     domains: BTreeSet<String>,
 }
 
-/// Part of the file that one graph becomes.
+/// The part of the file for one graph.
 pub(super) struct Scope<'m> {
     pub(super) graph: &'m Graph,
     pub(super) values: BTreeMap<ValueId, String>,
-    /// Scale and zero point of the values whose grid is written already.
+    /// Names of the scale and zero point of the values whose grid has already been written.
     pub(super) grids: BTreeMap<ValueId, Vec<String>>,
-    /// Matrices that are written as their transposes.
+    /// Matrices that are written transposed.
     pub(super) turned: BTreeSet<ValueId>,
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
@@ -67,7 +67,7 @@ impl<'m> Emitter<'m> {
 
     // ---- names ----
 
-    /// A name for a value: `base`, or `base_1`, `base_2`, … where it is taken.
+    /// A unique name for a value: `base`, or `base_1`, `base_2`, … if that is taken.
     pub(super) fn fresh(&mut self, base: &str) -> String {
         fresh(&mut self.used, if base.is_empty() { "value" } else { base })
     }
@@ -77,7 +77,7 @@ impl<'m> Emitter<'m> {
         self.scope.values.get(&id).cloned().unwrap_or_default()
     }
 
-    /// The name of an operand; empty where it is absent.
+    /// The name of an operand; empty if it is absent.
     pub(super) fn operand(&self, id: Option<ValueId>) -> String {
         id.map(|id| self.value(id)).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ impl<'m> Emitter<'m> {
 
     // ---- what the file consists of ----
 
-    /// Adds a node of the standard domain; empty names at the end of `inputs` are dropped.
+    /// Adds a node of the standard domain. Empty names at the end of `inputs` are dropped.
     pub(super) fn node(
         &mut self,
         op: &str,
@@ -128,7 +128,7 @@ impl<'m> Emitter<'m> {
         });
     }
 
-    /// Adds a node with one result that the module does not have, and answers with the result's name.
+    /// Adds a node with one result that the module does not have, and returns the name of the result.
     pub(super) fn step(
         &mut self,
         op: &str,
@@ -141,7 +141,8 @@ impl<'m> Emitter<'m> {
         output
     }
 
-    /// Defines the operator `name` of ONNX Runtime's domain by the nodes that `write` makes of an operand and a result, once.
+    /// Defines the operator `name` of ONNX Runtime's domain once. `write` adds the nodes of the definition, given the
+    /// names of the operand and the result.
     pub(super) fn define(
         &mut self,
         name: &str,
@@ -156,7 +157,7 @@ impl<'m> Emitter<'m> {
         let [x, y] = ["x", "y"].map(|base| self.fresh(base));
         let written = write(self, x.clone(), y.clone());
         let inside = std::mem::replace(&mut self.scope, around);
-        // A function has no initializers.
+        // A function has no initializers, so constants become nodes.
         let constants = inside.initializers.into_iter().map(|tensor| NodeProto {
             output: vec![tensor.name.clone()],
             op_type: "Constant".into(),
@@ -200,14 +201,14 @@ impl<'m> Emitter<'m> {
         name
     }
 
-    /// Adds a truth that holds as a constant.
+    /// Adds a constant that is a true boolean.
     pub(super) fn holds(&mut self, base: &str) -> String {
         let name = self.fresh(base);
         self.scope.initializers.push(truth(name.clone()));
         name
     }
 
-    /// Adds one number of the element type `elem` as a constant; `None` where the type cannot hold it.
+    /// Adds a single number of element type `elem` as a constant. `None` if the type cannot represent it.
     pub(super) fn scalar(&mut self, base: &str, elem: Elem, value: f32) -> Option<String> {
         let in_range = |low: f32, high: f32| value.fract() == 0.0 && (low..=high).contains(&value);
         let tensor = match elem {
@@ -230,7 +231,7 @@ fn fresh(names: &mut Names, base: &str) -> String {
     names.text(symbol).to_owned()
 }
 
-/// A tensor as a message; the bytes are shared.
+/// A tensor as a message. The bytes are shared, not copied.
 pub(super) fn tensor_proto(name: String, tensor: &TensorData) -> TensorProto {
     TensorProto {
         dims: tensor.shape().iter().map(|&d| d as i64).collect(),
@@ -241,7 +242,7 @@ pub(super) fn tensor_proto(name: String, tensor: &TensorData) -> TensorProto {
     }
 }
 
-/// A truth that holds.
+/// A true boolean as a message.
 pub(super) fn truth(name: String) -> TensorProto {
     TensorProto {
         data_type: number(Elem::Bool),

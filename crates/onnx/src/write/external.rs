@@ -1,17 +1,18 @@
-//! Tensors in a file beside the model's own.
+//! Writes large tensors to a second file beside the model.
 
 use crate::proto::{GraphProto, StringStringEntryProto, TensorProto};
 use crate::read::EXTERNAL;
 use bytes::Bytes;
 use std::io::{self, Write};
 
-/// Tensors with fewer bytes stay in the model's file.
+/// Tensors with fewer bytes than this stay in the model's file.
 const LEAST_BYTES: usize = 1 << 12;
 
 /// Every tensor begins at a multiple of this, the size of a page, so that runtimes can map it.
 const ALIGNMENT: u64 = 1 << 12;
 
-/// The file beside a model that has the elements of its large tensors. The tensors are those of the module, and not copied.
+/// The file beside a model with the elements of its large tensors. It shares the tensors of the module without copying
+/// them.
 #[derive(Debug, Default)]
 pub struct DataFile {
     tensors: Vec<Bytes>,
@@ -22,7 +23,7 @@ impl DataFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// Whatever stops `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (zeros, mut end) = ([0; ALIGNMENT as usize], 0);
         for tensor in &self.tensors {
@@ -34,7 +35,7 @@ impl DataFile {
         Ok(())
     }
 
-    /// Takes the large tensors of a graph, and of the graphs inside of its nodes, into the file, which is called `name`.
+    /// Moves the large tensors of a graph and its nested graphs to this file, which is called `name`.
     pub(super) fn take(&mut self, name: &str, graph: &mut GraphProto) {
         let large = |tensor: &&mut TensorProto| tensor.raw_data.as_ref().is_some_and(|data| data.len() >= LEAST_BYTES);
         for tensor in graph.initializer.iter_mut().filter(large) {

@@ -1,4 +1,4 @@
-//! Grids as `QuantizeLinear` and `DequantizeLinear`: real = scale · (q − zero point) in both worlds.
+//! Writes grids as `QuantizeLinear` and `DequantizeLinear`. In both ONNX and the IR, real = scale · (q − zero point).
 
 use super::apart::apart;
 use super::attributes::int;
@@ -10,7 +10,7 @@ use strait_core::op::RoundTo;
 use strait_core::{Dim, Elem, Policy, QuantParams, TensorData, TensorError, TensorType, ValueId};
 use strait_requantize::{Per, Rounding};
 
-/// Writes `QuantizeLinear` (the grid is the result's) or `DequantizeLinear` (the grid is the operand's). Nodes around the
+/// Writes `QuantizeLinear` (with the result's grid) or `DequantizeLinear` (with the operand's grid). Nodes around the
 /// same integer value share its constants.
 pub(super) fn linear(
     emitter: &mut Emitter<'_>,
@@ -45,8 +45,8 @@ pub(super) fn linear(
     Ok(())
 }
 
-/// Rounding to a grid that stands in the file, s · clip(round(x / s)): what no runtime takes for its own quantization, and in any
-/// operator set.
+/// Rounds to a constant grid and stays float, as s · clip(round(x / s)). No runtime mistakes this for a quantization of
+/// its own, and it works in any operator set.
 pub(super) fn round_to(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoundTo) -> Result<(), WriteError> {
     let unwritable = || at.unwritable("no operator rounds to small floats or to a range of each run");
     let value = at.node.outputs.first().and_then(|&id| emitter.graph().value(id));
@@ -64,7 +64,7 @@ pub(super) fn round_to(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoundTo) -> R
     let shape: Vec<u64> = (0..rank)
         .map(|position| if along(position) { count as u64 } else { 1 })
         .collect();
-    // A number of each part, as a constant.
+    // One number for each part of the grid, as a constant.
     let mut parts = |word: &str, of: &dyn Fn(f32, i32) -> f32| {
         let of = |part: usize| Some(of(*quant.scale.get(part)?, *quant.zero_point.get(part)?));
         let numbers: Vec<f32> = (0..count).filter_map(of).collect();
@@ -92,13 +92,13 @@ pub(super) fn round_to(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoundTo) -> R
 
 struct Parameters {
     scale: TensorData,
-    /// Absent where it is 0 in i32, which has no other.
+    /// The zero point. Absent if it is 0 and of type i32, which cannot have any other.
     zero_point: Option<TensorData>,
     axis: Vec<AttributeProto>,
 }
 
-/// The shape of scales along the axis of a grid: that of the value, with blocks in place of their elements, or the extent of
-/// the axis alone.
+/// The shape of the scales along the grid's axis. With blocks, it is the shape of the value with the number of blocks
+/// along that axis; otherwise it is just the extent of the axis.
 fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
     let axis = usize::from(quant.axis?);
     let extent = shape.get(axis)?.fixed()?;
@@ -110,7 +110,7 @@ fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
     Some(dims)
 }
 
-/// Those of the transpose of a matrix.
+/// Scale and zero point for the transpose of a matrix.
 fn turned(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
     let mut turned = ty.clone();
     turned.shape.reverse();
@@ -119,7 +119,7 @@ fn turned(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
     parameters(&quant, &turned)
 }
 
-/// Both per tensor as scalars, or both along one axis.
+/// Scale and zero point: both scalars per tensor, or both lists along one axis.
 fn parameters(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
     let (fault, elem) = (|e: TensorError| e.to_string(), ty.elem);
     let (shape, scales, zeros) = match (&quant.scale, &quant.zero_point, shape(quant, &ty.shape)) {

@@ -1,7 +1,7 @@
-//! From a module to an ONNX file.
+//! Writes a module as an ONNX file.
 //!
-//! [`emitter`] holds the file while it grows and knows how names, constants and nodes are spelled; what a graph becomes is
-//! said in [`scope`], what an op becomes in [`ops`], and what a grid becomes in [`grid`].
+//! [`emitter`] builds the file and knows how names, constants and nodes are written. [`scope`] defines what a graph
+//! becomes, [`ops`] what an op becomes, and [`grid`] what a grid becomes.
 
 mod apart;
 mod attributes;
@@ -23,24 +23,24 @@ use std::io::{self, Write};
 use strait_core::op::{BinaryFunction, Combination, Op, Transform};
 use strait_core::{Elem, Graph, Module, Node, Value};
 
-/// The operator set that is written: old enough for most runtimes. With its version of the file format.
+/// The operator set that is normally written, old enough for most runtimes, and its version of the file format.
 const OPSET: (i64, i64) = (17, 8);
 
-/// The operator set that is written where the older one lacks something: codes of 16 or 4 bits, grids by block, dilated
-/// average pools.
+/// The operator set (and version of the file format) that is written if the older one lacks something: codes of 16 or 4
+/// bits, grids per block, dilated average pools.
 const NEWER_OPSET: (i64, i64) = (21, 10);
 
 /// The version under which the domains of foreign nodes are imported.
 const FOREIGN_VERSION: i64 = 1;
 
-/// Of files with products of real numbers by the weights of weight-only layers: the option of ONNX Runtime's sessions that says what
-/// it computes these from.
+/// Metadata for files with weight-only matrix products. The option tells ONNX Runtime in what precision to compute
+/// these.
 const ACCURACY_LEVEL: (&str, &str) = (
     "session.qdq_matmulnbits_accuracy_level",
     "0 and 1 compute products with dequantized weights in float, as the file says; the default, 4, quantizes activations to 8 bits",
 );
 
-/// The most bytes of a file: protobuf's lengths are 31 bits wide.
+/// The largest file in bytes, because protobuf's lengths have 31 bits.
 pub const MOST_BYTES: usize = i32::MAX as usize;
 
 /// A module as ONNX, before its bytes are written.
@@ -54,12 +54,12 @@ impl Encoded {
     /// Writes the model's file.
     ///
     /// # Errors
-    /// Whatever stops `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.model.encode_to_vec())
     }
 
-    /// The file beside it, where one file has not place for all tensors.
+    /// The second file, if one file is too small for all tensors.
     pub fn data(&self) -> Option<&DataFile> {
         self.data.as_ref()
     }
@@ -67,13 +67,13 @@ impl Encoded {
 
 /// Writes `module` as an ONNX model.
 ///
-/// Float ops become the ONNX operators of the same meaning; those that operator set 17 lacks (silu, gelu, mish) become
-/// several. `quantize` and `dequantize` become `QuantizeLinear` and `DequantizeLinear` with the grid of the integer value;
-/// ONNX rounds ties of the quotient to even, whatever the op's rounding is. Foreign nodes are written as they are.
-/// Anything else that computes with integers cannot be written and is an error. Graphs of `if` and `loop` are written like the
-/// main one, inside of their nodes.
+/// Float ops become ONNX operators with the same meaning. Those that operator set 17 lacks (silu, gelu, mish) become
+/// several operators. `quantize` and `dequantize` become `QuantizeLinear` and `DequantizeLinear` with the grid of the
+/// integer value; ONNX rounds ties to even, whatever the op's rounding is. Foreign nodes are written as they are. Any
+/// other integer computation cannot be written and is an error. Graphs of `if` and `loop` are written inside of their
+/// nodes.
 ///
-/// Inputs, outputs and values keep their names where those are unique. The bytes depend on the module alone.
+/// Inputs, outputs and values keep their names if these are unique. The bytes depend only on the module.
 pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
     let encoded = Encoded {
         model: model(module)?,
@@ -83,8 +83,8 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
     Ok(encoded.write(out)?)
 }
 
-/// The same, with large tensors in a second file where one would have more than `most` bytes. `data` is the name of that file,
-/// which is in the same folder.
+/// Like [`write()`], but moves large tensors to a second file if one file would exceed `most` bytes. `data` is the name
+/// of that file, in the same folder.
 pub fn encode(module: &Module, data: &str, most: usize) -> Result<Encoded, WriteError> {
     let mut model = model(module)?;
     if model.encoded_len() <= most {
@@ -110,7 +110,7 @@ fn within(module: &Module, model: &ModelProto, most: usize) -> Result<(), WriteE
     Ok(())
 }
 
-/// The whole file as a message.
+/// The whole model as a message.
 fn model(module: &Module) -> Result<ModelProto, WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
@@ -142,7 +142,7 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
     })
 }
 
-/// The first node of a float module for which no operator is written: its name, and why. Nothing is encoded.
+/// The name of the first node of a float module that cannot be written, and the reason. Nothing is encoded.
 pub fn left_out(module: &Module) -> Option<(String, String)> {
     match Emitter::new(module, opset(module).0).main() {
         Err(WriteError::Unwritable { node, text }) => Some((node, text)),
@@ -150,7 +150,7 @@ pub fn left_out(module: &Module) -> Option<(String, String)> {
     }
 }
 
-/// Operator set and version of the file format that the module needs.
+/// The operator set and the version of the file format that the module needs.
 fn opset(module: &Module) -> (i64, i64) {
     match module.graphs.iter().any(needs_newer) {
         true => NEWER_OPSET,
@@ -160,19 +160,19 @@ fn opset(module: &Module) -> (i64, i64) {
 
 fn needs_newer(graph: &Graph) -> bool {
     let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));
-    // Operators and words that are newer.
+    // Operators and modes that the older operator set lacks.
     let is_young = |op: &Op| match op {
         Op::DeformConv(_) | Op::Col2Im(_) => true,
         Op::Scatter(scatter) => matches!(scatter.combine, Combination::Maximum | Combination::Minimum),
         Op::Dft(dft) => dft.transform == Transform::InverseHalf,
         _ => false,
     };
-    // Samples of something else than images.
+    // Grid samples of volumes rather than images.
     let is_volume = |node: &Node| {
         let grid = node.inputs.get(1).copied().flatten().and_then(|id| graph.value(id));
         matches!(node.op, Op::GridSample(_)) && grid.is_some_and(|grid| grid.ty.shape.len() != 4)
     };
-    // Bits of integers; those of truth values are old.
+    // Bitwise operators on integers; those on booleans are older.
     let is_bitwise = |node: &Node| {
         let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
         let bits = [BinaryFunction::And, BinaryFunction::Or, BinaryFunction::Xor];

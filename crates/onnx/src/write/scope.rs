@@ -1,4 +1,4 @@
-//! Graphs of the file: the main one, and those inside of nodes.
+//! Writes graphs: the main one, and those inside of nodes.
 
 use super::attributes::{Value, attribute};
 use super::emitter::{Emitter, Scope, tensor_proto, truth};
@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::graph::Def;
 use strait_core::{Dim, Graph, ValueId};
 
-/// The most graphs inside of each other: each is three messages deeper, and decoders take 100.
+/// How deep graphs may be nested. Each level nests three messages deeper, and decoders accept 100.
 const DEEPEST: usize = 30;
 
-/// The most graphs inside of nodes. One to which several nodes refer is written for each of them.
+/// The largest number of graphs inside of nodes. A graph that several nodes refer to is written for each of them.
 const MOST_BODIES: usize = 1 << 12;
 
-/// The first output of a graph.
+/// What the first output of a graph is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
-    /// As the module has it.
+    /// The output that the module has.
     Own,
-    /// A truth that holds, whatever the module has there.
+    /// A constant true, whatever the module has there.
     Holds,
 }
 
@@ -44,8 +44,8 @@ impl<'m> Emitter<'m> {
         self.written(self.module.main(), &[], First::Own)
     }
 
-    /// A graph inside of the node `node`. `captured` are the names, in the graphs around it, of the values that its last
-    /// inputs are: ONNX knows them there and has no inputs for them.
+    /// A graph inside of the node `node`. `captured` has the names, in the outer graphs, of the values for its last
+    /// inputs. In ONNX a graph sees these by name, so it has no such inputs.
     pub(super) fn body(
         &mut self,
         node: &str,
@@ -68,8 +68,8 @@ impl<'m> Emitter<'m> {
         body
     }
 
-    /// Names every value, inputs and outputs first so that theirs are the module's, and writes all nodes. The scope is that
-    /// of the graph, and empty.
+    /// Names all values and writes all nodes. Inputs and outputs are named first, so that they keep the module's names.
+    /// The current scope has to be empty and belong to the graph.
     fn written(&mut self, graph: &'m Graph, captured: &[String], first: First) -> Result<GraphProto, WriteError> {
         let (own, outer) = graph
             .inputs()
@@ -126,8 +126,8 @@ impl<'m> Emitter<'m> {
         })
     }
 
-    /// ONNX wants every output once, and that of a body as the result of a node of the body. The main graph hands an input or a
-    /// constant out as it is, so that it keeps its name.
+    /// In ONNX an output must not appear twice, and an output of a body must be the result of one of its nodes. The
+    /// main graph may return an input or a constant directly, so that it keeps its name.
     fn outputs(&mut self, graph: &Graph, first: First) -> Vec<ValueInfoProto> {
         let (mut named, mut outputs) = (BTreeSet::new(), Vec::new());
         for (position, &id) in graph.outputs().iter().enumerate() {

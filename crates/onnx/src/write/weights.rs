@@ -1,8 +1,9 @@
-//! Constant matrices that are written as [inputs, outputs].
+//! Decides which constant matrices are written transposed, as [inputs, outputs].
 //!
-//! A `gemm` has weights of [outputs, inputs]. ONNX's MatMul has no attribute that turns them, and a Transpose in front of it would run
-//! whenever the model does, dequantized weights and all; of weight-only layers, ONNX Runtime has a kernel that reads the
-//! codes themselves, of [inputs, outputs] with blocks of inputs. So a matrix all of whose readers want it turned is written turned.
+//! A `gemm` has weights [outputs, inputs]. ONNX's MatMul has no attribute to transpose them, and a Transpose before it
+//! would run with every inference, dequantized weights included. For weight-only quantization, ONNX Runtime has a
+//! kernel that reads the codes directly, as [inputs, outputs] with blocks of inputs. So if all readers of a matrix want
+//! it transposed, it is written transposed.
 
 use super::emitter::Emitter;
 use bytes::Bytes;
@@ -11,13 +12,13 @@ use strait_core::op::Op;
 use strait_core::{Graph, TensorData, TensorError, ValueId};
 
 impl Emitter<'_> {
-    /// True for a matrix that is written turned, or that is dequantized from one.
+    /// True for a matrix that is written transposed, or that is dequantized from one.
     pub(super) fn is_turned(&self, id: Option<ValueId>) -> bool {
         id.is_some_and(|id| self.scope.turned.contains(&id))
     }
 }
 
-/// The constants of a graph that are written turned, and what is dequantized from them.
+/// The constants of a graph that are written transposed, and the values that are dequantized from them.
 pub(super) fn turned(graph: &Graph) -> BTreeSet<ValueId> {
     let is_matrix = |id: &ValueId| graph.value(*id).is_some_and(|value| value.ty.shape.len() == 2);
     let constants = graph.values().map(|(id, _)| id).filter(is_matrix);
@@ -25,7 +26,7 @@ pub(super) fn turned(graph: &Graph) -> BTreeSet<ValueId> {
     with_reals.flatten().collect()
 }
 
-/// The constant and all that is dequantized from it, where it is turned.
+/// The constant and all values dequantized from it, if it is written transposed.
 fn of_constant(graph: &Graph, id: ValueId) -> Option<Vec<ValueId>> {
     let mut readers = graph.uses(id).filter_map(|reader| graph.node(reader.node)).peekable();
     readers.peek()?;
@@ -41,8 +42,8 @@ fn of_constant(graph: &Graph, id: ValueId) -> Option<Vec<ValueId>> {
     all.then(|| std::iter::once(id).chain(found).collect())
 }
 
-/// True if a matrix has readers, each a product that it is turned for: one that is no ONNX Gemm, or one of real numbers where the
-/// matrix has codes.
+/// True if a matrix has readers and all of them want it transposed. A product wants that if it is not an ONNX Gemm, or
+/// if it is of real numbers and the matrix has codes.
 fn is_wanted_turned(graph: &Graph, id: ValueId, has_codes: bool) -> bool {
     let mut readers = graph.uses(id).peekable();
     let turns = |(node, operand): (&strait_core::Node, usize)| {

@@ -12,13 +12,14 @@ use crate::{
 
 use super::LabelCount;
 
-/// Arrays of an archive that are larger together are no labels.
+/// The largest total size of the arrays of a label file, in bytes.
 const MOST_BYTES: u64 = 1 << 40;
 
-/// The classes in an array of one whole number for each sample, of any type. The array is found as by [`label_array`].
+/// Reads classes from an array with one whole number for each sample, of any type. The array is found as in
+/// [`label_array`].
 ///
 /// # Errors
-/// A file that cannot be read, another shape, labels for fewer samples or for more, and labels that are no class.
+/// The file cannot be read, the shape is different, the number of labels does not match, or a label is not a class.
 pub fn read_labels(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Vec<u32>, DataError> {
     let array = find(path, names)?;
     if array.shape().is_empty() || array.shape().iter().skip(1).any(|&extent| extent != 1) {
@@ -43,11 +44,11 @@ pub fn read_labels(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Ve
     (0..wanted.samples).map(class).collect()
 }
 
-/// The array of an `.npy`, or that of an `.npz` which has one of these names or is the only one, with a label for each
-/// sample along its first axis.
+/// The array of an `.npy`, or the array of an `.npz` that has one of these names or is the only one. It has a label for
+/// each sample along its first axis.
 ///
 /// # Errors
-/// A file that cannot be read, an archive without such an array, labels for fewer samples or for more.
+/// The file cannot be read, the archive has no such array, or the number of labels does not match.
 pub fn label_array(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Array, DataError> {
     fitting(find(path, names)?, wanted)
 }
@@ -70,10 +71,10 @@ fn find(path: &Path, names: &[&str]) -> Result<Array, DataError> {
     })
 }
 
-/// The same array, once it is known to have a label for each sample. A single number has none.
+/// Checks that an array has a label for each sample. A single number has none.
 fn fitting(array: Array, wanted: LabelCount) -> Result<Array, DataError> {
     let labels = array.samples().unwrap_or(0);
-    // There may be no samples, and a single number is still no list without labels.
+    // A single number is refused even if there are no samples, because it is not an empty list.
     match array.shape().is_empty() || !wanted.fits(labels) {
         true => Err(wanted.refused(array.name(), &counted(labels, "label"), labels)),
         false => Ok(array),

@@ -13,14 +13,15 @@ use crate::error::{DataError, Kind};
 
 use super::{LabelCount, coco};
 
-/// A larger file holds no boxes of an image, and one of JSON those of a million.
+/// The largest size of a text file with the boxes of an image, and (next constant) of a JSON file with those of a
+/// million, in bytes.
 const MOST_TEXT: u64 = 16 << 20;
 const MOST_JSON: u64 = 1 << 30;
 
-/// A larger class is a mistake.
+/// Larger class numbers are refused as a mistake.
 pub const MOST_CLASSES: u32 = 1 << 20;
 
-/// An object of a label.
+/// A labelled object.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Object {
@@ -31,10 +32,10 @@ pub struct Object {
     pub corners: [f64; 4],
 }
 
-/// The objects of each sample. Those of a folder are in parts of an image of this size, by default 1 by 1.
+/// Reads the objects of each sample. Boxes in a folder are relative to an image of this `size`, 1 by 1 by default.
 ///
 /// # Errors
-/// Files that are absent, cannot be read, or say something else; labels for fewer samples or for more.
+/// Files are missing, cannot be read, or are malformed, or the number of labels does not match.
 pub fn read_boxes(path: &Path, size: Option<[f64; 2]>, wanted: LabelCount) -> Result<Vec<Vec<Object>>, DataError> {
     let is_json = path
         .extension()
@@ -77,7 +78,7 @@ fn fitting(path: &Path, found: usize, wanted: LabelCount) -> Result<(), DataErro
     Err(refused.help("a sample without objects has an empty file, or an empty list"))
 }
 
-/// One file for each sample. A list of the classes' names, which often lies beside them, is none.
+/// Reads one file for each sample. A list of class names, which is often in the same folder, is not a label file.
 fn of_folder(folder: &Path, size: [f64; 2], wanted: LabelCount) -> Result<Vec<Vec<Object>>, DataError> {
     let unreadable = |path: &Path, error: std::io::Error| {
         DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
@@ -141,7 +142,7 @@ fn of_json(path: &Path, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, Data
             path.display()
         ))
     };
-    // The first character says which of the two it is, so that what is wrong is said of that one.
+    // The first character tells which of the two formats it is, so that an error refers to that format.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return serde_json::from_slice(&bytes).map_err(unread);
     }

@@ -1,8 +1,8 @@
-//! Boxes in the form of COCO's annotations: lists of images, annotations and categories that know each other by ids.
+//! Reads boxes from COCO annotations: lists of images, annotations and categories that refer to each other by id.
 //!
-//! Samples are the images in the order of their list. Classes are the categories in the order of their ids, counted from 0,
-//! as networks that are trained on such a file have them. A box is left, top, width and height in pixels of its image; with a
-//! size, the image is scaled to that. Crowds are left out.
+//! Samples are the images in the order of their list. Classes are the categories in the order of their ids, counted
+//! from 0, as in networks that are trained on such a file. A box is left, top, width and height in pixels of its image.
+//! If a size is given, the image is scaled to it. Crowds are left out.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::Object;
 
-/// The parts of a file that are read.
+/// The parts of a file that we read.
 #[derive(Debug, Deserialize)]
 pub(super) struct Annotations {
     images: Vec<Image>,
@@ -40,7 +40,7 @@ struct Category {
 }
 
 impl Annotations {
-    /// The objects of each image, or what is wrong.
+    /// The objects of each image, or a message that says what is wrong.
     pub(super) fn objects(&self, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, String> {
         let mut categories: Vec<i64> = self.categories.iter().map(|category| category.id).collect();
         categories.sort_unstable();

@@ -16,25 +16,25 @@ use crate::{
 pub use arrays::{label_array, read_labels};
 pub use boxes::{MOST_CLASSES, Object, read_boxes};
 
-/// The word, in the place of a file, for classes that are the folders of images.
+/// The word that stands instead of a file if an image's folder is its class.
 pub const FOLDERS: &str = "folders";
 
-/// Number of labels that there are to be: one for each of these samples, or for all `stored` ones.
+/// How many labels there have to be: one for each of the samples used, or for all `stored` ones.
 #[derive(Clone, Copy, Debug)]
 pub struct LabelCount {
-    /// Number of samples that are labelled.
+    /// Number of samples that need a label.
     pub samples: usize,
-    /// Number of samples that the set has.
+    /// Number of samples in the whole set.
     pub stored: usize,
 }
 
 impl LabelCount {
-    /// True for so many labels.
+    /// True if this number of labels is right.
     fn fits(self, found: usize) -> bool {
         (self.samples..=self.stored.max(self.samples)).contains(&found)
     }
 
-    /// The refusal of another number of labels: of these, which are so many.
+    /// The error for a wrong number of labels.
     fn refused(self, shown: impl std::fmt::Display, labels: &str, found: usize) -> DataError {
         let wanted = match found < self.samples {
             true => self.samples,
@@ -47,23 +47,23 @@ impl LabelCount {
     }
 }
 
-/// True for labels that know their images by name, and so need not be as many as these.
+/// True if the file's labels refer to images by name, so that their number does not have to match.
 pub fn labels_by_name(labels: &Path) -> bool {
     let is_text = |extension: &std::ffi::OsStr| ["csv", "txt"].iter().any(|text| extension.eq_ignore_ascii_case(text));
     are_folders(labels) || labels.extension().is_some_and(is_text)
 }
 
-/// True for classes of images that are the folders which these are in.
+/// True if an image's folder is its class.
 fn are_folders(labels: &Path) -> bool {
     labels == Path::new(FOLDERS)
 }
 
 impl Samples {
-    /// The class of each sample, or of each group of samples: those of images by their names or folders
-    /// ([`labels_by_name`]), and all others by [`read_labels`].
+    /// The class of each sample, or of each group of samples. Images may have classes by their names or folders
+    /// ([`labels_by_name`]); all others are read by [`read_labels`].
     ///
     /// # Errors
-    /// Labels that cannot be read, are no classes, or are not as many as these.
+    /// Labels cannot be read or are not classes, or their number does not match.
     pub fn classes(&self, labels: &Path, names: &[&str], wanted: LabelCount) -> Result<Vec<u32>, DataError> {
         match (are_folders(labels), labels_by_name(labels)) {
             (true, _) => self.folder_classes(),

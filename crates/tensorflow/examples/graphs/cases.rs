@@ -1,4 +1,4 @@
-//! The folder of cases.
+//! Reads the folder of test cases.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,20 +6,20 @@ use std::path::Path;
 use strait_core::Elem;
 use strait_import::ReadOptions;
 
-/// A tensor of a case.
+/// An input or output of a case.
 pub(crate) struct Tensor {
     pub(crate) elem: Elem,
     pub(crate) shape: Vec<usize>,
-    /// Row-major, little-endian.
+    /// The elements, row-major and little-endian.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A graph, and what TensorFlow makes of some inputs.
+/// A graph, some inputs, and the outputs that TensorFlow computes for them.
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The operator, where its graph has only one.
+    /// The operator under test, if the graph has only one.
     pub(crate) operator: Option<String>,
-    /// A float may differ by `absolute` and `relative` times the expected one.
+    /// A float may differ by `absolute` plus `relative` times the expected value.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
     pub(crate) options: ReadOptions,

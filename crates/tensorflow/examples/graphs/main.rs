@@ -1,12 +1,12 @@
-//! Runs frozen TensorFlow graphs: each is read, planned and run in float, and its results are held against TensorFlow's.
+//! Runs frozen TensorFlow graphs in float and compares the results with TensorFlow's.
 //!
 //! `cargo run -p strait-tensorflow --example graphs -- FOLDER OPERATORS [--bless] [NAME]`
 //!
-//! FOLDER is written by `xtask/python/tensorflow_operators.py` or `tensorflow_models.py`. The program fails if a case is refused
-//! or gives something else than expected, if an operator that is read has no case, or if OPERATORS, from which
-//! `docs/operators.md` is made, does not say what operators become; `--bless` writes that file. With NAME, only the cases whose
-//! name contains it run. A case whose graph has several operators is measured: the noise of its outputs in dB is printed, and
-//! has to be 70 below them.
+//! `xtask/python/tensorflow_operators.py` or `tensorflow_models.py` writes FOLDER. OPERATORS is the list of what each
+//! operator becomes, from which `docs/operators.md` is made; `--bless` writes it. With NAME, only the cases whose name
+//! contains it run. The program fails if a case is refused or its result differs, if an operator that we read has no
+//! case, or if OPERATORS is out of date. For a graph with several operators, the program prints the noise of its
+//! outputs in dB, which has to be at least 70 dB below the outputs.
 
 mod cases;
 #[path = "../../../onnx/examples/node_tests/forms.rs"]
@@ -22,10 +22,11 @@ use strait_core::Elem;
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
 use strait_tensorflow::{operators, read};
 
-/// Ratio of a network's outputs to what differs in them.
+/// The smallest allowed ratio between a network's outputs and their differences from TensorFlow's, in dB.
 const LEAST_DECIBEL: f64 = 70.0;
 
-/// Operators that pass their operand on and do something else beside it; their lines in OPERATORS are written by hand.
+/// Operators that pass their operand on and have side effects. They have no cases; their lines in OPERATORS are written
+/// by hand.
 const NO_CASES: [&str; 3] = ["CheckNumericsV2", "EnsureShape", "Print"];
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -75,7 +76,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// The ops that the case became.
+/// Runs a case, and returns the names of the ops that its operators became.
 fn run(folder: &Path, case: &Case) -> Result<String, Box<dyn Error>> {
     let module = read(&folder.join(format!("{}.pb", case.name)), &case.options)?;
     strait_core::verifier::verify(&module).map_err(|fault| format!("the module is not valid: {fault}"))?;
@@ -135,7 +136,7 @@ fn compare(case: &Case, position: usize, expected: &Tensor, found: &[u8]) -> Res
     }
 }
 
-/// The elements as numbers.
+/// Converts the bytes of elements to numbers.
 fn numbers(elem: Elem, bytes: &[u8]) -> Vec<f64> {
     let wide = |chunk: &[u8]| {
         let mut bytes = [0; 8];

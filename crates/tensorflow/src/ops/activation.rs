@@ -1,4 +1,4 @@
-//! Functions of one operand, element by element or along the last axis.
+//! Reads functions of one operand, applied to each element or along the last axis.
 
 use strait_core::op::{
     Add, Binary, BinaryFunction, Clip, Compare, Elu, Function, LeakyRelu, Mul, Reduction, Relation, Relu, Softmax, Sub,
@@ -67,7 +67,7 @@ fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), 
     reader.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
-/// Of integers, the larger of them and 0.
+/// For integers, ReLU is the maximum with 0.
 fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     if reader.ty(0)?.elem.is_float() {
@@ -84,7 +84,7 @@ fn rsqrt(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Unary { function }, &[root])
 }
 
-/// exp(x) − 1 near 0 loses what exp rounds away: there it is tanh(x/2)·(exp(x) + 1), which is the same.
+/// exp(x) − 1 loses precision near 0, because exp(x) is rounded. There we use tanh(x/2)·(exp(x) + 1), which is equal.
 fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let exponential = reader.function(Function::Exp, &x)?;
@@ -99,7 +99,7 @@ fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// ln(1 + x) near 0 loses what the sum rounds away: there it is 2·atanh(x / (2 + x)), which is the same.
+/// ln(1 + x) loses precision near 0, because 1 + x is rounded. There we use 2·atanh(x / (2 + x)), which is equal.
 fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let sum = reader.shifted(&x, 1.0)?;
@@ -113,7 +113,7 @@ fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// x − max − ln Σ exp(x − max): the logarithm of a quotient of which nothing is lost where it is near to 0.
+/// x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, it loses no precision if the quotient is close to 0.
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
@@ -124,7 +124,7 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Sub {}, &[below, logarithm])
 }
 
-/// scale·x above 0, scale·alpha·(exp(x) − 1) elsewhere, by the constants of the paper.
+/// scale·x above 0 and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
 fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     const SCALE: f64 = 1.050_700_987_355_480_5;
     const ALPHA: f32 = 1.673_263_2;
@@ -141,7 +141,7 @@ fn softsign(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Div {}, &[Arg::Operand(0), divisor])
 }
 
-/// |x| < ∞, which NaN is not.
+/// |x| < ∞, which is false for NaN.
 fn is_finite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
     let bound = reader.number(&magnitude, f64::INFINITY)?;
@@ -156,7 +156,7 @@ fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Compare { relation }, &[magnitude, bound])
 }
 
-/// NaN alone does not equal itself.
+/// Only NaN does not equal itself.
 fn is_nan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let equal = reader.compare(Relation::Equal, &x, &x)?;

@@ -1,4 +1,4 @@
-//! Convolutions. A filter is [kernel…, in, out] here, and [out, in, kernel…] in the IR.
+//! Reads convolutions. Filters are [kernel…, in, out] in TensorFlow, and [out, in, kernel…] in the IR.
 
 use smallvec::SmallVec;
 use strait_core::op::{Conv, ConvTranspose};
@@ -30,7 +30,7 @@ fn filter(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<SmallVec<[
     }
 }
 
-/// The order of a filter's axes that puts the last two in front, the last one first.
+/// The permutation of a filter's axes that moves the last two to the front, the last one first.
 fn turned(axes: usize) -> Vec<u32> {
     let kernel = 0..axes;
     [axes + 1, axes]
@@ -52,7 +52,7 @@ fn with_groups(window: Window, groups: u32) -> Conv {
     }
 }
 
-/// The number of channels that an image has.
+/// The number of channels of an image.
 fn channels(reader: &mut OperatorReader<'_, '_>, layout: Layout, operand: usize) -> Result<u64, Refusal> {
     let shape = reader.ty(operand)?.shape;
     let channels = shape.get(layout.channels(shape.len())).and_then(|dim| dim.fixed());
@@ -83,7 +83,8 @@ fn convolution(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), R
     finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
-/// A filter [kernel…, channels, multiplier]: each channel has as many results of its own.
+/// A depthwise convolution. Its filter is [kernel…, channels, multiplier]: each input channel has `multiplier` output
+/// channels.
 fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let filter = filter(reader, 2)?;
@@ -101,8 +102,9 @@ fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
-/// The gradient of a convolution by its operand, whose extents are operand 0: what the convolution would have padded is cut off
-/// here, and positions that none of its windows would have reached are added behind.
+/// The gradient of a convolution with respect to its input, that is, a transposed convolution; operand 0 has the
+/// extents of the result. What the forward convolution would have padded is cut off, and positions that none of its
+/// windows reach are added at the end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
     reader.ignore(&["use_cudnn_on_gpu"]);
     let layout = layout(reader)?;

@@ -1,7 +1,7 @@
-//! Numbers that are rounded to a grid and stay floats.
+//! Reads fake quantization: floats are rounded to a grid and stay floats.
 //!
-//! TensorFlow moves a range until one of its steps is zero, clips to it and rounds halves up:
-//! ⌊(clip(x) − min) / step + ½⌋ · step + min.
+//! TensorFlow shifts the range until zero is a step of the grid, clips to the range, and rounds halves up: ⌊(clip(x) −
+//! min) / step + ½⌋ · step + min.
 
 use strait_core::op::{Add, BinaryFunction, Clip, Function, Mul};
 use strait_core::{ReasonCode, TensorData};
@@ -34,7 +34,7 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::OperandType, text)
 }
 
-/// The least and the largest code.
+/// The smallest and the largest code.
 fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
     let bits = reader.int("num_bits")?.unwrap_or(8);
     if !(2..=16).contains(&bits) {
@@ -44,7 +44,7 @@ fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
     Ok([least, ((1i64 << bits) - 1) as f32])
 }
 
-/// A range whose ends are steps, and zero too.
+/// A grid: a range whose ends are steps, and in which zero is a step.
 struct Grid {
     min: f32,
     max: f32,
@@ -52,7 +52,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// The grid of a range, in the order of f32 operations in which TensorFlow computes it.
+    /// The grid of a range, computed with f32 operations in the same order as in TensorFlow.
     fn nudged(&[least, largest]: &[f32; 2], min: f32, max: f32) -> Result<Grid, Refusal> {
         if !(min.is_finite() && max.is_finite()) || min > max {
             return Err(invalid(format!("its range is {min} to {max}")));
@@ -62,7 +62,7 @@ impl Grid {
         let zero = match zero {
             zero if zero < least => least,
             zero if zero > largest => largest,
-            // NaN for a range of nothing but 0, whose step is 0.
+            // If the range is only 0, the step is 0, and this is NaN.
             zero => zero.round(),
         };
         Ok(Grid {
@@ -72,7 +72,7 @@ impl Grid {
         })
     }
 
-    /// True for a range of nothing but 0.
+    /// True if the range is only 0.
     fn is_nothing(&self) -> bool {
         self.step == 0.0
     }
@@ -97,7 +97,7 @@ fn one_grid(reader: &mut OperatorReader<'_, '_>, grid: &Grid) -> Result<(), Refu
     )
 }
 
-/// Rounded halves up to steps from `min` on.
+/// Rounds to steps counted from `min`, halves up.
 fn rounded(
     reader: &mut OperatorReader<'_, '_>,
     clipped: &Arg,
@@ -113,7 +113,7 @@ fn rounded(
     reader.finish(Add {}, &[back, min])
 }
 
-/// A grid for each position of the last axis.
+/// Fake quantization with a grid for each position of the last axis.
 fn by_channel(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let codes = codes(reader)?;
     let mut list = |position, what: &str| -> Result<Vec<f32>, Refusal> {
@@ -153,7 +153,7 @@ fn by_channel(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     rounded(reader, &clipped, low, inverse, step)
 }
 
-/// A grid without a zero point, of a range that is given: codes are round(x · scale), and back by 1 / scale.
+/// Symmetric fake quantization with a given range: codes are round(x · scale), and are scaled back by 1 / scale.
 fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> Result<(), Refusal> {
     let signed = !reader.has_attribute("signed_input") || reader.flag("signed_input")?;
     let narrow = reader.flag("narrow_range")?;
@@ -190,7 +190,7 @@ fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> 
         (true, false) => [-((1i64 << (bits - 1)) as f32), ((1i64 << (bits - 1)) - 1) as f32],
         (true, true) => [-(((1i64 << (bits - 1)) - 1) as f32), ((1i64 << (bits - 1)) - 1) as f32],
     };
-    // The side that wants the larger steps decides.
+    // The end of the range that needs the larger steps decides.
     let by_min = if least * min > 0.0 { least / min } else { f32::MAX };
     let by_max = if largest * max > 0.0 { largest / max } else { f32::MAX };
     let (scale, inverse, min, max) = if by_min < by_max {

@@ -1,4 +1,4 @@
-//! Places of elements, elements at places, and what goes along an axis.
+//! Reads operators that gather and scatter elements, sort them, or accumulate along an axis.
 
 use strait_core::op::{
     ArgReduce, Cast, Combination, Cumulative, Extreme, Gather, GatherNd, Identity, NonZero, Running, Scatter,
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
     ("Where", places),
 ];
 
-/// Slices along an axis. With shared batches there are coordinates along one axis behind those.
+/// Gathers slices along an axis. With batch axes, the indices are coordinates along one axis after those.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = one(reader, 2, "axis")?;
     let rank = reader.rank(0)?;
@@ -71,7 +71,7 @@ fn by_slice(combine: Combination) -> Scatter {
     }
 }
 
-/// Slices put into zeros; those at one place are added.
+/// Scatters slices into zeros. Slices at the same place are added.
 fn scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["bad_indices_policy"]);
     let shape = reader.known_ints(2, "shape")?.unwrap_or_default();
@@ -92,7 +92,7 @@ fn scatter_into(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Re
     reader.finish(by_slice(combine), &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
 
-/// The first of several that are equal.
+/// The position of the extreme element; the first one if several are equal.
 fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
     let op = ArgReduce {
         extreme,
@@ -109,7 +109,7 @@ fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(
     }
 }
 
-/// That they come in order is always allowed.
+/// The results come sorted, which is allowed even if `sorted` is false.
 fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["sorted"]);
     let op = TopK {
@@ -139,7 +139,7 @@ fn cumulative(reader: &mut OperatorReader<'_, '_>, of: Running) -> Result<(), Re
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// A row of coordinates for each element that is not zero.
+/// One row of coordinates for each element that is not zero.
 fn places(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let columns = reader.push(NonZero {}, &[Arg::Operand(0)])?;
     let permutation = [1, 0].as_slice().into();

@@ -1,4 +1,4 @@
-//! The order of axes: channels last, as TensorFlow has them, or first, as the ops of the IR have them.
+//! Axis order: TensorFlow mostly has channels last, and the ops of the IR have channels first.
 
 use std::slice::from_ref;
 
@@ -9,16 +9,16 @@ use strait_import::{Arg, Refusal};
 
 use crate::operator_reader::OperatorReader;
 
-/// The place of the channels among the axes.
+/// Where the channel axis is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Behind the axes of the image.
+    /// After the axes of the image.
     Last,
     /// Between the batch and the axes of the image.
     First,
 }
 
-/// The order of axes that `data_format` says; channels are last where it says nothing.
+/// The axis order given by `data_format`; channels are last if it is absent.
 pub(super) fn layout(reader: &mut OperatorReader<'_, '_>) -> Result<Layout, Refusal> {
     match reader.text("data_format", "NHWC")? {
         "NHWC" | "NDHWC" => Ok(Layout::Last),
@@ -28,7 +28,7 @@ pub(super) fn layout(reader: &mut OperatorReader<'_, '_>) -> Result<Layout, Refu
 }
 
 impl Layout {
-    /// The axis of the channels.
+    /// The position of the channel axis.
     pub(super) fn channels(self, rank: usize) -> usize {
         match self {
             Layout::Last => rank.saturating_sub(1),
@@ -36,7 +36,7 @@ impl Layout {
         }
     }
 
-    /// The axis of the image at a position of it.
+    /// The position of an image axis, given its index among the image axes.
     pub(super) fn spatial(self, position: usize) -> usize {
         match self {
             Layout::Last => position + 1,
@@ -45,7 +45,7 @@ impl Layout {
     }
 }
 
-/// Operand 0 with its channels first.
+/// The value with channels first, transposed if they are last.
 pub(super) fn to_first(reader: &mut OperatorReader<'_, '_>, layout: Layout, x: Arg) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(&x)?.shape.len();
     if layout == Layout::First {
@@ -63,7 +63,7 @@ pub(super) fn to_first(reader: &mut OperatorReader<'_, '_>, layout: Layout, x: A
     )
 }
 
-/// Adds an op on channels that are first, whose result the node has in its own order.
+/// Adds an op that works on channels first. The result is transposed back to the node's own order.
 pub(super) fn finish(
     reader: &mut OperatorReader<'_, '_>,
     layout: Layout,

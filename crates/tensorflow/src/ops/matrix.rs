@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Reads matrix products.
 
 use std::slice::from_ref;
 
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn product(reader: &mut OperatorReader<'_, '_>, turned: [&'static str; 2]) -> Result<(), Refusal> {
-    // What a gradient may take for granted.
+    // These attributes only concern gradients.
     reader.ignore(&["grad_a", "grad_b", "grad_x", "grad_y"]);
     reader.one_type([0, 1])?;
     let mut args = [Arg::Operand(0), Arg::Operand(1)];
@@ -33,13 +33,13 @@ fn product(reader: &mut OperatorReader<'_, '_>, turned: [&'static str; 2]) -> Re
     reader.finish(matrix_product(), &args)
 }
 
-/// The last two axes in the other order.
+/// The value with its last two axes swapped.
 fn last_two_turned(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(x)?.shape.len();
     let mut permutation: Vec<u32> = (0..rank as u32).collect();
     match permutation.as_mut_slice() {
         [.., a, b] => std::mem::swap(a, b),
-        // Inference says what is wrong with it.
+        // Shape inference reports what is wrong with it.
         _ => return reader.push(Identity {}, from_ref(x)),
     }
     let permutation = permutation.into();

@@ -1,4 +1,4 @@
-//! Translation of TensorFlow's operators: a row for each, a file for each family.
+//! Translates TensorFlow's operators. There is one row for each operator and one file for each family.
 
 mod activation;
 mod arithmetic;
@@ -29,10 +29,10 @@ use crate::graph::Graph;
 use crate::operator_reader::OperatorReader;
 use crate::switches::Branch;
 
-/// Reads one node.
+/// A function that reads one node.
 pub(crate) type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
-/// An operator and what reads it.
+/// An operator, and the function that reads it.
 type Row = (&'static str, Map);
 
 const FAMILIES: [&[Row]; 16] = [
@@ -61,12 +61,12 @@ fn rows() -> &'static BTreeMap<&'static str, Map> {
 
 pub(crate) use refused::loops;
 
-/// The names of all operators that are read beside `Const` and `Placeholder`, in the order of the alphabet.
+/// The names of all operators that are read besides `Const` and `Placeholder`, in alphabetical order.
 pub fn operators() -> Vec<&'static str> {
     rows().keys().copied().collect()
 }
 
-/// The function that knows the operator of a node, or why there is none.
+/// The function that reads a node, or the reason why its operator is not read.
 pub(crate) fn find(graph: &Graph, node: usize) -> Result<Map, Refusal> {
     if matches!(graph.branch(node), Branch::Passes { .. }) {
         return Ok(flow::passes);

@@ -1,4 +1,4 @@
-//! Biases and normalizations.
+//! Reads biases and normalizations.
 
 use smallvec::smallvec;
 use strait_core::ReasonCode;
@@ -31,10 +31,10 @@ fn bias_add(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Add {}, &[Arg::Operand(0), bias])
 }
 
-/// Its statistics are operands where it is not being trained.
+/// Batch normalization at inference, with the statistics as operands.
 fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["exponential_avg_factor"]);
-    // It is true where nothing is said.
+    // An absent `is_training` means true.
     let is_training = match reader.has_attribute("is_training") {
         true => reader.flag("is_training")?,
         false => true,
@@ -52,8 +52,9 @@ fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
     finish(reader, layout, BatchNormalization { epsilon }, &operands)
 }
 
-/// x / (bias + alpha · Σ x²) ^ beta, over the channels from `depth_radius` in front of its own to as many behind. Channels that
-/// are not there count as 0: the sum is that of an average pool along the channels, whose padding counts.
+/// x / (bias + alpha · Σ x²) ^ beta. The sum is over the channels up to `depth_radius` before and after the element's
+/// own channel. Missing channels count as 0. It is computed as an average pool along the channels, with padding
+/// included in the count.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = reader.int("depth_radius")?.unwrap_or(5);
     let [bias, alpha, beta] = [("bias", 1.0), ("alpha", 1.0), ("beta", 0.5)];

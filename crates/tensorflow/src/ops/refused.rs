@@ -1,4 +1,4 @@
-//! Operators that are not read: why, and how a model that has them can be read all the same.
+//! Operators that are not read: why, and how a model that has them can still be read.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use strait_import::NodeFault;
 
 use crate::graph::{Graph, Port};
 
-/// A network on audio begins behind these.
+/// Audio preprocessing. The network itself begins after these.
 const AUDIO: [&str; 3] = ["AudioSpectrogram", "DecodeWav", "Mfcc"];
 
 /// Conditions and loops of TensorFlow 1.
@@ -27,10 +27,10 @@ const CONTROL: [&str; 13] = [
     "RefSelect",
 ];
 
-/// Said of those.
+/// The message for conditions and loops of TensorFlow 1.
 const DECIDED: &str = "branches and loops of TensorFlow 1 are read only where a constant decides on them";
 
-/// Conditions and loops of TensorFlow 2, and calls.
+/// Conditions, loops and function calls of TensorFlow 2.
 const FUNCTIONS: [&str; 7] = [
     "Case",
     "If",
@@ -41,7 +41,7 @@ const FUNCTIONS: [&str; 7] = [
     "While",
 ];
 
-/// Said of a node whose operator has no row.
+/// The reason to report for a node whose operator has no row.
 pub(super) fn why(graph: &Graph, node: usize) -> &'static str {
     let op = graph.node(node).op.as_str();
     match op {
@@ -56,7 +56,8 @@ pub(super) fn why(graph: &Graph, node: usize) -> &'static str {
     }
 }
 
-/// The loops of TensorFlow 1, which are cycles of a graph: the first node of the first one, and the options that leave them out.
+/// Reports the loops of TensorFlow 1, which are cycles in the graph: names the first node of the first loop, and the
+/// options that leave the loops out.
 pub(crate) fn loops(graph: &Graph) -> Option<NodeFault> {
     let of = |kind: [&'static str; 2]| {
         let nodes = 0..graph.def.node.len();
@@ -81,7 +82,7 @@ fn is_constant(graph: &Graph, &(producer, _): &Port) -> bool {
     graph.node(producer).op == "Const"
 }
 
-/// The options that end the graph in front of these tensors, and that begin it behind those.
+/// The options that end the graph at the tensors `before`, or begin it at the tensors `behind`.
 fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> String {
     let end = format!(
         "ending the graph in front of it, with {}",
@@ -102,7 +103,7 @@ fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> St
     }
 }
 
-/// A list of tensors as a configuration has it.
+/// A list of tensors, written as in a configuration.
 fn option(graph: &Graph, key: &str, ports: &BTreeSet<Port>) -> String {
     let names: Vec<String> = ports
         .iter()

@@ -1,4 +1,4 @@
-//! Resampling of images, which have their channels last.
+//! Reads the resizing of images, which have channels last.
 
 use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Resize, ResizeMode, Switch};
 use strait_core::{Elem, ReasonCode};
@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     ("ResizeBicubic", |reader| resize(reader, ResizeMode::Cubic)),
 ];
 
-/// The centres of pixels have whole coordinates, or lie between them; corners are kept, or edges.
+/// Resizes an image. The attributes say how coordinates are mapped: by pixel centres, by corners, or by edges.
 fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), Refusal> {
     let (corners, centers) = (reader.flag("align_corners")?, reader.flag("half_pixel_centers")?);
     let coordinate = match (corners, centers) {
@@ -30,14 +30,14 @@ fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), R
         return Err(Refusal::invalid(ReasonCode::Resize, text));
     };
     let sizes = [*batch, *channels, *rows, *columns];
-    // Ties go up where corners or centres are kept; otherwise coordinates are truncated.
+    // Ties go up if corners or centres are aligned. Otherwise coordinates are truncated.
     let nearest = match coordinate {
         Coordinate::Asymmetric => Nearest::Floor,
         _ => Nearest::RoundPreferCeil,
     };
     let op = Resize {
         nearest,
-        // Where the centres of pixels are kept, TensorFlow's cubic is the sharper one, and leaves out what is not there.
+        // With aligned centres, TensorFlow uses the sharper cubic filter and excludes what lies outside of the image.
         exclude_outside: Switch(mode == ResizeMode::Cubic && centers),
         cubic: CubicCoefficient(if centers { -0.5 } else { -0.75 }),
         ..Resize::to_sizes(mode, coordinate, &sizes)

@@ -1,4 +1,4 @@
-//! Parts of tensors: joined, cut and picked.
+//! Reads operators that join, split and slice tensors.
 
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
@@ -39,7 +39,7 @@ fn concat(reader: &mut OperatorReader<'_, '_>, axis: i64, operands: Vec<usize>) 
     }
 }
 
-/// The extent of an axis of an operand.
+/// The extent of one axis of an operand.
 fn extent(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Result<i64, Refusal> {
     let shape = reader.ty(operand)?.shape;
     let axis = reader.axis(axis, shape.len())?;
@@ -53,7 +53,7 @@ fn extent(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Res
     })
 }
 
-/// The number of equal pieces is an attribute.
+/// Splits into equal pieces; their number is an attribute.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = one(reader, 0, "axis")?;
     let extent = extent(reader, 1, axis)?;
@@ -68,7 +68,7 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     pieces(reader, axis, sizes, count, 1)
 }
 
-/// The extents of the pieces are operand 1; one that is −1 is what remains.
+/// Splits into pieces of given extents (operand 1). A piece of −1 takes what is left.
 fn split_at(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = one(reader, 2, "axis")?;
     let extent = extent(reader, 0, axis)?;
@@ -103,16 +103,16 @@ fn pieces(
 
 /// An axis of the result of a strided slice.
 enum Axis {
-    /// One of the operand.
+    /// An axis of the operand.
     Kept,
-    /// One of the operand of which a single position is left, without the axis.
+    /// An axis of the operand that is sliced to one position and removed.
     Dropped,
-    /// A new one.
+    /// A new axis of extent 1.
     New,
 }
 
-/// Positions by axis, in lists in which bits of masks say what else an entry may be: all axes that are left, a new axis, one
-/// position without the axis, or one border or both of the operand's own.
+/// A strided slice. Begin, end and stride are lists with an entry for each axis. Masks change the meaning of an entry:
+/// all remaining axes, a new axis, a single position without the axis, or the operand's own border at one end or both.
 fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut list = |position, what: &str| Ok::<_, Refusal>(reader.known_ints(position, what)?.unwrap_or_default());
     let (begin, end, strides) = (list(1, "begin")?, list(2, "end")?, list(3, "strides")?);
@@ -160,7 +160,7 @@ fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         let step = strides[entry];
         let (start, stop, step) = if has(dropped, entry) {
             axes.push(Axis::Dropped);
-            // The last position ends where the axis does.
+            // The last position ends where the axis ends.
             let start = begin[entry];
             (start, if start == -1 { i64::MAX } else { start.saturating_add(1) }, 1)
         } else {
@@ -208,7 +208,7 @@ fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(last, &[x])
 }
 
-/// So many elements of each axis from a position on; −1 of them are all.
+/// A slice with a start and a number of elements for each axis; −1 means all elements to the end.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let begin = reader.known_ints(1, "begin")?.unwrap_or_default();
     let size = reader.known_ints(2, "size")?.unwrap_or_default();
@@ -249,7 +249,7 @@ fn pack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Concat { axis }, &parts)
 }
 
-/// Cuts a tensor at each position of an axis, which is gone then.
+/// Splits a tensor into its positions along an axis, and removes the axis.
 fn unpack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let extent = extent(reader, 0, axis)?;

@@ -1,4 +1,4 @@
-//! The same elements under another shape, or in another order of axes.
+//! Reads operators that change the shape or the order of axes, but not the elements.
 
 use bytes::Bytes;
 use strait_core::op::{Expand, Reshape, Squeeze, Transpose, Unsqueeze};
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     ("BroadcastTo", broadcast),
 ];
 
-/// One integer that is an operand.
+/// A single integer given as an operand.
 pub(super) fn one(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<i64, Refusal> {
     match reader.known_ints(position, what)?.as_deref() {
         Some(&[number]) => Ok(number),
@@ -38,7 +38,7 @@ pub(super) fn one(reader: &mut OperatorReader<'_, '_>, position: usize, what: &s
     }
 }
 
-/// A 0 is an extent here, and copies that of the operand in the IR.
+/// A 0 in a TensorFlow shape is an extent. In the IR it would copy the operand's extent.
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(shape) = reader.late_list(1)? {
         let args = reader.late_operands(&[1])?;

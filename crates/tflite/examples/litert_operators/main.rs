@@ -1,11 +1,12 @@
-//! Runs TFLite files of single operators and whole models: each is read, planned and run in float, as it is and in canonical form, and
-//! its results are held against LiteRT's; those of whole models within decibels.
+//! Runs TFLite files of single operators and of whole models in float, once as read and once in canonical form, and
+//! compares the results with LiteRT's. Whole models may differ within a limit in dB.
 //!
 //! `cargo run -p strait-tflite --example litert_operators -- FOLDER OPERATORS [--bless] [NAME]`
 //!
-//! FOLDER is written by `xtask/python/tflite_operators.py` or `tflite_floats.py`. The program fails if a case is refused or gives something else than
-//! expected, if an operator that is read has no case, or if OPERATORS, from which `docs/operators.md` is made, does not say what
-//! operators become; `--bless` writes that file. With NAME, only the cases whose name contains it run.
+//! `xtask/python/tflite_operators.py` or `tflite_floats.py` writes FOLDER. OPERATORS is the list of what each operator
+//! becomes, from which `docs/operators.md` is made; `--bless` writes it. With NAME, only the cases whose name contains
+//! it run. The program fails if a case is refused or its result differs, if an operator that we read has no case, or if
+//! OPERATORS is out of date.
 
 #[path = "../../../tensorflow/examples/graphs/cases.rs"]
 mod cases;
@@ -23,7 +24,7 @@ use strait_core::{Elem, Module};
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
 use strait_tflite::{Model, operators};
 
-/// Ratio of a network's outputs to what differs in them.
+/// The smallest allowed ratio between a network's outputs and their differences from LiteRT's, in dB.
 const LEAST_DECIBEL: f64 = 70.0;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -69,7 +70,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// The ops that the case became.
+/// Runs a case, and returns the names of the ops that its operators became.
 fn run(folder: &Path, case: &Case) -> Result<String, Box<dyn Error>> {
     let model = Model::open(&folder.join(format!("{}.tflite", case.name)))?;
     let (mut module, _) = model.read_single(&case.options)?;
@@ -82,7 +83,7 @@ fn run(folder: &Path, case: &Case) -> Result<String, Box<dyn Error>> {
     Ok(form)
 }
 
-/// The results of a module, against those that are expected.
+/// Runs a module and compares its results with the expected ones.
 fn held(case: &Case, module: &Module) -> Result<(), Box<dyn Error>> {
     let plan = Plan::new(module, module.main, &PlanOptions::default())?;
     let inputs = (case.inputs.iter()).map(|tensor| TensorView::new(tensor.elem, &tensor.shape, &tensor.bytes));
@@ -137,7 +138,7 @@ fn compare(case: &Case, position: usize, expected: &Tensor, found: &[u8]) -> Res
     }
 }
 
-/// The elements as numbers.
+/// Converts the bytes of elements to numbers.
 fn numbers(elem: Elem, bytes: &[u8]) -> Vec<f64> {
     let wide = |chunk: &[u8]| {
         let mut bytes = [0; 8];

@@ -1,9 +1,10 @@
-//! Grids for which LiteRT has no kernels: what it refuses is refused, and so is what it computes as if the grids were others.
+//! Checks grids of quantized operators against what LiteRT has kernels for. We refuse what LiteRT refuses, and also
+//! what LiteRT computes as if the grids were different.
 
 use crate::graph::{Graph, Tensor};
 use strait_core::{Elem, QuantParams};
 
-/// Operators whose kernels move or compare codes as they are.
+/// Operators whose kernels move or compare codes without requantizing.
 const KEEPS: &[&str] = &[
     "AVERAGE_POOL_2D",
     "BATCH_TO_SPACE_ND",
@@ -44,7 +45,7 @@ const KEEPS: &[&str] = &[
     "UNPACK",
 ];
 
-/// Operators that LiteRT has no kernel of this type of codes for.
+/// Operators, and the code types for which LiteRT has no kernel.
 const WITHOUT: &[(&str, &[Elem])] = &[
     ("BATCH_MATMUL", &[Elem::U8]),
     ("DEPTH_TO_SPACE", &[Elem::I16]),
@@ -56,7 +57,7 @@ const WITHOUT: &[(&str, &[Elem])] = &[
     ("SQUARED_DIFFERENCE", &[Elem::I16, Elem::U8]),
 ];
 
-/// Results whose grid their kernels have inside: scale and zero point for int8, uint8 and int16.
+/// Operators whose kernels assume a fixed grid for the result: scale and zero point for int8, uint8 and int16.
 const RESULTS: &[(&str, [Option<(f32, i32)>; 3])] = &[
     (
         "L2_NORMALIZATION",
@@ -68,14 +69,15 @@ const RESULTS: &[(&str, [Option<(f32, i32)>; 3])] = &[
     ("TANH", [None, None, Some((HALF_OF_16, 0))]),
 ];
 
-/// From 0 to 1 in 8 bits, and in 15.
+/// Scales of the range from 0 to 1: in 8 bits, and (next constant) in 15.
 const HALF: f32 = 1.0 / 256.0;
 const HALF_OF_16: f32 = 1.0 / 32768.0;
 
-/// The most that a bias may be off the grid of the products, in steps of the result.
+/// How far a bias may be off the grid of the products, in steps of the result.
 const MOST_OFF: f64 = 0.02;
 
-/// Operands of the sums of products: image, weights and bias; and the axis of the weights that runs over the results.
+/// For an operator that sums products: the positions of image, weights and bias, and the weights' axis of output
+/// channels.
 fn sum(name: &str) -> Option<([usize; 3], u8)> {
     match name {
         "CONV_2D" | "FULLY_CONNECTED" => Some(([0, 1, 2], 0)),
@@ -89,7 +91,7 @@ fn grid(tensor: Option<&Tensor>) -> Option<&QuantParams> {
     tensor?.grid.as_ref()
 }
 
-/// Refuses an operator whose grids LiteRT has no kernel for.
+/// Refuses an operator if LiteRT has no kernel for its grids.
 pub(super) fn check(graph: &Graph<'_>, position: usize) -> Result<(), String> {
     let (node, name) = (&graph.nodes[position], graph.code(position).name());
     let tensor = |index: &Option<usize>| index.and_then(|index| graph.tensors.get(index));
@@ -160,7 +162,8 @@ fn is_near(grid: &QuantParams, (scale, zero): (f32, i32)) -> bool {
         .is_some_and(|(own, point)| point == zero && (own - scale).abs() <= 1e-6 * scale)
 }
 
-/// Refuses a sum of products between grids that have no kernel. One of real activations is another matter.
+/// Refuses a sum of products if there is no kernel for its grids. Weights on a grid with float activations are handled
+/// elsewhere.
 fn products([image, weight, bias]: [Option<&Tensor>; 3], result: Option<&QuantParams>, axis: u8) -> Result<(), String> {
     let (Some(x), Some(y)) = (grid(image), result) else {
         return match (grid(image), result) {

@@ -1,7 +1,7 @@
-//! From a TFLite file to a module of the float stage.
+//! Builds a module of the float stage from a TFLite file.
 //!
-//! `tensors` says what the file knows of its tensors, and `nodes` reads one operator. What it becomes is said in `ops`, a
-//! file for each family, in terms of an `OperatorReader`. The rest is `strait-import`'s.
+//! `tensors` knows what the file says about its tensors, and `nodes` reads one operator. What an operator becomes is
+//! defined in `ops`, with an file for each family, using an `OperatorReader`. The rest is in `strait-import`.
 
 mod grids;
 mod nodes;
@@ -17,10 +17,11 @@ use std::path::Path;
 use strait_core::Module;
 use strait_import::{Assumed, Cut, Decoded, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
 
-/// Offsets in a flatbuffer have 31 bits; larger files have their buffers behind it.
+/// The largest file that is read. Offsets in a flatbuffer have only 31 bits, but larger files store their buffers after
+/// it.
 pub(crate) const MOST_BYTES: u64 = 1 << 40;
 
-/// A file that is a model of this format. Its weights are slices of the mapped file.
+/// A model file of this format. Its weights are slices of the mapped file.
 #[derive(Clone, Debug)]
 pub struct Model {
     bytes: Bytes,
@@ -107,29 +108,29 @@ impl Model {
 }
 
 impl Decoded for Model {
-    /// The names of all tensors that the graph can be cut at: its inputs and the results of its operators, in the order of
-    /// the file.
+    /// The names of all tensors at which the graph can be cut, in the order of the file: its inputs, and the results of
+    /// its operators.
     fn tensors(&self) -> Vec<&str> {
         self.tensors.iter().map(String::as_str).collect()
     }
 
-    /// The names of all operators in the order of the file: each has that of its first result.
+    /// The names of all operators in the order of the file. An operator has the name of its first result.
     fn nodes(&self) -> Vec<&str> {
         self.nodes.iter().map(String::as_str).collect()
     }
 
     /// Builds the module.
     ///
-    /// Only what the outputs need is read. Layers have the names of their results.
+    /// Only what the outputs need is read. Layers are named after their results.
     ///
     /// # Errors
-    /// All operators that are not known, at once; or the first fault of the model or of the options.
+    /// All unknown operators at once, or else the first fault of the model or of the options.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
 
-    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
-    /// dimensions were bound so is part of the answer.
+    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
+    /// answer includes which dimensions were bound this way.
     ///
     /// # Errors
     /// See [`Model::read`].
@@ -144,13 +145,13 @@ impl Decoded for Model {
     }
 }
 
-/// The name of an operator: that of its first result.
+/// The name of an operator, which is the name of its first result.
 fn node_name<'g>(graph: &'g Graph<'_>, node: usize) -> &'g str {
     let first = graph.nodes[node].outputs.iter().flatten().next();
     first.map_or("", |&index| &graph.tensors[index].name)
 }
 
-/// The tensors by their places in the file, which are their numbers, and the operators between them.
+/// The wiring of a graph. Tensors are numbered by their position in the file.
 fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
     let mut wiring = Wiring::with_room(graph.tensors.len(), graph.nodes.len());
     let name = |index: usize| graph.tensors[index].name.as_str();
@@ -163,7 +164,7 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
     for &input in &graph.inputs {
         wiring.input(name(input))?;
     }
-    // A constant without elements has no bytes by which to tell that it is one.
+    // A constant without elements has no bytes that would show that it is one.
     let mut is_made = vec![false; graph.tensors.len()];
     let results = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     for &index in results.chain(&graph.inputs) {
@@ -174,7 +175,7 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
             wiring.constant(&tensor.name)?;
         }
     }
-    // Nothing in the file makes a variable: it stands for itself.
+    // A variable that no operator in the file writes is left out as an operand.
     let is_there = |&index: &usize| !graph.tensors[index].is_variable || is_made[index];
     for (position, node) in graph.nodes.iter().enumerate() {
         let operands = node.inputs.iter().map(|operand| operand.filter(is_there).map(name));

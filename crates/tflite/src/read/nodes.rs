@@ -1,4 +1,5 @@
-//! The operators of a graph: each is read by the function that knows it in the version that the file uses.
+//! Reads the operators of a graph, each with the function for its kind. Newer versions of an operator than we know are
+//! refused.
 
 use super::{grids, operator_reader::OperatorReader, ops, tensors};
 use crate::graph::Graph;
@@ -7,7 +8,7 @@ use strait_import::{Builder, Reader, Refusal};
 /// The operators of a graph.
 pub(super) struct Nodes<'g> {
     pub(super) graph: &'g Graph<'g>,
-    /// See [`strait_import::ReadOptions`].
+    /// True to read integer weights beside float activations as floats; see [`strait_import::ReadOptions`].
     pub(super) hybrid_as_float: bool,
 }
 

@@ -1,4 +1,4 @@
-//! One operator as the functions in [`super::ops`] see it: a [`Layer`], with its options beside it.
+//! One operator, as the functions in [`super::ops`] see it: a [`Layer`] with the operator's options.
 
 use crate::graph::{Graph, Node, Tensor};
 use crate::schema::{Activation, BuiltinOptions};
@@ -9,7 +9,7 @@ use strait_core::{Elem, QuantParams, ReasonCode};
 pub(super) use strait_import::{Arg, Refusal};
 use strait_import::{Builder, Layer};
 
-/// An operator while it is read.
+/// An operator while it is being read.
 pub(super) struct OperatorReader<'b, 'g> {
     layer: Layer<'b, 'g>,
     graph: &'g Graph<'g>,
@@ -17,7 +17,7 @@ pub(super) struct OperatorReader<'b, 'g> {
     hybrid_as_float: bool,
 }
 
-/// A field of a table that is not what the schema says.
+/// Reads a field of a table. Refuses the operator if the field does not follow the schema.
 pub(super) fn field<T>(read: planus::Result<T>) -> Result<T, Refusal> {
     read.map_err(|error| {
         let text = format!(
@@ -28,7 +28,7 @@ pub(super) fn field<T>(read: planus::Result<T>) -> Result<T, Refusal> {
     })
 }
 
-/// The options of an operator, which are of the table that its kind has, or are left out.
+/// Reads the options of an operator. They have to be a table of its kind, or be absent.
 macro_rules! options {
     ($reader:expr, $table:ident) => {
         match $reader.options()? {
@@ -44,7 +44,7 @@ macro_rules! options {
     };
 }
 
-/// A field of options that may be left out.
+/// Reads a field of options that may be absent, with its default.
 macro_rules! option {
     ($options:expr, $name:ident, $default:expr) => {
         match &$options {
@@ -72,18 +72,18 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// The options, where there are some.
+    /// The options, if there are any.
     pub(super) fn options(&self) -> Result<Option<BuiltinOptions<'g>>, Refusal> {
         field(self.node.view.builtin_options())
     }
 
-    /// An operand as the file has it.
+    /// An operand as the file describes it.
     pub(super) fn operand_of_file(&self, position: usize) -> Option<&'g Tensor> {
         let index = self.node.inputs.get(position).copied().flatten()?;
         self.graph.tensors.get(index)
     }
 
-    /// A result as the file has it.
+    /// A result as the file describes it.
     pub(super) fn result_of_file(&self, position: usize) -> Option<&'g Tensor> {
         let index = self.node.outputs.get(position).copied().flatten()?;
         self.graph.tensors.get(index)
@@ -99,7 +99,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.result_of_file(position)?.grid.as_ref()
     }
 
-    /// Refuses weights of codes beside an activation of floats, which LiteRT quantizes anew in each run.
+    /// Refuses integer weights with float activations, because LiteRT quantizes such activations anew in each run.
     pub(super) fn not_hybrid(&self, activation: usize, weight: usize) -> Result<(), Refusal> {
         let is_hybrid = self.operand_grid(weight).is_some() && self.operand_grid(activation).is_none();
         match is_hybrid && !self.hybrid_as_float {
@@ -111,7 +111,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// Ends the layer with an op and a fused activation behind it.
+    /// Ends the layer with an op, followed by the fused activation.
     pub(super) fn finish_activated(
         &mut self,
         op: impl Into<Op>,
@@ -129,7 +129,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// Ends the layer with a value, behind a fused activation and a transpose from channels first to channels last.
+    /// Ends the layer with a value, followed by the fused activation and a transpose from channels first to channels
+    /// last.
     pub(super) fn finish_image(&mut self, image: Arg, activation: Activation) -> Result<(), Refusal> {
         self.on_result_grid(&image);
         let made = match &image {
@@ -163,7 +164,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         )
     }
 
-    /// The activation that the saturation of the result's codes stands for, of an op that is fused with none.
+    /// For an op without a fused activation: the activation that the saturation of the result's codes replaces.
     fn hidden(&self, op: &Op, args: &[Arg]) -> Option<Op> {
         let operands = args.iter().map(|arg| match arg {
             Arg::Operand(position) => self.operand(*position).and_then(|id| self.builder.value_at(id)),
@@ -174,7 +175,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.hidden_activation(op, &operands, self.result_grid(0)?)
     }
 
-    /// Gives the results their grids. One that is a value which had another grid before is a value of its own.
+    /// Gives the results their grids. A result that is a value with another grid becomes a separate value.
     pub(super) fn give_grids(&mut self) -> Result<(), Refusal> {
         for (position, index) in self.node.outputs.iter().enumerate() {
             let Some(grid) = index.and_then(|index| self.graph.tensors.get(index)?.grid.as_ref()) else {
@@ -185,15 +186,15 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         Ok(())
     }
 
-    /// Gives a value in front of the result the grid of the result: there the runtime saturates once, behind a fused activation,
-    /// and what an activation cuts off of codes is the same before it and behind it.
+    /// Gives a value before the result the result's grid too. The runtime saturates only once, after the fused
+    /// activation, but an activation clips the same codes before and after saturation.
     fn on_result_grid(&mut self, value: &Arg) {
         if let (Arg::Value(value), Some(grid)) = (value, self.result_grid(0)) {
             self.builder.give(*value, grid);
         }
     }
 
-    /// A value with the channels last, with them first.
+    /// A value with channels last, transposed to channels first.
     pub(super) fn image(&mut self, x: &Arg) -> Result<Arg, Refusal> {
         let rank = self.arg_type(x)?.shape.len();
         let permutation = channels_first(rank).as_slice().into();
@@ -211,7 +212,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.finish(Identity {}, from_ref(value))
     }
 
-    /// Refuses an operand that has not this rank.
+    /// Refuses an operand unless it has this rank.
     pub(super) fn of_rank(&mut self, position: usize, rank: usize) -> Result<(), Refusal> {
         let found = self.rank(position)?;
         match found == rank {
@@ -223,7 +224,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// The type of elements of a result, as it is in the graph.
+    /// The element type of a result in the graph.
     pub(super) fn result_elem(&self, position: usize) -> Result<Elem, Refusal> {
         let tensor = self.result_of_file(position);
         match tensor {

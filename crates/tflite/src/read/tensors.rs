@@ -1,4 +1,4 @@
-//! Tensors of the file: the elements of constants, and the types of the others.
+//! The file's tensors: the elements of constants, and the types of the others.
 
 use crate::graph::{Graph, Tensor};
 use crate::names::elem;
@@ -12,7 +12,7 @@ pub(super) struct Tensors<'g> {
     pub(super) graph: &'g Graph<'g>,
 }
 
-/// Refuses a tensor that nobody can take.
+/// Refuses a tensor that no operator can take.
 pub(super) fn check(tensor: &Tensor) -> Result<(), String> {
     if tensor.is_variable {
         let text = format!("`{}` is a variable: a state that is kept from run to run", tensor.name);
@@ -69,7 +69,7 @@ fn declared(tensor: &Tensor) -> Declared {
     }
 }
 
-/// A constant as it stands in the file.
+/// A constant as it is stored in the file.
 fn constant(tensor: &Tensor, bytes: Bytes) -> Result<TensorData, Refusal> {
     let invalid = |text: String| {
         let text = format!("the constant `{}`: {text}", tensor.name);

@@ -1,8 +1,9 @@
-//! Views of the tables of a TFLite file, version 3 of the format: those parts that inference needs.
+//! Views of the tables of a TFLite file, version 3 of the format, as far as inference needs them.
 //!
-//! A file has no names of fields but their slots, which are the numbers here, and enums and kinds of options are numbers, too. Fields
-//! that nothing reads are left out. `cargo xtask oracles --tflite` holds the numbers against the code of LiteRT's package. Operators and
-//! types of elements are plain numbers, with their names in `names.rs`, so that a newer one can be refused as what it is.
+//! A file identifies fields by their slots, which are the numbers here; enums and kinds of options are numbers, too.
+//! Fields that nothing reads are left out. `cargo xtask oracles --tflite` checks the numbers against LiteRT's package.
+//! Operators and element types are plain numbers, with their names in `names.rs`, so that a newer one can be refused by
+//! its number.
 
 mod views;
 
@@ -10,18 +11,18 @@ use planus::Vector;
 use views::{enums, options, tables};
 
 enums! {
-    /// Padding of a window.
+    /// How a window is padded.
     Padding { Same = 0, Valid = 1 }
-    /// A function behind an operator, inside of it.
+    /// A fused activation function.
     Activation { None = 0, Relu = 1, ReluN1To1 = 2, Relu6 = 3, Tanh = 4, SignBit = 5 }
     /// The order of the weights of a fully connected layer.
     WeightsFormat { Default = 0, Shuffled4x16Int8 = 1 }
-    /// Padding with what stands inside.
+    /// Whether mirrored padding repeats the element at the border.
     MirrorPadMode { Reflect = 0, Symmetric = 1 }
 }
 
 tables! { 'a
-    /// A table of which no field is read.
+    /// A table without fields that we read.
     Nothing {}
     Conv2DOptions {
         0 padding: Padding = Padding::Same;
@@ -188,7 +189,7 @@ tables! { 'a
     BucketizeOptions {
         0 boundaries: Vector<'a, f32>;
     }
-    /// Real = scale × (code − zero point), along `quantized_dimension` where there are several.
+    /// real = scale × (code − zero point). With several scales, they run along `quantized_dimension`.
     QuantizationParameters {
         2 scale: Vector<'a, f32>;
         3 zero_point: Vector<'a, i64>;
@@ -208,7 +209,7 @@ tables! { 'a
         8 has_rank: bool = false;
         10 external_buffer: u32 = 0;
     }
-    /// A kind of operator.
+    /// The kind of an operator.
     OperatorCode {
         0 deprecated_builtin_code: i8 = 0;
         1 custom_code: &'a str;
@@ -229,13 +230,13 @@ tables! { 'a
         2 outputs: Vector<'a, i32>;
         3 operators: Vector<'a, planus::Result<Operator<'a>>>;
     }
-    /// `offset` and `size` are of the file, where a buffer does not stand in `data`.
+    /// The bytes of a constant: either in `data`, or at `offset` and `size` in the file.
     Buffer {
         0 data: &'a [u8];
         1 offset: u64 = 0;
         2 size: u64 = 0;
     }
-    /// The root.
+    /// The root table of a file.
     Model {
         0 version: u32 = 0;
         1 operator_codes: Vector<'a, planus::Result<OperatorCode<'a>>>;
@@ -245,7 +246,7 @@ tables! { 'a
 }
 
 options! {
-    /// The options of an operator, by its kind.
+    /// The options of an operator, by the kind of the operator.
     BuiltinOptions {
         1 Conv2DOptions,
         2 DepthwiseConv2DOptions,

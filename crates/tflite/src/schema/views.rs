@@ -1,9 +1,9 @@
-//! Views of enums, tables and unions over bytes, on what `planus` offers to code that it generates: a field is read, and checked,
-//! when it is asked for.
+//! Macros for views of enums, tables and unions over bytes. They use what `planus` provides for generated code: a field
+//! is read, and checked, only when it is asked for.
 
 const _: () = planus::check_version_compatibility("planus-1.3.0");
 
-/// Enums of one byte.
+/// Declares enums of one byte.
 macro_rules! enums {
     ($($(#[$doc:meta])* $name:ident { $($variant:ident = $number:literal),* })*) => { $(
         $(#[$doc])*
@@ -24,8 +24,8 @@ macro_rules! enums {
     )* };
 }
 
-/// Tables, each with the fields that are read: its slot, its name, and its type with the default; a field without a default may be
-/// absent. A union has the slot of its kind.
+/// Declares tables with the fields that we read: slot, name, and type with the default. A field without a default may
+/// be absent. A union is given by the slot of its kind.
 macro_rules! tables {
     ($a:lifetime $($(#[$doc:meta])* $name:ident {
         $($slot:literal $field:ident: $type:ty $(= $default:expr)?;)*
@@ -60,7 +60,7 @@ macro_rules! tables {
             type Error = planus::Error;
             const STRIDE: usize = 4;
 
-            // SAFETY: the trait promises an offset inside of the buffer, and reading a table checks it once more.
+            // SAFETY: the trait guarantees an offset inside of the buffer, and reading a table checks it again.
             unsafe fn from_buffer(buffer: planus::SliceWithStartOffset<$a>, offset: usize) -> planus::Result<Self> {
                 let table = planus::TableRead::from_buffer(buffer, offset);
                 table.map_err(|error| error.with_error_location(stringify!($name), "get", buffer.offset_from_start))
@@ -73,7 +73,7 @@ macro_rules! tables {
     (@value $field:ident, $default:expr) => { $field.unwrap_or($default) };
 }
 
-/// A union of tables of options, of which those have members here that are read.
+/// Declares a union of option tables. Only the tables that we read are members.
 macro_rules! options {
     ($(#[$doc:meta])* $name:ident { $($tag:literal $table:ident,)* }) => {
         $(#[$doc])*

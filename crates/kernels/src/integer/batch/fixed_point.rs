@@ -5,12 +5,12 @@ use strait_requantize::{
     form::{Arithmetic, Channel},
 };
 
-/// A channel of `Affine` or of `Doubling`: with v = x·factor + addend, it is
+/// One channel of `Affine` or of `Doubling`. With v = x·factor + addend, the result is
 ///
 /// ((v + base + (negative if v < 0) + (even if ⌊v / 2^shift⌋ is odd)) >> shift) + zero_point
 ///
-/// For one rounding the corrections are the table of [`Correction`]. Two roundings add 2^(shift−1) + 2^30, and 2^31
-/// less below zero, as `strait-requantize` proves.
+/// For a single rounding, the corrections are given by the table of [`Correction`]. A double rounding adds 2^(shift−1)
+/// + 2^30, minus 2^31 for v below zero; `strait-requantize` proves this.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FixedPoint {
     pub(super) factor: i32,
@@ -23,7 +23,7 @@ pub(super) struct FixedPoint {
 }
 
 impl FixedPoint {
-    /// For accumulators of `bits`.
+    /// The parameters for accumulators of `bits` bits; `None` if the arithmetic is of another kind.
     pub(super) fn new(arithmetic: &Arithmetic<'_>, bits: u32) -> Option<FixedPoint> {
         match *arithmetic {
             Arithmetic::Affine(a) => {
@@ -63,19 +63,20 @@ impl FixedPoint {
         }
     }
 
-    /// The value before saturation; `x` is in the domain.
+    /// The result for `x` before saturation; `x` has to be in the domain.
     pub(super) fn wide(&self, x: i64) -> i64 {
         let v = x * i64::from(self.factor) + self.addend;
         let correction = self.base + (self.negative & (v >> 63)) + (self.even & (v >> self.shift));
         ((v + correction) >> self.shift) + self.zero_point
     }
 
-    /// Constants of [`shifted`]: addend, base and correction in two halves each, the shift and the zero point.
+    /// The constants that [`shifted`] takes: addend, base and correction as two halves each, then the shift and the
+    /// zero point.
     pub(super) fn rest(&self) -> [i32; REST] {
         let halves = |x: i64| [x as i32, (x >> 32) as i32];
         let [addend, base] = [self.addend, self.base].map(halves);
         let correction = halves(if self.even != 0 { self.even } else { self.negative });
-        // The result is right modulo 2^32, and it is an i32.
+        // The conversion is right modulo 2^32, and the result is an i32.
         let zero_point = self.zero_point as i32;
         [
             addend[0],
@@ -89,10 +90,10 @@ impl FixedPoint {
         ]
     }
 
-    /// Addend to the high half of the product, for [`HighHalf`] (and for [`HighHalfTwice`] without its ±2^30): if
-    /// nothing is added to the low half, and the sum, zero point included, stays in i32 for every accumulator.
+    /// What [`HighHalf`] adds to the high half of the product (or [`HighHalfTwice`], besides its ±2^30). `None` unless
+    /// nothing is added to the low half, and the sum with the zero point stays in i32 for every accumulator.
     ///
-    /// |x·factor| ≤ 2^62, so the high half, with what the low one carries, is at most 2^30 in size.
+    /// |x·factor| ≤ 2^62, so the high half, with the carry from the low half, is at most 2^30 in size.
     fn high_addend(&self, twice: bool) -> Option<i32> {
         let low = 1_i64 << 32;
         let sum = self.addend + self.base - if twice { 1 << 30 } else { 0 };
@@ -113,21 +114,21 @@ impl FixedPoint {
     }
 }
 
-/// 2^30 is added twice over for p ≥ 0 than for p < 0.
+/// A double rounding adds 2^30 for p ≥ 0 and −2^30 for p < 0. This is the difference.
 const NEGATIVE_TWICE: i64 = -(1 << 31);
 
-/// True if x·factor is half way between two multiples of 2^shift for some x of so many bits: where not, all roundings
-/// to the nearest are the same.
+/// True if x·factor is exactly half way between two multiples of 2^shift for some x of this many bits. If not, all
+/// roundings to nearest give the same result.
 ///
-/// With factor = f·2^t, f odd, x·factor ≡ 2^(shift−1) modulo 2^shift exactly if x is an odd multiple of 2^(shift−1−t);
-/// there is one, −2^(shift−1−t), for exponents from 0 to bits − 1.
+/// With factor = f·2^t and f odd, x·factor ≡ 2^(shift−1) modulo 2^shift exactly if x is an odd multiple of
+/// 2^(shift−1−t). Such an x exists (for example −2^(shift−1−t)) if that exponent is from 0 to bits − 1.
 fn has_ties(factor: i32, shift: u32, bits: u32) -> bool {
     factor != 0
         && shift > 0
         && (0..i64::from(bits)).contains(&(i64::from(shift) - 1 - i64::from(factor.trailing_zeros())))
 }
 
-/// The kernel for all channels, the cheapest that is right for each of them.
+/// The cheapest kernel that is right for all channels.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let points: Vec<FixedPoint> = channels
         .iter()
@@ -167,7 +168,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
     })
 }
 
-/// Which corrections some channels need.
+/// Which corrections of the rounding some channel needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Corrections {
     None,
@@ -184,32 +185,32 @@ impl Corrections {
             (false, false) => Some(Corrections::None),
             (true, false) => Some(Corrections::Signed),
             (false, true) => Some(Corrections::Even),
-            // One form has one rounding.
+            // One form has one rounding, so channels never need both.
             (true, true) => None,
         }
     }
 }
 
-/// ⌊(x·factor + a·2^32) / 2^(32+s)⌋ = (high + a) >> s, where high is the high half of the product: rounding half up by
-/// more than 32 bits, and the zero point, are in a.
+/// ⌊(x·factor + a·2^32) / 2^(32+s)⌋ = (high + a) >> s, where high is the high half of the product. The addend a has the
+/// zero point, and for shifts above 32 also the half of a half-up rounding.
 pub(super) struct HighHalf;
 
 impl Kernel<3> for HighHalf {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[factor, addend, shift]: &[V; 3], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { V::high_halves(x.products(factor)).add(addend).shift_right(shift) }
     }
 }
 
-/// The same with 2^30 more for products from 0 on, and 2^30 less below: a first rounding by 31 bits, half up, before
-/// the second, half away from zero.
+/// Like [`HighHalf`], but adds 2^30 to products from 0 on, and subtracts 2^30 below. This is a first rounding by 31
+/// bits, half up, followed by a second one, half away from zero.
 pub(super) struct HighHalfTwice;
 
 impl Kernel<3> for HighHalfTwice {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[factor, addend, shift]: &[V; 3], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let [even, odd] = x.products(factor);
             let nudged = [
@@ -221,27 +222,28 @@ impl Kernel<3> for HighHalfTwice {
     }
 }
 
-/// Constants of [`Wide`].
+/// Number of constants of [`Wide`].
 pub(super) const WIDE: usize = 3 + REST;
 
-/// Everything in 64 bits, for accumulators clamped to where results are i32; see [`FixedPoint`] for the corrections.
+/// Computes everything in 64 bits, with accumulators clamped to the range where results are i32. See [`FixedPoint`] for
+/// the corrections.
 pub(super) struct Wide<const SIGNED: bool, const EVEN: bool>;
 
 impl<const SIGNED: bool, const EVEN: bool> Kernel<WIDE> for Wide<SIGNED, EVEN> {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[low, high, factor, ref rest @ ..]: &[V; WIDE], x: V) -> V {
-        // SAFETY: the caller's promise; shifts are below 64.
+        // SAFETY: the caller upholds the trait method's safety contract, and shifts are below 64.
         unsafe { shifted::<V, SIGNED, EVEN>(x.max(low).min(high).products(factor), rest) }
     }
 }
 
-/// Constants of [`shifted`].
+/// Number of constants of [`shifted`].
 pub(super) const REST: usize = 8;
 
-/// From products of 64 bits to results, which are i32.
+/// From 64-bit products to results, which are i32.
 ///
 /// # Safety
-/// The machine has the vectors' instruction set; shifts are below 64.
+/// The machine has the vectors' instruction set, and shifts are below 64.
 #[inline(always)]
 pub(super) unsafe fn shifted<V: I32s, const SIGNED: bool, const EVEN: bool>(
     mut products: [V; 2],
@@ -257,7 +259,7 @@ pub(super) unsafe fn shifted<V: I32s, const SIGNED: bool, const EVEN: bool>(
         shift,
         zero_point,
     ] = rest;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the safety contract of this method.
     unsafe {
         let zero = V::splat(0);
         let addends = V::widen(addend_low, addend_high);

@@ -2,14 +2,14 @@ use super::{ALL, Constants, Kernel, Kind, ends};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// True if a whole number is an i32; 2^31 is an f32.
+/// True if this whole number fits in an i32; the limit 2^31 is exact in f32.
 pub(super) fn is_i32(whole: f32) -> bool {
     const LIMIT: f32 = (1_u32 << 31) as f32;
     (-LIMIT..LIMIT).contains(&whole)
 }
 
-/// The kernel for all channels: where each product and result is an i32, else with accumulators clamped to where they
-/// are.
+/// The kernel for all channels. If some product or result could leave i32, it clamps accumulators to the range where
+/// none does.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let values: Vec<[i32; 4]> = channels
         .iter()
@@ -36,24 +36,24 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
     })
 }
 
-/// `half_even(f32(x)·scale) + zero_point`.
+/// Computes `half_even(f32(x)·scale) + zero_point`.
 pub(super) struct Float;
 
 impl Kernel<2> for Float {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[scale, zero_point]: &[V; 2], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { x.to_f32().multiply_f32(scale).round_f32().add(zero_point) }
     }
 }
 
-/// The same for accumulators clamped to where products are i32.
+/// Like [`Float`], with accumulators clamped to the range where products are i32.
 pub(super) struct FloatClamped;
 
 impl Kernel<4> for FloatClamped {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[low, high, scale, zero_point]: &[V; 4], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { Float.lanes(&[scale, zero_point], x.max(low).min(high)) }
     }
 }

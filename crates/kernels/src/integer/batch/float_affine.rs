@@ -2,7 +2,7 @@ use super::{Constants, Kernel, Kind, ends, float::is_i32};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// The kernel for all channels, with accumulators clamped to where each result is an i32.
+/// The kernel for all channels. It clamps accumulators to the range where each result is an i32.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let values: Vec<_> = channels
         .iter()
@@ -19,13 +19,13 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
     Some(Kind::FloatAffine(Constants::new(&values, tensor)))
 }
 
-/// `half_even(f32(x)·factor·scale + offset)`, every operation rounded to f32.
+/// Computes `half_even(f32(x)·factor·scale + offset)`, with every operation rounded to f32.
 pub(super) struct FloatAffine;
 
 impl Kernel<5> for FloatAffine {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[low, high, factor, scale, offset]: &[V; 5], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let x = x.max(low).min(high).to_f32();
             x.multiply_f32(factor).multiply_f32(scale).add_f32(offset).round_f32()

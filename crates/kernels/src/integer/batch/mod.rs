@@ -1,10 +1,10 @@
-//! Batch kernels: whole vectors of accumulators, from `i32` to the bytes of the results in one pass.
+//! Batch kernels: they requantize whole vectors of accumulators, from `i32` to the bytes of the results in one pass.
 //!
-//! A family has a lane function, its definition for one accumulator ([`Epilogue::lane`](super::Epilogue::lane)), and
-//! one or several [`Kernel`]s here. Which one serves a form is decided from all its channels when the plan is made:
-//! what costs something per element (64-bit carries, ties, saturation of 32-bit results) is left out where it is
-//! *proved* not to matter for any `i32` accumulator. Where none serves, and where the machine has no vectors, the lane
-//! function does.
+//! Each family of forms has a lane function, which defines it for one accumulator
+//! ([`Epilogue::lane`](super::Epilogue::lane)), and one or several [`Kernel`]s here. When the plan is made, the kernel
+//! of a form is chosen by looking at all its channels. Steps that cost something per element (64-bit carries, ties,
+//! saturation of 32-bit results) are left out if it is *proved* that they do not matter for any `i32` accumulator.
+//! Where no kernel serves, or the machine has no vectors, the lane function is used.
 
 mod constants;
 mod fixed_point;
@@ -29,15 +29,15 @@ use strait_requantize::{
 pub(crate) use tile::{Tile, TileJob};
 pub(crate) use wide::Wide;
 
-/// The arithmetic of a form on whole vectors, with the constants of its channels; equal to the form's definition inside
-/// its domain, outside of it to the definition at the domain's nearer end. Attached to an epilogue by
-/// [`InRegisters::with_batch`](super::InRegisters::with_batch).
+/// A form's arithmetic on whole vectors, with the constants of its channels. It equals the form's definition inside the
+/// domain; outside, it equals the definition at the nearer end of the domain.
+/// [`InRegisters::with_batch`](super::InRegisters::with_batch) attaches it to an epilogue.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// `None` where there is no kernel for i32, which costs speed and nothing else.
+    /// The kernel for i32 accumulators. `None` if there is none; this costs only speed.
     kind: Option<Kind>,
     out: IntType,
-    /// The least and the largest result.
+    /// The smallest and the largest result.
     range: [i32; 2],
 }
 
@@ -58,7 +58,7 @@ enum Kind {
     Steps(Constants<3>, steps::Steps),
 }
 
-/// A step from elements, accumulators most often, to results on vectors. `C` constants belong to each lane.
+/// Turns vectors of elements, mostly accumulators, into vectors of results. Each lane has `C` constants.
 pub(crate) trait Kernel<const C: usize, L: Lanes = One> {
     /// The results before saturation to the output type.
     ///
@@ -68,7 +68,7 @@ pub(crate) trait Kernel<const C: usize, L: Lanes = One> {
 }
 
 impl Batch {
-    /// The kernels for a form.
+    /// Chooses the kernels for a form.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for parameters that are not legal.
@@ -86,7 +86,8 @@ impl Batch {
                 shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
             }
             Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
-            // The lane function vectorises: no step of it needs more than f64 has.
+            // This form has no kernel because its lane function vectorises by itself: no step of it needs more than
+            // f64.
             Some(Arithmetic::Double(_)) => None,
             Some(Arithmetic::FloatAffine(_)) => float_affine::kind(&channels, range, tensor),
             Some(Arithmetic::Steps(_)) => steps::kind(&channels, tensor),
@@ -100,8 +101,8 @@ impl Batch {
         self.out
     }
 
-    /// Requantizes a tile; false, and nothing is done, where there is no kernel or the instruction set has no vectors. The
-    /// bounds are codes.
+    /// Requantizes a tile. If there is no kernel, or the instruction set has no vectors, it does nothing and returns
+    /// false. The bounds are codes.
     pub(super) fn run(
         &self,
         cx: Context,
@@ -111,7 +112,7 @@ impl Batch {
         place: &OutputTile<'_>,
     ) -> bool {
         let Some(kind) = &self.kind else { return false };
-        // First the form's own range, then the clamp behind it.
+        // The form's own range comes first, then the clamp behind it.
         let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
         let tile = Tile {
             out: Elements::Codes(self.out),
@@ -137,18 +138,19 @@ impl Batch {
     }
 }
 
-/// All `i32` accumulators.
+/// The range of all `i32` accumulators.
 const ALL: [i32; 2] = [i32::MIN, i32::MAX];
 
-/// Between which ends `i32` accumulators need to be computed; see [`wide_ends`].
+/// The range of `i32` accumulators that has to be computed exactly; see [`wide_ends`].
 fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i32; 2]> {
-    // Both are i32.
+    // Both ends are i32.
     wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))
 }
 
-/// Between which ends the accumulators among `all` need to be computed: all that a channel is defined on, if the ends
-/// `fit`; else those beyond which results are the ends of the form's range, if these fit. A form does not decrease, so
-/// that between them all fit, and clamping an accumulator into them changes no result.
+/// The range of accumulators, within `all`, that has to be computed exactly. This is the channel's whole domain if both
+/// ends `fit`. Otherwise it is the range beyond which the form gives the ends of its own range, provided that its ends
+/// fit. Forms never decrease, so everything in between fits too, and clamping an accumulator into the range does not
+/// change its result.
 fn wide_ends(channel: &Channel<'_>, all: [i64; 2], range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i64; 2]> {
     let (low, high) = channel.domain().into_inner();
     let domain = [low.max(all[0]), high.min(all[1])];

@@ -1,18 +1,18 @@
 use crate::simd::I32s;
 use strait_requantize::IntType;
 
-/// The type of a kernel's output. It is a value, not a type parameter: a block of results is narrowed with one branch that
-/// is always predicted, and each kernel is compiled once for all output types.
+/// The element type of a kernel's output. It is a value and not a type parameter: narrowing a block of results takes
+/// one branch, which is always predicted, and each kernel is compiled only once for all output types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
-    /// Codes.
+    /// Integer codes.
     Codes(IntType),
-    /// Real numbers, which are the results as they are.
+    /// Real numbers; the results are already their bits.
     F32,
 }
 
 impl Elements {
-    /// Bytes of an element; as many vectors of elements come from four vectors of results.
+    /// Number of bytes of an element. Four vectors of results become this many vectors of elements.
     #[inline(always)]
     pub(super) fn bytes(self) -> usize {
         match self {
@@ -22,35 +22,35 @@ impl Elements {
         }
     }
 
-    /// The clamp's ends as [`Elements::store`] takes them: codes, or the bits of two real numbers.
+    /// The clamp's ends in the shape that [`Elements::store`] takes. They are codes, or the bits of two real numbers.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
     #[inline(always)]
     pub(super) unsafe fn bounds<V: I32s>(self, bounds: [i32; 2]) -> [V; 2] {
         let bounds = match self {
-            // Codes fit in a byte.
+            // Codes of these types fit in a byte.
             Elements::Codes(IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4) => {
                 bounds.map(|code| i32::from_ne_bytes([code as u8; 4]))
             }
             Elements::Codes(IntType::I16 | IntType::U16 | IntType::I32) | Elements::F32 => bounds,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { [V::splat(bounds[0]), V::splat(bounds[1])] }
     }
 
-    /// Saturates and clamps four vectors of results, and gives the vectors of their elements to `store`, with the number of
-    /// each.
+    /// Saturates and clamps four vectors of results. Each resulting vector of elements is passed to `store` with its
+    /// index.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
     #[inline(always)]
     pub(super) unsafe fn store<V: I32s>(self, four: [V; 4], [low, high]: [V; 2], store: impl Fn(usize, V)) {
         let [a, b, c, d] = four;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             match self {
-                // The bounds are codes, so they are those of 4 bits, too.
+                // The bounds are codes of the type, so they limit elements of 4 bits too.
                 Elements::Codes(IntType::I8 | IntType::I4) => store(0, V::to_i8(four).clamp_i8(low, high)),
                 Elements::Codes(IntType::U8 | IntType::U4) => store(0, V::to_u8(four).clamp_u8(low, high)),
                 Elements::Codes(IntType::I16) => {

@@ -5,7 +5,7 @@ use strait_requantize::{
     form::{Affine, Arithmetic, Channel},
 };
 
-/// The kernel of channels that are `round(x / 2^s)` and nothing else, in i32.
+/// The kernel for channels that compute only `round(x / 2^s)`, in i32.
 pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
     let shifts: Vec<Affine> = channels
         .iter()
@@ -15,7 +15,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
         })
         .collect::<Option<_>>()?;
     let rounding = shifts.first()?.rounding;
-    // x + 1 leaves i32 for the largest x.
+    // For a shift of 1, x + 1 overflows i32 if x is the largest i32.
     let halves = shifts.iter().any(|a| a.shift == 1);
     Some(match rounding {
         Rounding::Floor => {
@@ -31,7 +31,8 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
                 .iter()
                 .map(|a| {
                     let [first, one, second] = half_up(a.shift);
-                    // x modulo 2^(s+1), and what it is for a tie over an even quotient. Nothing & 0 is 1.
+                    // The mask takes x modulo 2^(s+1), and `tie` is its value for a tie over an even quotient. For
+                    // shift 0, x & 0 is never 1, so there are no ties.
                     let (mask, tie) = match a.shift {
                         0 => (0, 1),
                         s => (((2_i64 << s) - 1) as i32, 1 << (s - 1)),
@@ -47,7 +48,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
                 .iter()
                 .map(|a| {
                     let c = Correction::new(a.rounding, a.shift.into());
-                    // At most 2^30 − 1 for shifts up to 30.
+                    // These are at most 2^30 − 1 for shifts up to 30.
                     let [base, negative, even, after] = [c.base, c.negative, c.even, c.after].map(|c| c as i32);
                     [i32::from(a.shift), (1 << a.shift) - 1, base, negative, even, after]
                 })
@@ -57,7 +58,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
     })
 }
 
-/// Constants of [`HalfUp`]; the shift is not 1.
+/// The constants of [`HalfUp`]; the shift is not 1.
 fn half_up(shift: u8) -> [i32; 3] {
     match shift {
         0 => [0, 0, 0],
@@ -71,18 +72,18 @@ pub(super) struct HalfUp;
 impl Kernel<3> for HalfUp {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[first, one, second]: &[V; 3], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { x.shift_right(first).add(one).shift_right(second) }
     }
 }
 
-/// The same less one for ties over an even quotient, x ≡ 2^(s−1) modulo 2^(s+1).
+/// Like [`HalfUp`], minus one for ties over an even quotient: x ≡ 2^(s−1) modulo 2^(s+1).
 pub(super) struct HalfEven;
 
 impl Kernel<4> for HalfEven {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[first, one, mask, tie]: &[V; 4], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             HalfUp
                 .lanes(&[first, one, one], x)
@@ -91,13 +92,14 @@ impl Kernel<4> for HalfEven {
     }
 }
 
-/// x = q·2^s + r with 0 ≤ r < 2^s: q + ((r + base + (negative if x < 0) + (even if q is odd)) >> s) + after.
+/// With x = q·2^s + r and 0 ≤ r < 2^s, the result is q + ((r + base + (negative if x < 0) + (even if q is odd)) >> s) +
+/// after.
 pub(super) struct AnyRounding;
 
 impl Kernel<6> for AnyRounding {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[shift, mask, base, negative, even, after]: &[V; 6], x: V) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let quotient = x.shift_right(shift);
             let sign = x.shift_right(V::splat(31));

@@ -1,67 +1,68 @@
 use super::constants::WIDEST;
 use crate::simd::I32s;
 
-/// Number of vectors that hold the elements of one vector of results.
+/// How many vectors hold the elements that one vector of results is computed from.
 pub(crate) trait Lanes {
-    /// They.
+    /// That number of vectors.
     type Of<V: I32s>: Copy;
 }
 
-/// One, with each element in 32 bits.
+/// One vector, with each element in 32 bits.
 pub(crate) struct One;
 impl Lanes for One {
     type Of<V: I32s> = V;
 }
 
-/// Two: of 64 bits, the even elements and the odd ones; or of two operands.
+/// Two vectors: the even and the odd elements of 64 bits each, or the elements of two operands.
 pub(crate) struct Two;
 impl Lanes for Two {
     type Of<V: I32s> = [V; 2];
 }
 
-/// Elements that a kernel reads, in the order of its results.
+/// The elements that a kernel reads, in the order of its results.
 pub(crate) trait Source: Copy {
-    /// Their shape.
+    /// How many vectors hold the elements of one vector of results.
     type Lanes: Lanes;
 
-    /// Elements.
+    /// Number of elements.
     fn len(self) -> usize;
 
-    /// Some of them.
+    /// The `count` elements from index `from` on.
     fn part(self, from: usize, count: usize) -> Self;
 
-    /// Those from `at` on, one vector's worth.
+    /// Loads one vector's worth of elements, from index `at` on.
     ///
     /// # Safety
-    /// So many are there, and the machine has the vectors' instruction set.
+    /// That many elements are there, and the machine has the vectors' instruction set.
     unsafe fn load<V: I32s>(self, at: usize) -> <Self::Lanes as Lanes>::Of<V>;
 
-    /// `count` of them from `at` on, at most a vector's worth, and 0 in the other lanes.
+    /// Loads `count` elements from index `at` on, at most one vector's worth. The other lanes are 0.
     ///
     /// # Safety
-    /// So many are there, and the machine has the vectors' instruction set.
+    /// That many elements are there, and the machine has the vectors' instruction set.
     unsafe fn load_first<V: I32s>(self, at: usize, count: usize) -> <Self::Lanes as Lanes>::Of<V>;
 }
 
 /// An element of an array that kernels read.
 pub(crate) trait Element: Copy + Default + Send + Sync + 'static {
-    /// Their shape.
+    /// How many vectors hold one vector's worth of elements.
     type Lanes: Lanes;
 
-    /// One vector's worth.
+    /// Loads one vector's worth of elements.
     ///
     /// # Safety
-    /// So many are readable, and the machine has the vectors' instruction set.
+    /// That many elements are readable, and the machine has the vectors' instruction set.
     unsafe fn load<V: I32s>(from: *const Self) -> <Self::Lanes as Lanes>::Of<V>;
 
-    /// The first `count`, at most one vector's worth, and 0 in the other lanes.
+    /// Loads the first `count` elements, at most one vector's worth. The other lanes are 0.
     ///
     /// # Safety
-    /// So many are readable, and the machine has the vectors' instruction set.
+    /// That many elements are readable, and the machine has the vectors' instruction set.
     #[inline(always)]
     unsafe fn load_first<V: I32s>(from: *const Self, count: usize) -> <Self::Lanes as Lanes>::Of<V> {
         let mut all = [Self::default(); WIDEST];
-        // SAFETY: the caller's promise; the widest vector has no more lanes than there is room for.
+        // SAFETY: the caller upholds this function's safety contract, and the buffer has as many lanes as the widest
+        // vector.
         unsafe {
             all.as_mut_ptr().copy_from_nonoverlapping(from, count);
             Self::load(all.as_ptr())
@@ -84,18 +85,18 @@ impl<T: Element> Source for &[T] {
 
     #[inline(always)]
     unsafe fn load<V: I32s>(self, at: usize) -> <T::Lanes as Lanes>::Of<V> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { T::load(self.as_ptr().add(at)) }
     }
 
     #[inline(always)]
     unsafe fn load_first<V: I32s>(self, at: usize, count: usize) -> <T::Lanes as Lanes>::Of<V> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { T::load_first(self.as_ptr().wrapping_add(at), count) }
     }
 }
 
-/// Two operands of the same length.
+/// Pairs of elements from two operands of the same length.
 impl<T: Element<Lanes = One>> Source for [&[T]; 2] {
     type Lanes = Two;
 
@@ -111,13 +112,13 @@ impl<T: Element<Lanes = One>> Source for [&[T]; 2] {
 
     #[inline(always)]
     unsafe fn load<V: I32s>(self, at: usize) -> [V; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { [self[0].load(at), self[1].load(at)] }
     }
 
     #[inline(always)]
     unsafe fn load_first<V: I32s>(self, at: usize, count: usize) -> [V; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { [self[0].load_first(at, count), self[1].load_first(at, count)] }
     }
 }
@@ -129,13 +130,13 @@ macro_rules! elements {
 
             #[inline(always)]
             unsafe fn load<V: I32s>(from: *const $t) -> <$lanes as Lanes>::Of<V> {
-                // SAFETY: the caller's promise; a float is loaded as the bits that it is.
+                // SAFETY: the caller upholds the trait method's safety contract. A float is loaded as its bits.
                 unsafe { V::$load(from.cast()) }
             }
 
             $(#[inline(always)]
             unsafe fn load_first<V: I32s>(from: *const $t, count: usize) -> V {
-                // SAFETY: as above.
+                // SAFETY: the caller upholds the trait method's safety contract, as above.
                 unsafe { V::$load_first(from.cast(), count) }
             })?
         }

@@ -5,23 +5,23 @@ use super::{
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// Thresholds of a block: one comparison of vectors.
+/// Number of thresholds in a block. One comparison of vectors covers a block.
 const BLOCK: usize = WIDEST;
 
-/// Blocks of a channel: what 255 thresholds fill, and one more of padding.
+/// Number of blocks of a channel: enough for 255 thresholds, and one more for padding.
 const BLOCKS: usize = 17;
 
-/// The thresholds of a channel in sorted blocks, padded with `i32::MAX`, and the last threshold of each block but the
-/// padding.
+/// The thresholds of a channel in sorted blocks, padded with `i32::MAX`, and the last threshold of each block except
+/// the padding.
 #[derive(Clone, Debug)]
 struct Thresholds {
     last: Line,
     blocks: [Line; BLOCKS],
 }
 
-/// `lowest + #{t in thresholds : t ≤ x}` by the count of whole blocks passed and the count inside of the next one. Each
-/// is one comparison of x with a sorted block: two for an element, without a branch, where a bisection has eight that
-/// wait for each other.
+/// `lowest + #{t in thresholds : t ≤ x}`. It counts the whole blocks that x has passed, and then the thresholds passed
+/// inside of the next block. Both are one comparison of x with a sorted block, without a branch; a bisection would need
+/// eight steps that wait for each other.
 #[derive(Clone, Debug)]
 pub(super) struct Steps(Box<[Thresholds]>);
 
@@ -48,7 +48,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
 }
 
 impl Thresholds {
-    /// `None` where the padding would not leave a block of its own.
+    /// Sorts thresholds into blocks. `None` if no block would be left for padding.
     fn new(sorted: &[i32]) -> Option<Thresholds> {
         let mut last = Line([i32::MAX; WIDEST]);
         let mut blocks = [Line([i32::MAX; WIDEST]); BLOCKS];
@@ -64,16 +64,16 @@ impl Thresholds {
         Some(Thresholds { last, blocks })
     }
 
-    /// Number of thresholds at most `x`, the padding too where `x` is `i32::MAX`.
+    /// Number of thresholds that are at most `x`. If `x` is `i32::MAX`, the padding counts too.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
     #[inline(always)]
     unsafe fn passed<V: I32s>(&self, x: i32) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let blocks = V::at_most(&self.last.0, x);
-            // At most 16 of 17.
+            // `blocks` is at most 16, and there are 17.
             blocks * BLOCK + V::at_most(&self.blocks[blocks].0, x)
         }
     }
@@ -83,12 +83,12 @@ impl Kernel<3> for Steps {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[channel, count, lowest]: &[V; 3], x: V) -> V {
         let (mut channels, mut lanes) = ([0_i32; WIDEST], [0_i32; WIDEST]);
-        // SAFETY: no vector is wider than the arrays; the caller's promise.
+        // SAFETY: no vector is wider than the arrays, and the caller upholds the trait method's safety contract.
         unsafe {
             channel.store(channels.as_mut_ptr().cast());
             x.store(lanes.as_mut_ptr().cast());
             for (lane, channel) in lanes.iter_mut().zip(channels).take(V::LANES) {
-                // Channels are indices from 0 on, counts below 2^9.
+                // Channels are indices that start at 0, and counts are below 2^9.
                 *lane = self.0[channel as usize].passed::<V>(*lane) as i32;
             }
             V::load(lanes.as_ptr()).min(count).add(lowest)

@@ -5,19 +5,19 @@ use crate::{
     simd::I32s,
 };
 
-/// A tile of elements, and where its results go.
+/// A tile of elements to requantize, and where its results go.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<'a, S> {
     pub(crate) out: Elements,
-    /// The clamp's ends: codes, or the bits of two real numbers.
+    /// The ends of the clamp: codes, or the bits of two real numbers.
     pub(crate) bounds: [i32; 2],
-    /// Row `r` starts at `r·stride`.
+    /// The elements; row `r` starts at `r·stride`.
     pub(crate) source: S,
     pub(crate) stride: usize,
     pub(crate) place: &'a OutputTile<'a>,
 }
 
-/// Turns a tile into codes with the kernel `K`.
+/// A job that turns a tile into codes with the kernel `K`.
 pub(crate) struct TileJob<'a, S, K, const C: usize> {
     tile: Tile<'a, S>,
     kernel: &'a K,
@@ -57,7 +57,7 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
             axis,
             ..
         } = *place;
-        // Rows of one kind that follow each other are one long row.
+        // Consecutive rows with the same constants are treated as one long row.
         let across = axis == Axis::Columns && constants.channels().is_some();
         let alike =
             constants.channels().is_none() || across && constants.repeat() && constants.channels() == Some(columns);
@@ -68,9 +68,9 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
         };
         for row in 0..rows {
             let x = source.part(row * stride, columns);
-            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+            // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
             let to = unsafe { place.bytes(out.bytes(), row, 0, columns) };
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the safety contract of this method.
             unsafe {
                 let bounds = out.bounds::<V>(bounds);
                 if across {
@@ -85,7 +85,8 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
     }
 }
 
-/// The results of a row, four vectors at a time. `constants` gives those of one vector after the other.
+/// Computes the results of a row, four vectors at a time. `constants` returns the constants of one vector after the
+/// other.
 ///
 /// # Safety
 /// The machine has the vectors' instruction set.
@@ -102,8 +103,8 @@ unsafe fn line<V: I32s, S: Source, K: Kernel<C, S::Lanes>, const C: usize>(
     let vector = 4 * V::LANES;
     let width = out.bytes();
     assert_eq!(to.len(), x.len() * width, "a row of results for a row of elements");
-    // SAFETY: loads and stores stay in the slices: of a whole block all is there, and of the last one only what is left
-    // is touched; the caller's promise.
+    // SAFETY: loads and stores stay inside the slices: a whole block is entirely inside, and of the last block only the
+    // elements that are left are touched. The caller guarantees the instruction set.
     unsafe {
         let (mut at, mut to) = (0, to.as_mut_ptr());
         for _ in 0..x.len() / block {

@@ -1,4 +1,4 @@
-//! Accumulators of 64 bits.
+//! Requantizes accumulators of 64 bits.
 
 use super::{
     Constants, Elements, Kernel, Tile, TileJob, Two,
@@ -15,19 +15,19 @@ use crate::{
 };
 use strait_requantize::{IntType, Requantization};
 
-/// A requantization of accumulators of 64 bits, of which 48 are used where activations have 16.
+/// A requantization of accumulators of 64 bits. With activations of 16 bits, 48 of them are used.
 #[derive(Clone, Debug)]
 pub(crate) enum Wide {
-    /// `SixteenByEight`, `TosaRescale` with inputs of 48 bits, and every other form that multiplies integers and shifts.
+    /// `SixteenByEight`, `TosaRescale` with 48-bit inputs, and every other form that multiplies integers and shifts.
     FixedPoint {
         points: PerChannel<Point>,
         vectors: Option<(Corrections, Constants<CONSTANTS>)>,
     },
-    /// `Float64`, whose accumulators are f64 each.
+    /// `Float64`, which converts each accumulator to f64.
     Double(PerChannel<DoubleConstants>),
 }
 
-/// One channel.
+/// The parameters of one channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     fixed: FixedPoint,
@@ -35,7 +35,7 @@ pub(crate) struct Point {
 }
 
 impl Wide {
-    /// The kernel of a legal form; `None` for one of f32 or of thresholds, which is defined on i32 alone.
+    /// The kernel of a legal form. `None` for forms of f32 arithmetic or of thresholds, which are defined on i32 only.
     pub(crate) fn new(form: &Requantization) -> Option<Wide> {
         if let Ok(doubles) = per_channel(form, DoubleConstants::new) {
             return Some(Wide::Double(doubles));
@@ -54,8 +54,8 @@ impl Wide {
         })
     }
 
-    /// Requantizes a tile into codes of `out` between bounds. An accumulator outside of its channel's domain counts as the
-    /// nearer end.
+    /// Requantizes a tile into codes of `out` within the bounds. An accumulator outside of its channel's domain counts
+    /// as the nearer end of the domain.
     pub(crate) fn run(
         &self,
         cx: Context,
@@ -75,7 +75,7 @@ impl Wide {
         let (points, vectors) = match self {
             Wide::FixedPoint { points, vectors } => (points, vectors),
             Wide::Double(doubles) => {
-                // What f64 does not have is outside of the domain, and stays there.
+                // An integer that f64 cannot represent is outside of the domain, and its rounded value is too.
                 let lane = |double: &DoubleConstants, x: i64| double.lane(x as f64);
                 return finish::by_lane(out, bounds, elements, place, doubles, lane);
             }
@@ -93,8 +93,8 @@ impl Wide {
     }
 }
 
-/// The constants of all channels on vectors; `None` where there is a channel with results beyond i32 between two that
-/// saturate.
+/// The constants of all channels for vectors. `None` if some channel has results beyond i32 for accumulators between
+/// two that saturate.
 fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Corrections, Constants<CONSTANTS>)> {
     let channels = points.channels();
     let values: Vec<_> = (0..channels.unwrap_or(1))
@@ -115,17 +115,17 @@ fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Correct
     Some((Corrections::of(&fixed)?, Constants::new(&values, channels.is_none())))
 }
 
-/// Both ends in two halves each, the factor, and what [`shifted`] takes.
+/// Number of constants: both ends in two halves each, the factor, and what [`shifted`] takes.
 const CONSTANTS: usize = 5 + REST;
 
-/// Everything in 64 bits, for accumulators clamped to where products are i64 and results i32.
+/// Computes everything in 64 bits, with accumulators clamped to the range where products are i64 and results i32.
 struct Lanes<const SIGNED: bool, const EVEN: bool>;
 
 impl<const SIGNED: bool, const EVEN: bool> Kernel<CONSTANTS, Two> for Lanes<SIGNED, EVEN> {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, constants: &[V; CONSTANTS], mut x: [V; 2]) -> V {
         let &[low_low, low_high, high_low, high_high, factor, ref rest @ ..] = constants;
-        // SAFETY: the caller's promise; shifts are below 64.
+        // SAFETY: the caller upholds the trait method's safety contract, and shifts are below 64.
         unsafe {
             let (low, high) = (V::widen(low_low, low_high), V::widen(high_low, high_high));
             let factors = V::widen(factor, V::splat(0));

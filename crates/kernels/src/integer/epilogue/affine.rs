@@ -2,14 +2,14 @@ use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
-/// `round((x·factor + addend) / 2^shift) + zero_point` in i64: `ArithFolded`, `FractionalZero`, `TfLite` and `Fixed`, for
-/// every rounding.
+/// `round((x·factor + addend) / 2^shift) + zero_point` in i64. It computes the forms `ArithFolded`, `FractionalZero`,
+/// `TfLite` and `Fixed`, for every rounding.
 #[derive(Clone, Debug)]
 pub struct Affine {
     constants: PerChannel<AffineConstants>,
 }
 
-/// A rounded division by 2^s is a shift of `v` plus a correction that depends on little:
+/// The constants of one channel. A rounded division by 2^s is a shift of `v` with a few corrections:
 ///
 /// round(v / 2^s) = ((v + base + (negative if v < 0) + (even if ⌊v / 2^s⌋ is odd)) >> s) + after
 ///
@@ -24,7 +24,7 @@ pub struct Affine {
 /// | half toward zero | 2^(s−1) − 1 | 1 | | |
 /// | half even | 2^(s−1) − 1 | | 1 | |
 ///
-/// and all of them 0 for s = 0. No sum leaves i64 where the form's parameters are legal.
+/// For s = 0 all of them are 0. No sum leaves i64 if the form's parameters are legal.
 #[derive(Clone, Copy, Debug)]
 pub struct AffineConstants {
     factor: i32,
@@ -33,12 +33,12 @@ pub struct AffineConstants {
     negative: i64,
     even: i64,
     shift: u32,
-    /// The zero point and `after`.
+    /// The zero point plus `after`.
     zero_point: i64,
     domain: [i32; 2],
 }
 
-/// The row of the table above.
+/// One row of the table above: the corrections of a rounding.
 pub(crate) struct Correction {
     pub(crate) base: i64,
     pub(crate) negative: i64,
@@ -94,7 +94,7 @@ impl Affine {
     /// The epilogue of a form of this family.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Affine, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Affine(a) => {

@@ -6,7 +6,7 @@ use strait_requantize::{
     form::{Channel, DoubleProduct},
 };
 
-/// `half_away(f64(x)·scale) + zero_point`: `Float64`.
+/// `half_away(f64(x)·scale) + zero_point`: computes the form `Float64`.
 #[derive(Clone, Debug)]
 pub struct Double {
     constants: PerChannel<DoubleConstants>,
@@ -16,19 +16,19 @@ impl Double {
     /// The epilogue of a form of this family.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Double, KernelError> {
         let constants = per_channel(form, DoubleConstants::new)?;
         Ok(Double { constants })
     }
 }
 
-/// See [`Double`].
+/// The constants of one channel; see [`Double`].
 #[derive(Clone, Copy, Debug)]
 pub struct DoubleConstants {
     scale: f64,
     zero_point: i64,
-    /// Ends of the domain, whose results are i32 in front of the zero point: whole numbers of 54 bits.
+    /// Ends of the domain: whole numbers of up to 54 bits. Inside of it, results before the zero point are i32.
     domain: [f64; 2],
 }
 
@@ -45,15 +45,16 @@ impl DoubleConstants {
         })
     }
 
-    /// The result for an accumulator, as the nearest f64 has it; beyond the domain, that of its nearer end.
+    /// The result for an accumulator, given as the nearest f64. Beyond the domain, it is the result of the nearer end.
     #[inline(always)]
     pub(crate) fn lane(&self, accumulator: f64) -> i32 {
         let product = accumulator.max(self.domain[0]).min(self.domain[1]) * self.scale;
-        // Half away from zero: the part behind the point is exact.
+        // Rounds half away from zero. The fractional part `rest` is exact.
         let whole = product.trunc();
         let rest = product - whole;
         let rounded = whole + f64::from(i8::from(rest >= 0.5) - i8::from(rest <= -0.5));
-        // An i32 inside of the domain, where the accumulator is. The zero point goes with it.
+        // The accumulator is now inside of the domain, so `rounded` is an i32, and its sum with the zero point fits in
+        // i64.
         saturate(rounded as i64 + self.zero_point)
     }
 }

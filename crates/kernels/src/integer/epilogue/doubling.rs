@@ -2,20 +2,20 @@ use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
-/// Multiply and shift with two roundings, the first half up by 31 bits, the second half away from zero: `Gemmlowp` with
-/// a shift to the right, and TOSA's double rounding.
+/// Multiply and shift with two roundings: the first half up by 31 bits, the second half away from zero. It computes
+/// `Gemmlowp` with a right shift, and TOSA's double rounding.
 #[derive(Clone, Debug)]
 pub struct Doubling {
     constants: PerChannel<DoublingConstants>,
 }
 
-/// Both roundings are one shift of p = x·factor + addend: (p + 2^(shift−1) ± 2^30) >> shift, with + for p ≥ 0. Channels
-/// of such a form that round once, half up, do without the 2^30.
+/// The constants of one channel. Both roundings together are one shift of p = x·factor + addend: (p + 2^(shift−1) ±
+/// 2^30) >> shift, with + for p ≥ 0. Channels that round only once, half up, leave out the 2^30.
 #[derive(Clone, Copy, Debug)]
 pub struct DoublingConstants {
     factor: i32,
     addend: i64,
-    /// Addend of products, and the part of it that is taken back from negative products.
+    /// What is added to a product, and (next field) the part of it that negative products subtract again.
     nudge: i64,
     negative: i64,
     shift: u32,
@@ -27,7 +27,7 @@ impl Doubling {
     /// The epilogue of a form of this family.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Doubling, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Doubling(d) => Some(DoublingConstants {

@@ -2,7 +2,8 @@ use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
-/// `half_even(f32(x)·scale) + zero_point`, conversion and product rounded to f32: `Float`.
+/// `half_even(f32(x)·scale) + zero_point`, with the conversion and the product rounded to f32. It computes the form
+/// `Float`.
 #[derive(Clone, Debug)]
 pub struct Float {
     constants: PerChannel<FloatConstants>,
@@ -12,7 +13,7 @@ impl Float {
     /// The epilogue of a form of this family.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Float, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Float(f) => Some(FloatConstants {
@@ -28,7 +29,7 @@ impl Float {
 
 const LIMIT: f32 = (1_u64 << 33) as f32;
 
-/// See [`Float`].
+/// The constants of one channel; see [`Float`].
 #[derive(Clone, Copy, Debug)]
 pub struct FloatConstants {
     scale: f32,
@@ -46,9 +47,9 @@ impl Epilogue for Float {
     #[inline(always)]
     fn lane(&self, c: &FloatConstants, accumulator: i32) -> i32 {
         let accumulator = accumulator.max(c.domain[0]).min(c.domain[1]);
-        // Beyond ±2^33 any zero point leaves the sum outside of i32. The form's scale is finite: no NaN.
+        // Beyond ±2^33 the sum saturates for any zero point. The form's scale is finite, so there is no NaN.
         let rounded = (accumulator as f32 * c.scale).round_ties_even().clamp(-LIMIT, LIMIT);
-        // SAFETY: the clamp leaves numbers that i64 holds, and the product is not a NaN.
+        // SAFETY: the clamp leaves only numbers that fit in i64, and the product is not a NaN.
         let whole = unsafe { rounded.to_int_unchecked::<i64>() };
         saturate(whole + c.zero_point)
     }

@@ -2,13 +2,14 @@ use super::{Epilogue, PerChannel, per_channel};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
-/// `half_even(f32(x)·factor·scale + offset)`, every operation rounded to f32: `FloatZeroInside` and `DequantQuant`.
+/// `half_even(f32(x)·factor·scale + offset)`, with every operation rounded to f32. It computes the forms
+/// `FloatZeroInside` and `DequantQuant`.
 #[derive(Clone, Debug)]
 pub struct FloatAffine {
     constants: PerChannel<FloatAffineConstants>,
 }
 
-/// See [`FloatAffine`].
+/// The constants of one channel; see [`FloatAffine`].
 #[derive(Clone, Copy, Debug)]
 pub struct FloatAffineConstants {
     factor: f32,
@@ -20,7 +21,7 @@ impl FloatAffine {
     /// The epilogue of a form of this family.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<FloatAffine, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::FloatAffine(f) => Some(FloatAffineConstants {
@@ -43,7 +44,7 @@ impl Epilogue for FloatAffine {
 
     #[inline(always)]
     fn lane(&self, c: &FloatAffineConstants, accumulator: i32) -> i32 {
-        // Saturates at the ends of i32; finite factors and a finite offset make no NaN.
+        // The conversion saturates at the ends of i32. Factors and offset are finite, so there is no NaN.
         (accumulator as f32 * c.factor * c.scale + c.offset).round_ties_even() as i32
     }
 }

@@ -1,9 +1,11 @@
-//! The last step of a loop, one file for each family of arithmetic.
+//! Epilogues: the last step of a loop, which requantizes one accumulator. There is one file for each family of
+//! arithmetic.
 //!
-//! An epilogue gives what the form's `eval` in `strait-requantize` defines, before saturation: an `i32`, itself
-//! saturated where the exact value is wider. An accumulator outside of the form's domain counts as its nearer end: nobody
-//! asks for that, but it is the same on every instruction set. [`InRegisters`](super::InRegisters) then saturates to the
-//! output type and clamps.
+//! An epilogue computes what the form's `eval` in `strait-requantize` defines, but before saturation to the output
+//! type. The result is an `i32`, saturated to `i32` if the exact value is wider. An accumulator outside of the form's
+//! domain counts as the nearer end of the domain. The compiler makes sure that none occurs, but the result is then
+//! still the same on every instruction set. [`InRegisters`](super::InRegisters) saturates to the output type and
+//! clamps.
 
 mod affine;
 mod double;
@@ -26,9 +28,10 @@ pub use steps::Steps;
 use crate::error::KernelError;
 use strait_requantize::{IntType, Requantization, form::Channel};
 
-/// From accumulators to unsaturated results: the constants of each channel, and what they make of one accumulator.
+/// How accumulators become results, before saturation: the constants of each channel, and a function of one
+/// accumulator.
 ///
-/// Mark `lane` `#[inline(always)]`: it is then vectorised for the instruction set of the loop around it. Additions,
+/// Mark `lane` `#[inline(always)]`. It is then vectorised for the instruction set of the loop around it. Additions,
 /// products, shifts, comparisons and selections vectorise well; early returns, indexing and calls do not.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say how accumulators become codes",
@@ -52,7 +55,7 @@ pub trait Epilogue: Send + Sync + 'static {
 pub enum PerChannel<T> {
     /// One value serves any number of channels.
     Tensor(T),
-    /// Value `c` is that of channel `c`.
+    /// Channel `c` has the value at index `c`.
     Channels(Box<[T]>),
 }
 
@@ -75,10 +78,10 @@ impl<T> PerChannel<T> {
     }
 }
 
-/// The constants of each channel from its scalars, one for all where the form has one set of parameters.
+/// Makes the constants of each channel from its parameters, or one set for all if the form has one set of parameters.
 ///
 /// # Errors
-/// [`KernelError::Requantization`] for parameters that are not legal, and where `constant` has none.
+/// [`KernelError::Requantization`] if the parameters are not legal, or `constant` returns `None`.
 pub fn per_channel<T>(
     form: &Requantization,
     constant: impl Fn(&Channel<'_>) -> Option<T>,
@@ -96,13 +99,13 @@ pub fn per_channel<T>(
     }
 }
 
-/// The accumulators that a channel is defined on.
+/// The smallest and the largest `i32` accumulator that a channel is defined on.
 pub(crate) fn domain(channel: &Channel<'_>) -> [i32; 2] {
     let (low, high) = channel.domain().into_inner();
     [low, high].map(saturate)
 }
 
-/// The ends of saturation and clamp together. `min(high).max(low)` with them is `clamp(saturate(x))`.
+/// The ends of saturation and clamp together: with them, `min(high).max(low)` is `clamp(saturate(x))`.
 pub(crate) fn bounds(out: IntType, clamp: Option<[i32; 2]>) -> [i32; 2] {
     let [low, high] = clamp.unwrap_or([out.min(), out.max()]);
     [low, high].map(|end| end.clamp(out.min(), out.max()))

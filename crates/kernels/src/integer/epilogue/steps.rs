@@ -2,28 +2,28 @@ use super::{Epilogue, PerChannel, per_channel};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form, form::Arithmetic};
 
-/// `lowest + #{t in thresholds : t ≤ x}`: `Steps`.
+/// `lowest + #{t in thresholds : t ≤ x}`: computes the form `Steps`.
 #[derive(Clone, Debug)]
 pub struct Steps {
     constants: PerChannel<Thresholds>,
     lowest: i32,
 }
 
-/// A channel's thresholds, padded with `i32::MAX`, and how many there are.
+/// A channel's thresholds, padded with `i32::MAX`, and their number.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
     sorted: [i32; PADDED],
     count: i32,
 }
 
-/// A power of two above the at most 255 thresholds into 8 bits.
+/// A power of two that holds the thresholds of 8-bit results, which are at most 255.
 const PADDED: usize = 256;
 
 impl Steps {
     /// The epilogue of a form of this family.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Steps, KernelError> {
         let Requantization::Steps(form::Steps { lowest, .. }) = form else {
             return Err(KernelError::Requantization(format!(
@@ -35,7 +35,7 @@ impl Steps {
             Arithmetic::Steps(steps) if steps.thresholds.len() < PADDED => {
                 let mut sorted = [i32::MAX; PADDED];
                 sorted[..steps.thresholds.len()].copy_from_slice(steps.thresholds);
-                // Below 256.
+                // The number of thresholds is below 256.
                 Some(Thresholds {
                     sorted,
                     count: steps.thresholds.len() as i32,
@@ -60,14 +60,14 @@ impl Epilogue for Steps {
     #[inline(always)]
     fn lane(&self, list: &Thresholds, x: i32) -> i32 {
         let Thresholds { sorted, count } = list;
-        // Bisection with eight fixed steps. Of the padding it can pass some only for x = i32::MAX.
+        // Bisection in eight fixed steps. It passes padding only if x = i32::MAX.
         let mut passed = 0;
         let mut step = PADDED / 2;
         while step > 0 {
             passed += if sorted[passed + step - 1] <= x { step } else { 0 };
             step /= 2;
         }
-        // Below 256.
+        // `passed` is below 256.
         self.lowest + (passed as i32).min(*count)
     }
 }

@@ -1,4 +1,4 @@
-//! AVX2: eight lanes.
+//! Vectors of i32 for AVX2: eight lanes.
 
 use super::{I32s, floats, intrinsics};
 use std::arch::x86_64::*;
@@ -26,56 +26,56 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn splat(x: i32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_set1_epi32(x) }
     }
 
     #[inline(always)]
     unsafe fn load(from: *const i32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_loadu_si256(from.cast()) }
     }
 
     #[inline(always)]
     unsafe fn load_first(from: *const i32, count: usize) -> Self {
-        // SAFETY: the caller's promise; lanes outside of the mask are not read.
+        // SAFETY: the caller upholds the trait method's safety contract; lanes outside of the mask are not read.
         unsafe {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-            // At most 8.
+            // `count` is at most 8.
             _mm256_maskload_epi32(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes))
         }
     }
 
     #[inline(always)]
     unsafe fn load_i8(from: *const i8) -> Self {
-        // SAFETY: the caller's promise; it reads eight bytes.
+        // SAFETY: the caller upholds the trait method's safety contract; the load reads eight bytes.
         unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_u8(from: *const u8) -> Self {
-        // SAFETY: the caller's promise; it reads eight bytes.
+        // SAFETY: the caller upholds the trait method's safety contract; the load reads eight bytes.
         unsafe { _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_i16(from: *const i16) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_cvtepi16_epi32(_mm_loadu_si128(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_u16(from: *const u16) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_wide(from: *const i64) -> [Self; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (front, back) = (_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(4).cast()));
-            // Of each half of 128 bits the first, or the second: 0 4 2 6, 1 5 3 7.
+            // From each 128-bit half, the first element or the second: 0 4 2 6, and 1 5 3 7.
             let (even, odd) = (_mm256_unpacklo_epi64(front, back), _mm256_unpackhi_epi64(front, back));
             [
                 _mm256_permute4x64_epi64::<0b11_01_10_00>(even),
@@ -86,14 +86,14 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_storeu_si256(to.cast(), self) }
     }
 
     #[inline(always)]
     unsafe fn store_first(self, to: *mut u8, count: usize) {
         let mut bytes = [0_u8; 32];
-        // SAFETY: the caller's promise; `count` is at most 32.
+        // SAFETY: the caller upholds the trait method's safety contract; `count` is at most 32.
         unsafe {
             self.store(bytes.as_mut_ptr());
             to.copy_from_nonoverlapping(bytes.as_ptr(), count);
@@ -102,25 +102,26 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn decrement_where_equal(self, a: Self, b: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_add_epi32(self, _mm256_cmpeq_epi32(a, b)) }
     }
 
     #[inline(always)]
     unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let x = _mm256_set1_epi32(x);
             let (front, back) = (Self::load(sorted.as_ptr()), Self::load(sorted.as_ptr().add(8)));
             let above = |eight| _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(eight, x)));
-            // The numbers above x are the last ones; a bit behind them stands for none.
+            // `sorted` ascends, so the numbers above x are at the end. The extra bit behind them gives 16 if there are
+            // none.
             (1 << 16 | above(back) << 8 | above(front)).trailing_zeros() as usize
         }
     }
 
     #[inline(always)]
     unsafe fn widen(low: Self, high: Self) -> [Self; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             [
                 _mm256_blend_epi32::<0b1010_1010>(low, _mm256_slli_epi64::<32>(high)),
@@ -131,7 +132,7 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn products(self, factors: Self) -> [Self; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (odd, odd_factors) = (_mm256_srli_epi64::<32>(self), _mm256_srli_epi64::<32>(factors));
             [_mm256_mul_epi32(self, factors), _mm256_mul_epi32(odd, odd_factors)]
@@ -140,19 +141,19 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn min_wide(self, other: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_blendv_epi8(self, other, _mm256_cmpgt_epi64(self, other)) }
     }
 
     #[inline(always)]
     unsafe fn max_wide(self, other: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_blendv_epi8(other, self, _mm256_cmpgt_epi64(self, other)) }
     }
 
     #[inline(always)]
     unsafe fn multiply_wide(self, factors: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             // (h·2^32 + l)·f modulo 2^64
             let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(self), factors);
@@ -162,9 +163,10 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn shift_right_wide(self, counts: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            // There is no arithmetic shift of 64 bits. With the bit where the sign goes, m: (v ^ m) − m extends it.
+            // AVX2 has no arithmetic shift of 64 bits. Let m be the bit that the sign bit is shifted to; then (v ^ m) −
+            // m extends the sign.
             let sign = _mm256_srlv_epi64(_mm256_set1_epi64x(i64::MIN), counts);
             _mm256_sub_epi64(_mm256_xor_si256(_mm256_srlv_epi64(self, counts), sign), sign)
         }
@@ -172,9 +174,9 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn add_signed_wide<const X: i64>(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            // All ones where negative. X − 2·X = −X
+            // `negative` has all bits set where the lane is negative. There, X − 2·X = −X is added.
             let negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), self);
             let more = _mm256_add_epi64(self, _mm256_set1_epi64x(X));
             _mm256_sub_epi64(more, _mm256_and_si256(negative, _mm256_set1_epi64x(2 * X)))
@@ -183,31 +185,31 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn low_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_blend_epi32::<0b1010_1010>(even, _mm256_slli_epi64::<32>(odd)) }
     }
 
     #[inline(always)]
     unsafe fn high_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd) }
     }
 
     #[inline(always)]
     unsafe fn to_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_castps_si256(_mm256_cvtepi32_ps(self)) }
     }
 
     #[inline(always)]
     unsafe fn round_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_cvtps_epi32(_mm256_castsi256_ps(self)) }
     }
 
     #[inline(always)]
     unsafe fn add_product_f32(self, x: Self, y: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (x, y) = (_mm256_castsi256_ps(x), _mm256_castsi256_ps(y));
             _mm256_castps_si256(_mm256_fmadd_ps(x, y, _mm256_castsi256_ps(self)))
@@ -216,7 +218,7 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn numbers_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let x = _mm256_castsi256_ps(self);
             _mm256_castps_si256(_mm256_and_ps(x, _mm256_cmp_ps::<_CMP_ORD_Q>(x, x)))
@@ -225,28 +227,28 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn truncate_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_cvttps_epi32(_mm256_castsi256_ps(self)) }
     }
 
     #[inline(always)]
     unsafe fn nudge_f32(self, x: Self, up: Self, down: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let x = _mm256_castsi256_ps(x);
             let (up, down) = (_mm256_castsi256_ps(up), _mm256_castsi256_ps(down));
-            // All ones, which is -1, where a comparison holds.
+            // A comparison that holds gives all ones, which is -1.
             let above = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GE_OQ>(x, up));
             let below = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_LE_OQ>(x, down));
             _mm256_add_epi32(_mm256_sub_epi32(self, above), below)
         }
     }
 
-    // Packing works in halves of 128 bits: the fours of bytes, or the eights, change places behind it.
+    // AVX2 packs each 128-bit half by itself, so groups of four or eight bytes have to be reordered afterwards.
 
     #[inline(always)]
     unsafe fn to_i8([a, b, c, d]: [Self; 4]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let bytes = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
             _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
@@ -255,7 +257,7 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn to_u8([a, b, c, d]: [Self; 4]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
             _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
@@ -264,25 +266,25 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn to_i16([a, b]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(a, b)) }
     }
 
     #[inline(always)]
     unsafe fn to_u16([a, b]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(a, b)) }
     }
 
     #[inline(always)]
     unsafe fn clamp_i8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_max_epi8(_mm256_min_epi8(self, high), low) }
     }
 
     #[inline(always)]
     unsafe fn clamp_u8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm256_max_epu8(_mm256_min_epu8(self, high), low) }
     }
 }

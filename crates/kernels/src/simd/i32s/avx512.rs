@@ -1,12 +1,12 @@
-//! AVX-512: sixteen lanes.
+//! Vectors of i32 for AVX-512: sixteen lanes.
 
 use super::{I32s, floats, intrinsics};
 use std::arch::x86_64::*;
 
-/// Even lanes of a vector of 32 bits.
+/// Mask of the even lanes of a vector of 32-bit lanes.
 const EVEN: u16 = 0b0101_0101_0101_0101;
 const ODD: u16 = !EVEN;
-/// Both lanes of a pair from its odd one, and from its even one.
+/// Shuffle that copies the odd lane of each pair into both lanes, and (next constant) the even lane.
 const FROM_ODD: i32 = 0b11_11_01_01;
 const FROM_EVEN: i32 = 0b10_10_00_00;
 
@@ -36,49 +36,50 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn splat(x: i32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_set1_epi32(x) }
     }
 
     #[inline(always)]
     unsafe fn load(from: *const i32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_loadu_si512(from.cast()) }
     }
 
     #[inline(always)]
     unsafe fn load_first(from: *const i32, count: usize) -> Self {
-        // SAFETY: the caller's promise; lanes outside of the mask are not read. `count` is at most 16.
+        // SAFETY: the caller upholds the trait method's safety contract; lanes outside of the mask are not read, and
+        // `count` is at most 16.
         unsafe { _mm512_maskz_loadu_epi32(((1_u32 << count) - 1) as u16, from) }
     }
 
     #[inline(always)]
     unsafe fn load_i8(from: *const i8) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_u8(from: *const u8) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_i16(from: *const i16) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_u16(from: *const u16) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_wide(from: *const i64) -> [Self; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (front, back) = (_mm512_loadu_epi64(from), _mm512_loadu_epi64(from.add(8)));
             let (even, odd) = (
@@ -94,33 +95,35 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_storeu_si512(to.cast(), self) }
     }
 
     #[inline(always)]
     unsafe fn store_first(self, to: *mut u8, count: usize) {
-        // SAFETY: the caller's promise; bytes outside of the mask are not written. `count` is at most 64.
+        // SAFETY: the caller upholds the trait method's safety contract; bytes outside of the mask are not written, and
+        // `count` is at most 64.
         unsafe { _mm512_mask_storeu_epi8(to.cast(), ((1_u128 << count) - 1) as u64, self) }
     }
 
     #[inline(always)]
     unsafe fn decrement_where_equal(self, a: Self, b: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_mask_sub_epi32(self, _mm512_cmpeq_epi32_mask(a, b), self, _mm512_set1_epi32(1)) }
     }
 
     #[inline(always)]
     unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         let above = unsafe { _mm512_cmpgt_epi32_mask(Self::load(sorted.as_ptr()), _mm512_set1_epi32(x)) };
-        // The numbers above x are the last ones; a bit behind them stands for none.
+        // `sorted` ascends, so the numbers above x are at the end. The extra bit behind them gives 16 if there are
+        // none.
         (1 << 16 | u32::from(above)).trailing_zeros() as usize
     }
 
     #[inline(always)]
     unsafe fn widen(low: Self, high: Self) -> [Self; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             [
                 _mm512_mask_shuffle_epi32::<FROM_EVEN>(low, ODD, high),
@@ -131,7 +134,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn products(self, factors: Self) -> [Self; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (odd, odd_factors) = (_mm512_srli_epi64::<32>(self), _mm512_srli_epi64::<32>(factors));
             [_mm512_mul_epi32(self, factors), _mm512_mul_epi32(odd, odd_factors)]
@@ -140,7 +143,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn multiply_wide(self, factors: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             // (h·2^32 + l)·f modulo 2^64
             let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(self), factors);
@@ -150,7 +153,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn add_signed_wide<const X: i64>(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let negative = _mm512_movepi64_mask(self);
             let more = _mm512_add_epi64(self, _mm512_set1_epi64(X));
@@ -160,31 +163,31 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn low_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_mask_shuffle_epi32::<FROM_EVEN>(even, ODD, odd) }
     }
 
     #[inline(always)]
     unsafe fn high_halves([even, odd]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_mask_shuffle_epi32::<FROM_ODD>(odd, EVEN, even) }
     }
 
     #[inline(always)]
     unsafe fn to_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_castps_si512(_mm512_cvtepi32_ps(self)) }
     }
 
     #[inline(always)]
     unsafe fn round_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_cvtps_epi32(_mm512_castsi512_ps(self)) }
     }
 
     #[inline(always)]
     unsafe fn add_product_f32(self, x: Self, y: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (x, y) = (_mm512_castsi512_ps(x), _mm512_castsi512_ps(y));
             _mm512_castps_si512(_mm512_fmadd_ps(x, y, _mm512_castsi512_ps(self)))
@@ -193,7 +196,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn numbers_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let x = _mm512_castsi512_ps(self);
             _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask::<_CMP_ORD_Q>(x, x), self)
@@ -202,13 +205,13 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn truncate_f32(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_cvttps_epi32(_mm512_castsi512_ps(self)) }
     }
 
     #[inline(always)]
     unsafe fn nudge_f32(self, x: Self, up: Self, down: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let x = _mm512_castsi512_ps(x);
             let (up, down) = (_mm512_castsi512_ps(up), _mm512_castsi512_ps(down));
@@ -220,11 +223,11 @@ impl I32s for __m512i {
         }
     }
 
-    // Packing works in quarters of 128 bits: the fours of bytes, or the eights, change places behind it.
+    // AVX-512 packs each 128-bit quarter by itself, so groups of four or eight bytes have to be reordered afterwards.
 
     #[inline(always)]
     unsafe fn to_i8([a, b, c, d]: [Self; 4]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let bytes = _mm512_packs_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
             let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -234,7 +237,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn to_u8([a, b, c, d]: [Self; 4]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let bytes = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
             let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -244,7 +247,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn to_i16([a, b]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
             _mm512_permutexvar_epi64(order, _mm512_packs_epi32(a, b))
@@ -253,7 +256,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn to_u16([a, b]: [Self; 2]) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
             _mm512_permutexvar_epi64(order, _mm512_packus_epi32(a, b))
@@ -262,13 +265,13 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn clamp_i8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_max_epi8(_mm512_min_epi8(self, high), low) }
     }
 
     #[inline(always)]
     unsafe fn clamp_u8(self, low: Self, high: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe { _mm512_max_epu8(_mm512_min_epu8(self, high), low) }
     }
 }

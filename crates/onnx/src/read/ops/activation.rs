@@ -1,4 +1,4 @@
-//! Functions of one operand, element by element.
+//! Reads functions of one operand, applied to each element.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -59,8 +59,8 @@ fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), 
     reader.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
-/// The bounds are attributes up to operator set 10, operands from 11 on. Where these are numbers that are known, and the
-/// operand is one of floats, it is a clip, and elsewhere the smaller of the upper bound and the larger of the lower one.
+/// A clip. The bounds are attributes up to operator set 10, and operands from 11 on. If they are known numbers and the
+/// operand is a float, it becomes a clip; otherwise a maximum with the lower bound and a minimum with the upper one.
 fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1, 2])?;
     if reader.opset() >= 11 && !has_known_bounds(reader)? {
@@ -89,7 +89,7 @@ fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
-/// Exporters narrow codes so: to 0 to 127 of 8 bits, for example.
+/// A clip of codes. Exporters use it to narrow codes, for example to 0 to 127 of 8 bits.
 fn clip_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let Some((least, most)) = reader.ty(0)?.elem.integers() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Scaled dot product attention.
+//! Reads scaled dot product attention.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -11,21 +11,21 @@ use strait_import::matrix_product;
 
 pub(super) const ROWS: &[Row] = &[Row::new("Attention", 23, attention).and(&[24, 25])];
 
-/// The operands by their positions.
+/// Positions of the operands.
 const MASK: usize = 3;
 const PAST_KEY: usize = 4;
 const PAST_VALUE: usize = 5;
 const LENGTHS: usize = 6;
 
-/// The results by their positions.
+/// Positions of the results.
 const PRESENT_KEY: usize = 1;
 const PRESENT_VALUE: usize = 2;
 const SCORES: usize = 3;
 
-/// softmax(scale·q·kᵀ + bias)·v, where heads of keys and values serve as many heads of the query each. The bias is the mask
-/// and −∞ for keys that a query must not see; a query that sees none has a result of 0.
+/// softmax(scale·q·kᵀ + bias)·v. Each head of keys and values serves several heads of the query. The bias is the mask,
+/// and −∞ for keys that a query must not see. A query that sees no key has a result of 0.
 fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // A float at least as wide is taken.
+    // We use a float type that is at least as wide.
     reader.ignore(&["softmax_precision"]);
     let rank = reader.rank(0)?;
     let heads = (reader.int("q_num_heads")?, reader.int("kv_num_heads")?);
@@ -92,7 +92,8 @@ fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_result(0, Reshape { shape }, &[rows])
 }
 
-/// [batch, positions, heads·size] as [batch, heads, positions, size], which an operand of rank 4 is already.
+/// Splits heads: [batch, positions, heads·size] becomes [batch, heads, positions, size]. An operand of rank 4 is
+/// already split.
 fn split_heads(reader: &mut OperatorReader<'_, '_>, operand: usize, heads: Option<i64>) -> Result<Arg, Refusal> {
     let x = Arg::Operand(operand);
     match (reader.rank(operand)?, heads) {
@@ -123,7 +124,7 @@ fn extent(reader: &mut OperatorReader<'_, '_>, x: &Arg, axis: usize) -> Result<i
     })
 }
 
-/// Keys or values behind those of the past, which together are a result.
+/// Appends keys or values to those of the past. All of them together are also a result of the node.
 fn with_past(reader: &mut OperatorReader<'_, '_>, x: Arg, past: usize, result: usize) -> Result<Arg, Refusal> {
     let all = match reader.has(past) {
         true => reader.push(Concat { axis: 2 }, &[Arg::Operand(past), x])?,
@@ -135,7 +136,7 @@ fn with_past(reader: &mut OperatorReader<'_, '_>, x: Arg, past: usize, result: u
     Ok(all)
 }
 
-/// Each head as many times, one after the other.
+/// Repeats each head, so that `from` heads become `to`.
 fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i64) -> Result<Arg, Refusal> {
     if from == to {
         return Ok(x);
@@ -150,13 +151,13 @@ fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i6
     reader.push(Gather { axis: 1 }, &[x, picks])
 }
 
-/// Positions that a query may see: those of keys from its own minus `left` to its own plus `right`.
+/// Which keys a query may see: from its own position minus `left` to its own position plus `right`.
 struct Bounds {
     left: Option<i64>,
     right: Option<i64>,
 }
 
-/// The sum of all that is added to the scores.
+/// The sum of everything that is added to the scores.
 fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<Arg>, Refusal> {
     let (queries, keys) = (extent(reader, query, 2)?, extent(reader, key, 2)?);
     let mut bounds = Bounds {
@@ -200,7 +201,7 @@ fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<O
     Ok(sum)
 }
 
-/// The mask as summands; keys behind its end are not seen.
+/// The mask as numbers to add to the scores. Keys beyond its end are not visible.
 fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
     let mut mask = Arg::Operand(MASK);
     if reader.ty(MASK)?.elem == Elem::Bool {
@@ -224,14 +225,14 @@ fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> 
     reader.push(pad, &[mask])
 }
 
-/// 0 where the condition holds, −∞ where not.
+/// 0 where the condition is true, and −∞ elsewhere.
 fn hidden_unless(reader: &mut OperatorReader<'_, '_>, seen: &Arg) -> Result<Arg, Refusal> {
     let zero = Arg::Constant(reader.floats_of(&[], &[0.0])?);
     let hidden = Arg::Constant(reader.floats_of(&[], &[f32::NEG_INFINITY])?);
     reader.select(seen, &zero, &hidden)
 }
 
-/// A constant for each pair of query and key, where the first query stands at position `offset`.
+/// A constant with an element for each pair of query and key. The first query is at position `offset`.
 fn by_positions(
     reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,
@@ -252,8 +253,8 @@ fn by_positions(
     Ok(Arg::Constant(reader.floats_of(&shape, &values)?))
 }
 
-/// The same where the number of keys that there are is an operand, one for each sample: behind these nothing is seen, and the
-/// last query stands at the last of them.
+/// Like [`by_positions`], if the number of valid keys is an operand with one number for each sample. Keys beyond it are
+/// not visible, and the last query is at the position of the last valid key.
 fn by_lengths(
     reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,
@@ -275,7 +276,8 @@ fn by_lengths(
         let values: Vec<i64> = pairs.map(|(query, key)| value(query, key)).collect();
         Ok(Arg::Constant(reader.integers(&shape, &values)?))
     };
-    // A query stands at its number + length − queries; the length is what is compared with.
+    // The position of a query is its number + length − queries. The terms are arranged so that the length is compared
+    // with a constant.
     if let Some(right) = bounds.right {
         let least = table(reader, &|query, key| key - query + queries - right)?;
         let inside = reader.compare(Relation::LessOrEqual, &least, &lengths)?;
@@ -289,7 +291,7 @@ fn by_lengths(
     hidden_unless(reader, &seen)
 }
 
-/// True if a row of the bias can be −∞ throughout.
+/// True if a row of the bias can be −∞ everywhere.
 fn may_hide_all(bias: &Arg) -> bool {
     let Arg::Constant(bias) = bias else {
         return true;

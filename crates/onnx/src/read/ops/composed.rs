@@ -1,4 +1,4 @@
-//! Operators that the IR does not have, as several of its ops that compute the same.
+//! Reads operators that the IR does not have, as compositions of several ops.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -12,8 +12,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SpaceToDepth", 1, space_to_depth).and(&[13, 28]),
 ];
 
-/// max(x, 0) + slope·min(x, 0): one of the two is always zero, so the sum is exact.
-/// With one constant slope it is a leaky ReLU.
+/// PRelu: max(x, 0) + slope·min(x, 0). One of the two terms is always zero, so the sum is exact. With a single constant
+/// slope it is a leaky ReLU.
 fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     if let Some(slope) = reader.constant(1)?
@@ -36,22 +36,22 @@ fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Add {}, &[positive, scaled])
 }
 
-/// Blocks of b·b channels become squares of b by b positions.
+/// Groups of b·b channels become squares of b by b positions.
 fn depth_to_space(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (side, order) = blocks(reader)?;
     let (op, image) = reader.depth_to_space(&Arg::Operand(0), side, order)?;
     reader.finish(op, &[image])
 }
 
-/// The inverse.
+/// The inverse: squares of b by b positions become groups of b·b channels.
 fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (side, order) = blocks(reader)?;
     let (op, image) = reader.space_to_depth(&Arg::Operand(0), side, order)?;
     reader.finish(op, &[image])
 }
 
-/// The attributes `blocksize` and `mode`. Where the mode is DCR, the channel that a block belongs to runs fastest, where it is CRD
-/// slowest.
+/// The attributes `blocksize` and `mode`. In mode DCR, the channel of the result varies fastest in the operand's
+/// channels; in mode CRD, slowest.
 fn blocks(reader: &mut OperatorReader<'_, '_>) -> Result<(i64, BlockOrder), Refusal> {
     let side = reader
         .int("blocksize")?

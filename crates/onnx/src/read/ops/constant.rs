@@ -1,4 +1,5 @@
-//! Constants, what is one because shapes are known, and what is nothing at inference.
+//! Reads constants, operators whose result is constant because shapes are known, and operators that do nothing at
+//! inference.
 
 use super::Row;
 use crate::elements::element;
@@ -27,10 +28,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Dropout", 7, dropout).and(&[10, 12, 13, 22]),
 ];
 
-/// The most elements of one `ConstantOfShape`; they are written out.
+/// The largest `ConstantOfShape` in elements, because its elements are written out.
 const MOST_REPEATED: u64 = 1 << 20;
 
-/// One of the attributes holds the constant.
+/// A constant, which is in one of several attributes.
 fn constant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let tensor = if let Some(tensor) = reader.tensor("value")? {
         tensor
@@ -49,7 +50,7 @@ fn constant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// One element, many times.
+/// A tensor filled with one value.
 fn constant_of_shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(shape) = reader.late_list(0)? {
         let value = reader.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
@@ -74,7 +75,7 @@ fn constant_of_shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// From operator set 15 on, the shape may be cut like a list in Python.
+/// The shape of the operand. From operator set 15 on, it may be sliced like a list in Python.
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (start, end) = (reader.int("start")?, reader.int("end")?);
     if reader.has_open_extent(0)? {
@@ -87,7 +88,7 @@ fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The extents of operand 0 between two axes, which have to be numbers.
+/// The extents of operand 0 between two axes. They have to be fixed.
 fn extents(reader: &mut OperatorReader<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
     let shape = reader.ty(0)?.shape;
     let rank = shape.len() as i64;
@@ -108,7 +109,7 @@ fn extents(reader: &mut OperatorReader<'_, '_>, start: Option<i64>, end: Option<
 }
 
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // How floats of 8 bits are rounded, which are not read.
+    // These attributes say how 8-bit floats are rounded, which we do not read.
     reader.ignore(&["saturate", "round_mode"]);
     let to = reader
         .int("to")?
@@ -118,7 +119,8 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to }, &[Arg::Operand(0)])
 }
 
-/// Integers of one width, with a sign or without, and truth values are a matter of numbers: their low bits are all their bits.
+/// A bit cast between integers of the same width, signed or not, and booleans. It becomes a numeric conversion: their
+/// low bits are all their bits.
 fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = reader
         .int("to")?
@@ -141,14 +143,14 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The type that a value of the model's type `elem` has in a graph: every float is f32 there. Constants of f64 stay, so
-/// that they are folded as they are.
+/// The graph's type for a value that has type `elem` in the model. Every float is f32, except that constants of f64
+/// stay f64, so that they are folded with full precision.
 fn computed(reader: &mut OperatorReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
     let wide = elem == Elem::F64 && reader.constant(0)?.is_some();
     Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
 }
 
-/// Nothing is dropped at inference, and in training with a ratio of 0. Other numbers are random.
+/// Dropout. At inference, and in training with a ratio of 0, nothing is dropped. Any other case is random and refused.
 fn dropout(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["ratio", "seed"]);
     let training = match reader.opset() {
@@ -167,8 +169,8 @@ fn dropout(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_result(0, Identity {}, &[Arg::Operand(0)])
 }
 
-/// The second result of dropout: where its operand stays, which is everywhere. Up to operator set 9 it has the type of the
-/// operand.
+/// The second result of dropout: a mask of the elements that are kept, which are all. Up to operator set 9 it has the
+/// type of the operand.
 fn mask(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let extents = reader.extents(&Arg::Operand(0))?;
     let shape: Vec<u64> = extents.iter().map(|extent| extent.unsigned_abs()).collect();

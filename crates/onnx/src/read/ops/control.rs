@@ -1,4 +1,4 @@
-//! Choices and loops: graphs inside of nodes.
+//! Reads `If`, `Loop` and `Scan`, whose nodes contain graphs.
 
 use super::Row;
 use crate::read::body::{Body, Formal, run_inputs};
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Scan", 8, scan).and(&[9, 11, 16, 19, 21, 23, 24, 25]),
 ];
 
-/// The most times that the body of a loop is read to find the extents that its carried values keep.
+/// How often the body of a loop is read to find out which extents of its carried values stay the same.
 const MOST_READINGS: usize = 8;
 
 const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];
@@ -48,8 +48,8 @@ fn choice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &operands)
 }
 
-/// Reads a graph of a choice in its place. No run gets through the other one, so that each that ends has taken this one; which the
-/// user is told, since it may be a wrong extent that ends these runs.
+/// Inlines one branch of an `If`, because the other branch cannot run: its extents contradict each other. Every run
+/// that succeeds takes this branch. The user is told, because the contradiction may come from a wrongly bound extent.
 fn only(reader: &mut OperatorReader<'_, '_>, body: Body, (other, refusal): (usize, Refusal)) -> Result<(), Refusal> {
     if let Refusal::Invalid(reason) = of_branch(other, refusal) {
         let text = format!("node `{}` (If): {}", reader.name(), reason.text);
@@ -62,7 +62,7 @@ fn is_dead(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Invalid(reason) if reason.code == ReasonCode::DeadGraph)
 }
 
-/// Says in which graph of a choice something is refused.
+/// Adds the name of the branch to the refusal of something in it.
 fn of_branch(branch: usize, refusal: Refusal) -> Refusal {
     let within = |text: String| format!("its {}: {text}", BRANCHES[branch]);
     match refusal {
@@ -121,8 +121,8 @@ fn repeat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &operands)
 }
 
-/// A body whose carried values keep their extents, or have named ones where they do not. `first` is the position of the
-/// first carried value among its outputs.
+/// Reads a loop body until the extents of its carried values are stable. Extents that change from run to run become
+/// named ones. `first` is the position of the first carried value among the body's outputs.
 fn carried_body<'b, 'a>(
     reader: &mut OperatorReader<'b, 'a>,
     types: &mut [TensorType],
@@ -157,10 +157,11 @@ fn carried_body<'b, 'a>(
     Err(Refusal::unsupported("the extents of its carried values do not settle"))
 }
 
-/// The most sequences of a batch that operator set 8 scans side by side, each by a loop of its own.
+/// In operator set 8, the largest number of sequences in a batch. Each of them is scanned by a loop of its own.
 const MOST_SEQUENCES: u64 = 64;
 
-/// In operator set 8 every operand has a batch in front, and an operand with the lengths of its sequences comes first.
+/// A scan. In operator set 8, every operand has a batch axis in front, and the first operand has the lengths of the
+/// sequences.
 fn scan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let graph = reader.graph("body")?;
     let outer = reader.captures(&[graph]);
@@ -277,7 +278,7 @@ fn scan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The results of a loop over these values, and what its body reads besides.
+/// Adds a loop over these values, and over what its body captures. Returns its results.
 fn looped(reader: &mut OperatorReader<'_, '_>, op: &Loop, values: Vec<Arg>, body: &Body) -> Result<Vec<Arg>, Refusal> {
     let mut args = vec![Arg::Absent; Loop::BOUNDS];
     args.extend(values);
@@ -285,7 +286,7 @@ fn looped(reader: &mut OperatorReader<'_, '_>, op: &Loop, values: Vec<Arg>, body
     Ok(reader.push_all(op.clone(), &args)?.into_vec())
 }
 
-/// A stack along another axis than the first, in the order of the runs or against it.
+/// Moves the stacking axis of a scan's result from the front to `axis`, and reverses the order if asked.
 fn laid(reader: &mut OperatorReader<'_, '_>, stack: Arg, axis: i64, reverse: bool) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(&stack)?.shape.len();
     let axis = reader.axis(axis, rank)?;

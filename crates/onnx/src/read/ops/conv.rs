@@ -1,4 +1,4 @@
-//! Convolutions.
+//! Reads convolutions.
 
 use super::Row;
 use super::window::{kernel_shape, list, window};
@@ -20,7 +20,7 @@ fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// The attributes of a convolution.
+/// A convolution op from the node's attributes.
 pub(super) fn convolution(reader: &mut OperatorReader<'_, '_>) -> Result<Conv, Refusal> {
     let kernel = kernel(reader)?;
     let window = window(reader, &kernel)?;
@@ -35,7 +35,7 @@ pub(super) fn convolution(reader: &mut OperatorReader<'_, '_>) -> Result<Conv, R
     })
 }
 
-/// The spatial extents of the weight.
+/// The kernel size, from the spatial extents of the weights.
 fn kernel(reader: &mut OperatorReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Refusal> {
     let weight = reader.ty(1)?.shape;
     let kernel = fixed_dims(weight.get(2..).unwrap_or_default())
@@ -49,14 +49,14 @@ fn kernel(reader: &mut OperatorReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Ref
     Ok(kernel)
 }
 
-/// A number of groups, which is 1 where nothing is said.
+/// A number of groups; 1 if the attribute is absent.
 fn groups(reader: &mut OperatorReader<'_, '_>, key: &'static str) -> Result<u32, Refusal> {
     let groups = reader.int(key)?.unwrap_or(1);
     u32::try_from(groups).map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`{key}` is {groups}")))
 }
 
-/// `output_shape`, or `auto_pad` with as many elements as steps, says how much of the whole is cut off; what is asked for
-/// beyond the whole is padding behind it.
+/// A transposed convolution. `output_shape`, or `auto_pad` with as many outputs as strides, determines how much is cut
+/// off. If more is asked for than there is, the rest is padding at the end.
 fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let kernel = kernel(reader)?;
     let spatial = kernel.len();
@@ -91,7 +91,7 @@ fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
             let whole = stride * (i128::from(extent) - 1) + (i128::from(kernel[axis]) - 1) * dilation + 1;
             let whole = whole + i128::from(op.output_padding[axis]);
             let wanted = match wanted {
-                // Some exporters write batch and channels in front.
+                // Some exporters include batch and channels.
                 Some(wanted) => wanted
                     .len()
                     .checked_sub(spatial)

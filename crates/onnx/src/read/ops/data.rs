@@ -1,4 +1,4 @@
-//! Operators whose results have extents that depend on data.
+//! Reads operators whose results have extents that depend on data.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("NonMaxSuppression", 10, non_max_suppression).and(&[11]),
 ];
 
-/// The slices along an axis, or the elements, at which a condition holds; it may be shorter.
+/// The slices along an axis, or the elements, where a condition is true. The condition may be shorter than the axis.
 fn compress(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let positions = reader.push(NonZero {}, &[Arg::Operand(1)])?;
     let positions = reader.push(Squeeze { axes: smallvec![0] }, &[positions])?;

@@ -1,4 +1,4 @@
-//! Arithmetic of two or more operands, element by element.
+//! Reads elementwise arithmetic on two or more operands.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -29,7 +29,7 @@ fn binary(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), 
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// The exponent may have another type than the base, whose type the result has.
+/// A power. The exponent may have another type than the base; the result has the type of the base.
 fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (base, exponent) = (reader.ty(0)?.elem, reader.ty(1)?.elem);
     let exponent = match base == exponent {
@@ -39,7 +39,7 @@ fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Pow {}, &[Arg::Operand(0), exponent])
 }
 
-/// A function of any number of operands, from the left.
+/// A function of any number of operands, applied from left to right.
 fn variadic(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
     let (count, op) = (reader.operand_count(), op.into());
     reader.one_type(0..count)?;
@@ -54,8 +54,8 @@ fn variadic(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<()
     }
 }
 
-/// The maximum or minimum of any number of operands, from the left. That of a value and one known number is a clip, which
-/// targets have.
+/// The maximum or minimum of any number of operands, from left to right. With a value and a constant number it becomes
+/// a clip, which targets support.
 fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     let count = reader.operand_count();
     if count == 2
@@ -76,7 +76,8 @@ fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Res
     variadic(reader, Binary { function })
 }
 
-/// A value and one known number, if that is what the two operands are.
+/// If one of the two operands is a constant number and the other one a value: the position of the value, and the
+/// number.
 fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
         let rank = reader.rank(value)?;
@@ -84,7 +85,7 @@ fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Re
             continue;
         };
         let is_value = reader.constant(value)?.is_none();
-        // A number of a higher rank would give the result its rank.
+        // A number of a higher rank would raise the rank of the result.
         if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
             return Ok(reader.known_float(number, "bound")?.map(|number| (value, number)));
         }

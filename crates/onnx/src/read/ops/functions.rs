@@ -1,4 +1,4 @@
-//! Functions of each element that are several ops.
+//! Reads elementwise functions that become several ops.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SwiGLU", 28, swiglu),
 ];
 
-/// The defaults of Selu: the ratio and the factor that keep mean 0 and variance 1.
+/// The default alpha of Selu, and (next constant) gamma. With them, mean 0 and variance 1 are preserved.
 const SELU_ALPHA: f32 = 1.673_263_2;
 const SELU_GAMMA: f32 = 1.050_701;
 

@@ -1,4 +1,4 @@
-//! Comparison, logic and what a condition chooses.
+//! Reads comparisons, logical operators, and selection by a condition.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("BitwiseOr", 18, |reader| bits(reader, BinaryFunction::Or)),
     Row::new("BitwiseXor", 18, |reader| bits(reader, BinaryFunction::Xor)),
     Row::new("BitwiseNot", 18, |reader| {
-        // All bits set is −1, whose low bits are those of every narrower type.
+        // −1 has all bits set, and so have its low bits in every narrower type.
         let ones = Arg::Constant(TensorData::scalar(-1i64));
         let function = BinaryFunction::Xor;
         reader.finish(Binary { function }, &[Arg::Operand(0), ones])
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .and(&[16]),
     Row::new("IsNaN", 9, |reader| {
-        // NaN alone is not equal to itself.
+        // Only NaN is not equal to itself.
         let relation = Relation::Equal;
         let equal = reader.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
         not(reader, equal)
@@ -63,7 +63,7 @@ fn bits(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result
 fn bit_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     match reader.text("direction", "")? {
         "LEFT" => bits(reader, BinaryFunction::ShiftLeft),
-        // The sign of a number that has one is spread.
+        // A right shift of a signed number repeats the sign bit.
         "RIGHT" => match reader.ty(0)?.elem {
             Elem::U8 | Elem::U16 | Elem::U32 | Elem::U64 => bits(reader, BinaryFunction::ShiftRightUnsigned),
             _ => bits(reader, BinaryFunction::ShiftRight),
@@ -72,7 +72,7 @@ fn bit_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// One infinity is a number to compare with; for both, the operand is taken without its sign.
+/// For one infinity, the operand is compared with it. For both, the magnitude of the operand is.
 fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let negative = reader.int("detect_negative")?.unwrap_or(1) != 0;
     let positive = reader.int("detect_positive")?.unwrap_or(1) != 0;
@@ -84,7 +84,7 @@ fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         (false, true) => (Arg::Operand(0), f32::INFINITY),
         (true, false) => (Arg::Operand(0), f32::NEG_INFINITY),
         (false, false) => {
-            // No element is less than itself.
+            // No element is less than itself, so this is false everywhere.
             let relation = Relation::Less;
             return reader.finish(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)]);
         }

@@ -1,4 +1,4 @@
-//! Pools by a norm: (Σ |x|^p)^(1/p).
+//! Reads pools that compute a norm: (Σ |x|^p)^(1/p).
 
 use super::Row;
 use super::window::{kernel_shape, window};
@@ -27,7 +27,7 @@ fn powers(reader: &mut OperatorReader<'_, '_>, p: i64) -> Result<Arg, Refusal> {
     }
 }
 
-/// The root of the sums.
+/// The p-th root of the sums.
 fn roots(reader: &mut OperatorReader<'_, '_>, sums: Arg, p: i64) -> Result<(), Refusal> {
     match p {
         1 => reader.finish(strait_core::op::Identity {}, &[sums]),
@@ -53,8 +53,8 @@ fn exponent(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
     }
 }
 
-/// The sums over windows are a convolution of each channel with ones. Where the number of windows is rounded up, the
-/// padding behind is as much longer.
+/// A pool of norms. The sums over windows are a convolution of each channel with ones. If the number of windows is
+/// rounded up, the padding at the end grows accordingly.
 fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let p = exponent(reader)?;
     let size =
@@ -100,8 +100,8 @@ fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     roots(reader, sums, p)
 }
 
-/// By how much the padding behind has to grow for one more window, which begins on the operand or on the padding in front
-/// of it.
+/// By how much the padding at the end has to grow so that there is one more window, if that window begins on the
+/// operand or on the padding before it; 0 otherwise.
 fn missing(extent: Option<Dim>, size: u64, stride: u32, dilation: u32, pad: (u32, u32)) -> Result<u32, Refusal> {
     let refused = || Refusal::invalid(ReasonCode::Window, "the window does not fit the operand");
     let Some(Dim::Fixed(extent)) = extent else {

@@ -1,4 +1,4 @@
-//! Choices by comparison.
+//! Reads operators that compare and select.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Trilu", 14, trilu),
     Row::new("OneHot", 9, one_hot).and(&[11, 28]),
     Row::new("CastLike", 15, |reader| {
-        // How floats of 8 bits are rounded, which are not read.
+        // These attributes say how 8-bit floats are rounded, which we do not read.
         reader.ignore(&["saturate", "round_mode"]);
         let to = reader.ty(1)?.elem;
         reader.finish(Cast { to }, &[Arg::Operand(0)])
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Mean", 6, mean).and(&[8, 13]),
 ];
 
-/// x above alpha, and 0.
+/// x where it is above alpha, and 0 elsewhere.
 fn thresholded_relu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = reader.float("alpha")?.unwrap_or(1.0);
     above(reader, Arg::Operand(0), alpha)
@@ -32,7 +32,7 @@ pub(super) fn above(reader: &mut OperatorReader<'_, '_>, x: Arg, alpha: f32) -> 
     reader.finish(Select {}, &[above, x, zero])
 }
 
-/// x + bias below −lambd, x − bias above lambd, and 0.
+/// x + bias below −lambd, x − bias above lambd, and 0 in between.
 fn shrink(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let (lambda, bias) = (
@@ -55,7 +55,7 @@ fn shrink(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[below, raised, rest])
 }
 
-/// The upper or the lower triangle, from the diagonal `k` on, and 0.
+/// The upper or the lower triangle of matrices, starting at diagonal `k`; all other elements are 0.
 pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let upper = reader.int("upper")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
@@ -65,7 +65,7 @@ pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     };
     let shape = [rows, columns].map(i64::unsigned_abs);
     reader.room(&shape)?;
-    // The diagonal that an element lies on.
+    // For each element: the diagonal that it lies on.
     let positions = (0..rows).flat_map(|row| (0..columns).map(move |column| column - row));
     let known = match reader.has(1) {
         true => reader.constant(1)?.map(|k| k.to_i64()).transpose()?,
@@ -92,15 +92,15 @@ pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish(Select {}, &[kept, x, zero])
 }
 
-/// 0 in exactly the type of a value.
+/// A 0 with exactly the type of a value.
 fn zero_like(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
     let zero = reader.number(x, 0.0)?;
     let elem = reader.arg_type(x)?.elem;
     reader.converted(&zero, elem)
 }
 
-/// The second of two values where the index is the position along a new axis, the first elsewhere. An index below 0 counts
-/// from the end; one outside is nowhere.
+/// One-hot encoding: the second of two values at the index along a new axis, and the first one elsewhere. A negative
+/// index counts from the end; an index outside of the axis is nowhere.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let depth = reader
         .known(1, "depth")?
@@ -142,7 +142,7 @@ fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_there, on, off])
 }
 
-/// The sum of all operands, divided by their number.
+/// The mean of all operands: their sum divided by their number.
 fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let count = reader.operand_count();
     reader.one_type(0..count)?;

@@ -1,4 +1,4 @@
-//! Matrix products.
+//! Reads matrix products.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -30,7 +30,7 @@ fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// The attributes of a product of matrices with a summand.
+/// The op for a matrix product with a bias, from the node's attributes.
 pub(super) fn product(reader: &mut OperatorReader<'_, '_>) -> Result<Gemm, Refusal> {
     let rank = reader.rank(0)?;
     if rank != 2 {

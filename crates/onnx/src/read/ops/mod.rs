@@ -1,4 +1,4 @@
-//! Translation of the ONNX operators: a row for each, a file for each family.
+//! Translates ONNX operators. There is one row for each operator and one file for each family.
 
 mod activation;
 mod attention;
@@ -44,14 +44,15 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-/// Reads one node.
+/// A function that reads one node.
 pub(crate) type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
 /// One operator.
 struct Row {
     domain: &'static str,
     name: &'static str,
-    /// The first version that is read, and those behind it, each by the operator set that it comes with.
+    /// The operator's first version that is read, and (next field) the later versions. A version is named by the
+    /// operator set that introduced it.
     first: i64,
     later: &'static [i64],
     /// The last operator set that has the operator.
@@ -60,8 +61,8 @@ struct Row {
 }
 
 impl Row {
-    /// An operator of the standard domain in one version. Where a later operator set changes it, that version has to stand beside
-    /// it, or the oracle fails.
+    /// An operator of the standard domain in one version. If a later operator set changes it, that version has to be
+    /// listed too, or the oracle test fails.
     const fn new(name: &'static str, first: i64, map: Map) -> Row {
         Row {
             domain: STANDARD_DOMAIN,
@@ -73,7 +74,7 @@ impl Row {
         }
     }
 
-    /// One of ONNX Runtime's, whose domain has one operator set.
+    /// An operator of ONNX Runtime's own domain, which has only one operator set.
     const fn of_runtime(name: &'static str, map: Map) -> Row {
         Row {
             domain: RUNTIME_DOMAIN,
@@ -82,7 +83,7 @@ impl Row {
         }
     }
 
-    /// Later versions.
+    /// Adds later versions.
     const fn and(self, later: &'static [i64]) -> Row {
         Row { later, ..self }
     }
@@ -141,16 +142,16 @@ const FAMILIES: [&[Row]; 34] = [
 pub struct Operator {
     /// The domain; `ai.onnx` for the standard one.
     pub domain: &'static str,
-    /// Its name there.
+    /// The operator's name in the domain.
     pub name: &'static str,
-    /// Its versions, each by the operator set that it comes with.
+    /// Its versions, each named by the operator set that introduced it.
     pub versions: Vec<i64>,
-    /// Operator sets of the domain in which it is read.
+    /// The operator sets of the domain in which it is read.
     pub sets: RangeInclusive<i64>,
 }
 
 impl Operator {
-    /// The name, with the domain in front where that is not the standard one.
+    /// The name, with the domain in front unless it is the standard one.
     pub fn qualified(&self) -> String {
         match self.domain == STANDARD_DOMAIN {
             true => self.name.into(),
@@ -163,7 +164,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
-/// All operators that are read, by domain, name and operator sets.
+/// All operators that are read, sorted by domain, name and operator set.
 pub fn operators() -> Vec<Operator> {
     let operator = |row: &Row| Operator {
         domain: row.domain,
@@ -176,7 +177,7 @@ pub fn operators() -> Vec<Operator> {
     operators
 }
 
-/// The rows of each operator, by its name and domain.
+/// The rows of each operator, by name and domain.
 fn rows_by_name() -> &'static BTreeMap<(&'static str, &'static str), Vec<&'static Row>> {
     static ROWS: OnceLock<BTreeMap<(&str, &str), Vec<&Row>>> = OnceLock::new();
     ROWS.get_or_init(|| {
@@ -188,7 +189,7 @@ fn rows_by_name() -> &'static BTreeMap<(&'static str, &'static str), Vec<&'stati
     })
 }
 
-/// The function that knows an operator, or why there is none.
+/// The function that reads an operator in this operator set, or the reason why there is none.
 pub(crate) fn find(domain: &str, name: &str, opset: Option<i64>) -> Result<(i64, Map), String> {
     if ![STANDARD_DOMAIN, RUNTIME_DOMAIN].contains(&domain) {
         return Err(format!("operators of the domain {domain} are not read"));

@@ -1,15 +1,16 @@
-//! The second result of `MaxPool`: the places of the largest elements.
+//! Reads the second result of `MaxPool`: the positions of the largest elements.
 //!
-//! All elements of all windows are gathered along one axis; where windows do not overlap, these are as many as the operand has.
-//! The place of the largest along that axis is looked up in a table. In padding stands the first element of the window, which
-//! comes before it and wins where both are the largest.
+//! All elements of all windows are gathered along one axis. If windows do not overlap, there are as many as the operand
+//! has. The position of the largest along that axis is then looked up in a table. A padding element is replaced by the
+//! window's first real element, which comes before it and so wins if both are the largest.
 
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{ArgReduce, Extreme, Gather, MaxPool, Op, Reshape};
 use strait_core::{ReasonCode, TensorData, TensorType};
 
-/// Places count over the whole tensor. Within a plane the last axis counts fastest, or, for `columns`, the first.
+/// Adds the result. Positions count over the whole tensor. Within a plane, the last axis varies fastest or, with
+/// `columns`, the first.
 pub(super) fn finish(reader: &mut OperatorReader<'_, '_>, op: &MaxPool, columns: bool) -> Result<(), Refusal> {
     let (x, ty) = (Arg::Operand(0), reader.ty(0)?);
     let extents = reader.extents(&x)?;
@@ -47,13 +48,13 @@ pub(super) fn finish(reader: &mut OperatorReader<'_, '_>, op: &MaxPool, columns:
     reader.finish_result(1, Reshape { shape }, &[place])
 }
 
-/// Constants, the windows of a plane as rows and the elements of a window as columns.
+/// Constants for one plane, with windows as rows and the elements of a window as columns.
 struct Table {
-    /// The place of each element in a plane: `[windows, elements]`.
+    /// The position of each element in the plane: `[windows, elements]`.
     sources: TensorData,
-    /// The same, in the order that the result counts in, and flat.
+    /// The same positions, flat, counted in the order of the result.
     places: TensorData,
-    /// The first of `places` of each window: `[windows]`.
+    /// The index in `places` of the first element of each window: `[windows]`.
     rows: TensorData,
 }
 
@@ -76,7 +77,7 @@ fn table(
     let axes: Vec<Axis> = axes
         .collect::<Option<_>>()
         .ok_or_else(|| Refusal::unsupported("a window has nothing but padding, which has no place"))?;
-    // Places of the axes as one, the slowest of them first.
+    // A position counted over all axes, with the slowest axis first.
     let counted = |places: &[i64], order: &mut dyn Iterator<Item = usize>| {
         order.fold(0, |sum, axis| sum * plane[axis] + places[axis])
     };
@@ -117,14 +118,14 @@ struct Axis {
 
 /// The elements of one window along one axis.
 struct Window {
-    /// Nothing in padding.
+    /// The position of each element; `None` in the padding.
     places: Vec<Option<i64>>,
-    /// The first that is no padding.
+    /// The first position that is not padding.
     first: i64,
 }
 
 impl Axis {
-    /// Nothing where a window is padding alone.
+    /// The windows along an axis; `None` if a window has only padding.
     fn new(extent: i64, windows: u64, taps: u64, [stride, dilation, pad]: [i128; 3]) -> Option<Axis> {
         let place = |window: u64, tap: u64| {
             let place = i128::from(window) * stride + i128::from(tap) * dilation - pad;
@@ -140,7 +141,7 @@ impl Axis {
     }
 }
 
-/// The position of an element along each axis, by its number in row-major order.
+/// The position of an element along each axis, from its row-major index.
 fn coordinates(index: u64, extents: &[u64]) -> SmallVec<[u64; 3]> {
     let mut rest = index;
     let mut coordinates: SmallVec<[u64; 3]> = SmallVec::new();

@@ -1,4 +1,4 @@
-//! Operators on codes, by their definitions in real numbers.
+//! Reads operators on codes by their definition in real numbers.
 
 use super::window::{kernel_shape, window};
 use super::{Row, quantized_layers as layers};
@@ -20,8 +20,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ConvInteger", 10, conv_integer),
 ];
 
-/// A scale or zero point as it stands beside the elements of operand 0: one number for all, one for each position along
-/// `axis`, or one for each block of positions.
+/// A scale or zero point, reshaped so that it broadcasts against operand 0: one number for all, one for each position
+/// along `axis`, or one for each block of positions.
 fn beside(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64, block: i64) -> Result<Arg, Refusal> {
     let (shape, of) = (reader.ty(0)?.shape, reader.ty(operand)?.shape);
     let value = Arg::Operand(operand);
@@ -49,8 +49,8 @@ fn beside(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64, block:
     }
 }
 
-/// The grid that constants give: scale and zero point are operands, and the codes of a type. `None` where a run computes one of
-/// them, or where they are no grid.
+/// The grid for codes of a type, with scale and zero point from operands. `None` if one of them is not constant, or if
+/// they do not make a valid grid.
 pub(super) fn grid(
     reader: &mut OperatorReader<'_, '_>,
     of: usize,
@@ -82,7 +82,7 @@ pub(super) fn grid(
     Ok(grid_of(&scales.to_f32()?, &zeros, codes, axis, block).filter(fits))
 }
 
-/// The codes of a type, as floats.
+/// A clip to the codes of a type, for floats.
 fn codes(elem: Elem) -> Result<Clip, Refusal> {
     match elem.integers() {
         Some((min, max)) if elem.bits() <= 16 => Ok(Clip {
@@ -93,7 +93,8 @@ fn codes(elem: Elem) -> Result<Clip, Refusal> {
     }
 }
 
-/// round(x) + zero point, saturated, and as codes: what all end with. The last is a cast.
+/// round(x) + zero point, saturated and converted to codes. All of these operators end with this. Returns the last op,
+/// a cast.
 pub(super) fn saturated(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -111,9 +112,9 @@ pub(super) fn saturated(
 
 /// saturate(round(x / scale) + zero point).
 pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // How floats of 8 bits are rounded, which are not read.
+    // This attribute says how 8-bit floats are rounded, which we do not read.
     reader.ignore(&["saturate"]);
-    // 1: as 32-bit floats.
+    // 1 means 32-bit floats.
     if let Some(precision) = reader.int("precision")?.filter(|&precision| precision > 1) {
         return Err(Refusal::Unsupported(format!("`precision` is {precision}")));
     }
@@ -146,7 +147,7 @@ pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
 /// (x − zero point) · scale.
 pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (axis, block) = (reader.int("axis")?.unwrap_or(1), reader.int("block_size")?.unwrap_or(0));
-    // Floats of 16 bits are computed with as f32, and rounded where they leave the graph.
+    // 16-bit floats are computed as f32, and rounded at the graph's outputs.
     reader.ignore(&["output_dtype"]);
     let elem = reader.ty(0)?.elem;
     if let Some(grid) = grid(reader, 0, (1, 2), elem, (axis, block))?
@@ -165,7 +166,8 @@ pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refu
     reader.finish(Mul::float(), &[x, scale])
 }
 
-/// Codes on the grid from the least element to the largest, with 0 on it; the scale and the zero point are results, too.
+/// Dynamic quantization: codes on a grid from the smallest element to the largest that contains 0. The scale and the
+/// zero point are results too.
 fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let bound = |min: f32, max: f32| Clip { min, max };
@@ -175,7 +177,7 @@ fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     let least = reader.reduced(Reduction::Min, &x, &[])?;
     let least = reader.reshaped(&least, &[])?;
     let least = reader.push(bound(f32::NEG_INFINITY, 0.0), &[least])?;
-    // Where all elements are 0, any grid will do; it is that of the range 1.
+    // If all elements are 0, any grid will do; a range of 1 is used.
     let range = reader.minus(&largest, &least)?;
     let (zero, one) = (reader.number(&range, 0.0)?, reader.number(&range, 1.0)?);
     let is_empty = reader.compare(Relation::Equal, &range, &zero)?;
@@ -193,8 +195,8 @@ fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_result(0, op, &[clipped])
 }
 
-/// Codes less their zero point, as floats. A zero point for each row of a matrix, or for each first index of a weight,
-/// stands along `axis`, of which there are `rank`.
+/// Codes minus their zero point, as floats. A zero point for each row of a matrix, or for each output channel of
+/// weights, runs along `axis` of `rank` axes.
 pub(super) fn centred(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -211,7 +213,7 @@ pub(super) fn centred(
     reader.minus(&x, &zero)
 }
 
-/// The same of weights. Constants stay codes, on a grid whose step is 1.
+/// Like [`centred`], for weights. Constants stay codes, on a grid whose step is 1.
 fn centred_weights(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -234,7 +236,7 @@ fn centred_weights(
     centred(reader, operand, zero, axis)
 }
 
-/// One number, or a list of them along an axis of so many.
+/// A single number, or a list of numbers reshaped to run along one axis of this rank.
 pub(super) fn per(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -254,14 +256,14 @@ pub(super) fn per(
     }
 }
 
-/// The most products of 9 bits with sign whose sum a float holds exactly.
+/// How many products of signed 9-bit numbers a float can sum exactly.
 const EXACT: u64 = (1 << 24) / (255 * 255);
 
-/// The same of products of parts of 4 bits.
+/// How many products of 4-bit parts a float can sum exactly.
 const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
 
-/// Exact sums of `count` products of integers below 2^8, as i64: by floats, of the numbers where these hold such sums, and of
-/// their upper and lower halves where they do not.
+/// The exact sum, as i64, of `count` products of integers below 2^8. It is computed in floats: on the numbers
+/// themselves if a float holds such a sum exactly, and otherwise on their upper and lower halves.
 fn exact_sums(
     reader: &mut OperatorReader<'_, '_>,
     op: &Op,
@@ -296,7 +298,7 @@ fn exact_sums(
     }
 }
 
-/// x = 16·upper + lower, with their factors.
+/// Splits x = 16·upper + lower. Returns both parts with their factors.
 fn halves(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2], Refusal> {
     let scaled = reader.scaled(x, 1.0 / 16.0)?;
     let upper = reader.function(Function::Floor, &scaled)?;
@@ -305,7 +307,7 @@ fn halves(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2
     Ok([(upper, 16.0), (lower, 1.0)])
 }
 
-/// The extent over which a product of matrices adds.
+/// The extent that a matrix product sums over.
 fn inner(reader: &mut OperatorReader<'_, '_>, operand: usize) -> Result<Option<u64>, Refusal> {
     Ok(reader.ty(operand)?.shape.last().and_then(|dim| dim.fixed()))
 }
@@ -340,7 +342,7 @@ fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     requantized(reader, &sums, scales, zero, 7)
 }
 
-/// The sums times a · b / y, as codes of the type of the zero point, operand `zero_operand`.
+/// The sums times a · b / y, as codes of the type of the zero point, which is the operand at `zero_operand`.
 fn requantized(
     reader: &mut OperatorReader<'_, '_>,
     sums: &Arg,
@@ -362,7 +364,7 @@ fn requantized(
     reader.finish(op, &[clipped])
 }
 
-/// The convolution's attributes, and the number of products in each sum.
+/// The convolution op from the node's attributes, and the number of products in each sum.
 pub(super) fn conv(reader: &mut OperatorReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
     let shape = reader.ty(weight)?.shape;
     let kernel = fixed_dims(shape.get(2..).unwrap_or_default())

@@ -1,7 +1,7 @@
-//! Layers whose operands and results are codes, as real layers between grids: real(x) = (x − zero point) · scale.
+//! Reads layers whose operands and results are codes as float layers between grids: real(x) = (x − zero point) · scale.
 //!
-//! ONNX Runtime's operators on codes are read so alone. Those of the standard domain, whose arithmetic the standard states, are
-//! where all their scales and zero points are constants.
+//! All of ONNX Runtime's operators on codes are read in this way. Operators of the standard domain, whose arithmetic
+//! the standard defines, are read in this way only if all their scales and zero points are constants.
 
 use super::Row;
 use super::quantized::{centred, conv as conv_attributes, grid, per, saturated};
@@ -34,7 +34,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::of_runtime("QGemm", gemm),
 ];
 
-/// Real numbers of an operand of codes, with scale and zero point behind it; several along an axis.
+/// The real numbers for an operand of codes. Its scale and zero point are the next two operands, and may run along an
+/// axis.
 fn real(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: Option<usize>) -> Result<Arg, Refusal> {
     let along = axis.map_or(0, |axis| axis as i64);
     if let Some(grid) = own_grid(reader, operand, along)?
@@ -48,8 +49,8 @@ fn real(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: Option<usize>
     reader.times(&x, &scale)
 }
 
-/// Codes of real numbers, which are the node's result; scale and zero point are operands. Without a zero point they are unsigned
-/// bytes.
+/// Makes the node's result the codes of real numbers. `scale` and `zero` are positions of operands. Without a zero
+/// point the codes are unsigned bytes.
 fn finish(reader: &mut OperatorReader<'_, '_>, real: &Arg, (scale, zero): (usize, usize)) -> Result<(), Refusal> {
     let elem = match reader.has(zero) {
         true => reader.ty(zero)?.elem,
@@ -84,7 +85,7 @@ fn pairwise(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal> 
     finish(reader, &y, (6, 7))
 }
 
-/// Refuses the layout that has channels last.
+/// Refuses the layout with channels last.
 fn channels_first(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     match reader.flag("channels_last")? {
         true => Err(Refusal::unsupported("its channels are last")),
@@ -108,7 +109,7 @@ fn average_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     unary(reader, op.into())
 }
 
-/// Along one axis; before operator set 13 of the standard domain, over all axes from that one on.
+/// Softmax along one axis. Before operator set 13 of the standard domain, it runs over that axis and all axes after it.
 fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(-1);
     let set = reader.int("opset")?.unwrap_or(13);
@@ -130,8 +131,8 @@ fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish(reader, &y, (0, 1))
 }
 
-/// alpha · a · b + c, where c has codes on the grid alpha · scale of a · scale of b. Without a scale of the result that is a
-/// real number.
+/// alpha · a · b + c. The codes of c are on the grid with the scale alpha · scale of a · scale of b. Without a scale
+/// for the result, the result is a real number.
 fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let op = Gemm {
         transpose_a: reader.flag("transA")?,
@@ -151,7 +152,8 @@ fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// A summand of 32-bit codes on the grid of products: scale of x · scale of w · factor, one for each channel of w.
+/// A bias of 32-bit codes on the grid of the products. Its scale is scale of x · scale of w · factor, one for each
+/// channel of w.
 fn bias(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -175,7 +177,7 @@ fn bias(
     real.ok_or_else(|| Refusal::unsupported("its summand is computed at run time"))
 }
 
-/// True if what these operands are is known, as far as they are there.
+/// True if these operands are constant, or omitted.
 fn are_known(reader: &mut OperatorReader<'_, '_>, operands: &[usize]) -> Result<bool, Refusal> {
     for &operand in operands {
         if reader.has(operand) && reader.constant(operand)?.is_none() {
@@ -185,7 +187,7 @@ fn are_known(reader: &mut OperatorReader<'_, '_>, operands: &[usize]) -> Result<
     Ok(true)
 }
 
-/// The grid of an operand of codes, whose scale and zero point stand behind it; several along an axis.
+/// The grid of an operand of codes. Its scale and zero point are the next two operands, and may run along an axis.
 fn own_grid(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Result<Option<QuantParams>, Refusal> {
     let elem = reader.ty(operand)?.elem;
     grid(reader, operand, (operand + 1, operand + 2), elem, (axis, 0))

@@ -1,5 +1,5 @@
-//! Recurrent layers. The product of the input and its weights needs no state: it becomes one product over all steps in front
-//! of the layer, with both biases as far as they are only added.
+//! Reads recurrent layers. The product of the input and its weights does not need the state. It becomes one matrix
+//! product over all steps, before the layer. Biases that are only added are part of that product.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -85,7 +85,7 @@ fn layer(reader: &mut OperatorReader<'_, '_>, cell: Cell) -> Result<(), Refusal>
     Ok(())
 }
 
-/// The op by the attributes of activations.
+/// The recurrent op, from the attributes for activations.
 fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Direction) -> Result<Recurrent, Refusal> {
     let usual: &[&str] = match cell {
         Cell::Plain => &["Tanh"],
@@ -98,7 +98,7 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
         true => usual.repeat(directions),
         false => given,
     };
-    // For a plain layer, operator sets state two although it goes one way.
+    // For a plain layer, operator sets define two activations as the default although it has only one direction.
     let count = usual.len() * directions;
     let words = words.get(..count).ok_or_else(|| {
         Refusal::invalid(
@@ -122,7 +122,8 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
         cell_clip: Bound::NONE,
     };
     for word in words {
-        // The numbers are for those that have a parameter, in their order; the defaults are those of the operators.
+        // These lists only have numbers for activations with a parameter, in their order. The defaults are those of the
+        // elementwise operators.
         let needed = |of: Option<f32>| {
             of.ok_or_else(|| Refusal::Unsupported(format!("its activation {word} has no parameters, and no default")))
         };
@@ -150,8 +151,8 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
     Ok(op)
 }
 
-/// The bias of the product, and the one that a `gru_linear` adds inside. The operand has those of the input and behind them
-/// those of the state.
+/// The bias of the product, and the bias that a GRU with `linear_before_reset` adds inside. The operand has the input
+/// biases, followed by the state biases.
 fn biases(
     reader: &mut OperatorReader<'_, '_>,
     cell: Cell,
@@ -188,7 +189,7 @@ fn biases(
     Ok((reshaped(reader, sum, &[all])?, inner))
 }
 
-/// The steps of each sequence, unless all of them are as long as the input.
+/// The number of steps of each sequence. Absent if all sequences are as long as the input.
 fn lengths(reader: &mut OperatorReader<'_, '_>) -> Result<Arg, Refusal> {
     if !reader.has(4) {
         return Ok(Arg::Absent);

@@ -1,4 +1,4 @@
-//! Reductions.
+//! Reads reductions.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -21,10 +21,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ReduceLogSumExp", 1, log_sum_exp).and(&[11, 13, 18, 28]),
 ];
 
-/// The axes and whether they stay; nothing where nothing is reduced.
+/// The axes, and whether they are kept with extent 1; `None` if nothing is reduced.
 ///
-/// The axes are an attribute, and an operand from the operator set `since` on. No axes mean all of them, or, where
-/// `noop_with_empty_axes` says so, none.
+/// The axes are an attribute, and from operator set `since` on an operand. An empty list means all axes, or none if
+/// `noop_with_empty_axes` is set.
 fn axes(reader: &mut OperatorReader<'_, '_>, since: i64) -> Result<Option<(Vec<i64>, bool)>, Refusal> {
     let axes = reader.list("axes", 1, since)?.unwrap_or_default();
     let keep_dims = reader.int("keepdims")?.unwrap_or(1) != 0;
@@ -39,7 +39,7 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction, since: i64)
     }
 }
 
-/// A function of each element, in front of a sum.
+/// A function of each element, applied before a sum.
 #[derive(Clone, Copy)]
 enum Of {
     Magnitudes,
@@ -59,7 +59,8 @@ impl Of {
     }
 }
 
-/// `after` of the sum of `of` of each element. Where no axis is reduced, the functions are there all the same.
+/// Applies `of` to each element, sums, and applies `after` to the sum. The functions are applied even if no axis is
+/// reduced.
 fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Of>, after: Option<Function>) -> Result<(), Refusal> {
     let mut steps: Vec<(Op, Vec<Arg>)> = of.map(Of::op).into_iter().collect();
     if let Some((axes, keep_dims)) = axes(reader, 18)? {
@@ -75,8 +76,8 @@ fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Of>, after: Option<Fun
     reader.finish(last.0, &args(last.1, &x))
 }
 
-/// ln Σ exp x = m + ln Σ exp(x − m), which overflows for no m that is the maximum. An infinite maximum leaves the
-/// largest float for m: the exponentials are then 0 or infinite by themselves.
+/// ln Σ exp x = m + ln Σ exp(x − m). With m the maximum, this never overflows. If the maximum is infinite, m is the
+/// largest float; the exponentials are then 0 or infinite by themselves.
 fn log_sum_exp(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let Some((axes, keep_dims)) = axes(reader, 18)? else {

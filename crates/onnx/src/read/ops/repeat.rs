@@ -1,4 +1,4 @@
-//! Repeated, cropped and padded tensors.
+//! Reads operators that repeat, crop and pad tensors.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("CenterCropPad", 18, center_crop_pad),
 ];
 
-/// The operand and a tensor of the given extents, broadcast.
+/// Broadcasts the operand against a tensor with the given extents.
 fn expand(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(shape) = reader.late_list(1)? {
         let args = reader.late_operands(&[1])?;
@@ -23,7 +23,7 @@ fn expand(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// Copies side by side.
+/// Tiling: copies side by side.
 fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(repeats) = reader.late_list(1)? {
         return tile_late(reader, &repeats);
@@ -34,7 +34,7 @@ fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &args)
 }
 
-/// Copies whose number a run finds: along each axis its positions, again and again.
+/// Tiling with a number of copies that is computed at run time. The positions along each axis are repeated.
 fn tile_late(reader: &mut OperatorReader<'_, '_>, repeats: &[i64]) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     if repeats.len() != rank {
@@ -53,7 +53,8 @@ fn tile_late(reader: &mut OperatorReader<'_, '_>, repeats: &[i64]) -> Result<(),
     reader.finish(Identity {}, &[x])
 }
 
-/// Axes that are too long lose as much in front as behind, or one more behind; those that are too short gain zeros so.
+/// Crops or pads at the centre. An axis that is too long loses equally many elements at both ends, or one more at the
+/// end. An axis that is too short gains zeros in the same way.
 fn center_crop_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let wanted = reader.known_ints(1, "shape")?;
     let wanted = wanted.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;

@@ -1,4 +1,4 @@
-//! Resampling.
+//! Reads resizing.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -11,8 +11,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Upsample", 7, upsample).and(&[9]).until(9),
 ];
 
-/// Upsample, and Resize of operator set 10, leave the coordinates open. ONNX Runtime takes x/s for both modes, and for the
-/// nearest element rounds down where it enlarges and up where it shrinks.
+/// Upsample, and Resize of operator set 10, do not define how coordinates are mapped. We do as ONNX Runtime: x/s in
+/// both modes. In nearest mode it rounds down if an axis is enlarged, and up if it shrinks.
 fn upsample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.opset() >= 9 && is_late(reader, 1)? {
         let mode = mode(reader)?;
@@ -36,7 +36,7 @@ fn upsample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shrinks = scales.iter().any(|&s| s < 1.0);
     let mut op = Resize::to_sizes(mode(reader)?, Coordinate::Asymmetric, &[]);
     if enlarges && shrinks && op.mode == ResizeMode::Nearest {
-        // Axes do not depend on each other.
+        // Axes do not affect each other, so they can be resized one after the other.
         let larger = Resize {
             nearest: Nearest::Floor,
             scales: scales.iter().map(|scale| scale.max(1.0)).collect(),
@@ -117,7 +117,7 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         }
         return late_sizes(reader, op, &axes);
     }
-    // An operand of no elements stands for one that is left out.
+    // An operand without elements counts as omitted.
     let scales = known_floats(reader, 2, "scales")?.filter(|scales| !scales.is_empty());
     let sizes = reader.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
     match (scales, sizes) {
@@ -138,7 +138,7 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// True if a run finds the elements of an operand that has some.
+/// True if an operand with elements is computed at run time.
 fn is_late(reader: &mut OperatorReader<'_, '_>, position: usize) -> Result<bool, Refusal> {
     if !reader.has(position) || reader.constant(position)?.is_some() {
         return Ok(false);
@@ -146,7 +146,7 @@ fn is_late(reader: &mut OperatorReader<'_, '_>, position: usize) -> Result<bool,
     Ok(reader.ty(position)?.shape[..] != [Dim::Fixed(0)])
 }
 
-/// The scales of some axes are an operand, and those of the others 1.
+/// A resize whose scales for some axes are computed at run time. The scales of all other axes are 1.
 fn late_scales(
     reader: &mut OperatorReader<'_, '_>,
     mut op: Resize,
@@ -163,7 +163,7 @@ fn late_scales(
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// The extents of some axes are an operand, and the others stay.
+/// A resize whose extents of some axes are computed at run time. The other axes do not change.
 fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize]) -> Result<(), Refusal> {
     let shape = reader.ty(0)?.shape;
     let known = reader.late_list(3)?.unwrap_or_default();
@@ -180,7 +180,8 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// The region of an operand of `rank` axes: begins and ends of `axes` are an operand, the other axes are whole.
+/// The region of an operand with `rank` axes that is resized. An operand has the begins and ends for `axes`; all other
+/// axes are whole.
 fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
@@ -194,7 +195,8 @@ fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, besi
     Ok(Region(all))
 }
 
-/// One scale for all axes, the smallest or the largest that the sizes ask for, and the extents that it makes.
+/// Keeps the aspect ratio: one scale for all axes, the smallest or the largest that the sizes ask for. Returns the
+/// scale and the resulting extents.
 fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Result<(f32, Vec<i64>), Refusal> {
     let whole: &str = "an axis is symbolic or empty; bind it to a number";
     let extent = |&axis: &usize| shape.get(axis).and_then(|dim| dim.fixed()).filter(|&extent| extent > 0);
@@ -217,7 +219,7 @@ fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Res
     Ok((scale as f32, made.collect()))
 }
 
-/// A list of floats that is an operand.
+/// A list of floats given as an operand.
 fn known_floats(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<Option<Vec<f32>>, Refusal> {
     let Some(tensor) = reader.known(position, what)? else {
         return Ok(None);
@@ -228,7 +230,7 @@ fn known_floats(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str
     Ok(Some(values.into_owned()))
 }
 
-/// Axes as positions.
+/// Axes counted from 0.
 fn positions(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
     let position = |&axis: &i64| {
         let axis = if axis < 0 {
@@ -242,7 +244,7 @@ fn positions(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
     positions.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axes {axes:?} are outside rank {rank}")))
 }
 
-/// The extents of the operand, where sizes of some axes leave the others as they are.
+/// The extents of the operand. Axes that are not resized must be fixed, because their sizes stay as they are.
 fn extents(shape: &Shape, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
     let extent = |(axis, dim): (usize, &Dim)| match dim {
         _ if resized.contains(&axis) => Ok(0),
@@ -257,7 +259,7 @@ fn extents(shape: &Shape, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
     shape.iter().enumerate().map(extent).collect()
 }
 
-/// Numbers for some axes over those for all.
+/// Replaces the numbers for some axes in the list for all axes.
 fn spread<T>(axes: &[usize], given: Vec<T>, mut all: Vec<T>) -> Result<Vec<T>, Refusal> {
     if given.len() != axes.len() {
         let text = format!("{} numbers for {} axes", given.len(), axes.len());

@@ -1,4 +1,4 @@
-//! Rotary embedding of positions.
+//! Reads rotary position embedding.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -8,13 +8,13 @@ use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[Row::new("RotaryEmbedding", 23, rotary_embedding)];
 
-/// Turns pairs of elements by angles: (cos·a − sin·b, sin·a + cos·b). Pairs are the elements of two halves, or, interleaved,
-/// neighbours. Elements from `rotary_embedding_dim` on stay.
+/// Rotates pairs of elements by angles: (cos·a − sin·b, sin·a + cos·b). A pair consists of elements of the two halves
+/// or, if interleaved, of two neighbours. Elements from `rotary_embedding_dim` on do not change.
 fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let interleaved = reader.flag("interleaved")?;
     let heads = reader.int("num_heads")?.unwrap_or(0);
     let rank = reader.rank(0)?;
-    // [batch, heads, positions, size], or [batch, positions, heads·size].
+    // The operand is [batch, heads, positions, size] or [batch, positions, heads·size].
     let (x, head_axis) = match rank {
         4 => (Arg::Operand(0), 1),
         3 if heads > 0 => (reader.reshaped(&Arg::Operand(0), &[0, 0, heads, -1])?, 2),
@@ -66,7 +66,7 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
             *part = reader.unsqueezed(part, &[4])?;
         }
     }
-    // What is left to do, the last of which is the node's.
+    // The ops that are left to add. The last one gives the node's result.
     let mut steps: Vec<(Op, Vec<Arg>)> = vec![(Concat { axis: -1 }.into(), parts.into())];
     if interleaved {
         let shape = smallvec![0, 0, 0, turned];
@@ -95,7 +95,7 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish(last.0, &args)
 }
 
-/// Every second element of the last axis, which has so many.
+/// Every second element of the last axis, `count` in total, starting at `start`.
 fn every_second(reader: &mut OperatorReader<'_, '_>, x: &Arg, start: i64, count: i64) -> Result<Arg, Refusal> {
     let op = Slice {
         starts: smallvec![start],

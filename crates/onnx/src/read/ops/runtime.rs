@@ -1,5 +1,5 @@
-//! Operators of ONNX Runtime's own, which exporters and its tools write: those of its domain, and two that stand in the standard
-//! domain though ONNX does not define them, or does so from a later operator set on.
+//! Reads ONNX Runtime's own operators, which exporters and its tools write. Most are in its own domain. Two are in the
+//! standard domain, although ONNX does not define them, or only from a later operator set on.
 
 use super::normalization::{layer_normalization, rms_normalization, root_of_squares};
 use super::{Row, conv, functions, masks, matrix, quantized, sample};
@@ -31,14 +31,14 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SimplifiedLayerNormalization", 1, rms_normalization),
 ];
 
-/// The epsilon of normalizations of a sum.
+/// The default epsilon of the normalizations of a sum.
 const SKIP_EPSILON: f32 = 1e-12;
 
 fn unary(function: Function) -> Op {
     Unary { function }.into()
 }
 
-/// A function of a sum, whose second operand may be left out.
+/// A function of a sum; the second operand may be omitted.
 fn biased(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
     let x = match reader.has(1) {
         true => reader.plus(&Arg::Operand(0), &Arg::Operand(1))?,
@@ -55,13 +55,13 @@ fn quick_gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[x, gate])
 }
 
-/// alpha · A · B, of which each may be turned round: its last two axes, and before that its first axis to behind those of the
-/// batch.
+/// alpha · A · B. Both operands may be transposed: their last two axes are swapped, and before that their first axis
+/// can be moved behind the batch axes.
 fn fused_matmul(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = f64::from(reader.float("alpha")?.unwrap_or(1.0));
     let mut a = turned(reader, 0, "transA", "transBatchA")?;
     let mut b = turned(reader, 1, "transB", "transBatchB")?;
-    // A constant takes the factor, and the product is one op.
+    // If an operand is constant, it is multiplied by alpha, so that the product is a single op.
     match [reader.constant(0)?, reader.constant(1)?] {
         _ if alpha == 1.0 => {}
         [_, Some(_)] => b = reader.scaled(&b, alpha)?,
@@ -94,7 +94,7 @@ fn turned(
     if batch {
         axes[..rank - 1].rotate_left(1);
     }
-    // A vector is as it is.
+    // A vector cannot be transposed.
     if last && rank > 1 {
         axes.swap(rank - 2, rank - 1);
     }
@@ -127,7 +127,7 @@ fn fused_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish_activated(reader, sum, numbers)
 }
 
-/// The function behind a fused operator, with the numbers that ONNX Runtime gives it in this order.
+/// The activation of a fused operator, with the default parameters that ONNX Runtime gives it.
 fn finish_activated(
     reader: &mut OperatorReader<'_, '_>,
     x: Arg,
@@ -151,7 +151,7 @@ fn finish_activated(
     reader.finish(op, &[x])
 }
 
-/// The sum of two operands and of a bias that may be left out, which is the fourth result, too.
+/// The sum of two operands and an optional bias. It is also the node's fourth result.
 fn skip(reader: &mut OperatorReader<'_, '_>, bias: usize) -> Result<Arg, Refusal> {
     let mut sum = reader.plus(&Arg::Operand(0), &Arg::Operand(1))?;
     if reader.has(bias) {
@@ -168,7 +168,7 @@ fn skip_layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), R
     reader.finish_result(0, op, &[sum, Arg::Operand(2), Arg::Operand(3)])
 }
 
-/// By the root of the mean of squares.
+/// An RMS normalization of the sum.
 fn skip_rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let epsilon = reader.float("epsilon")?.unwrap_or(SKIP_EPSILON);
     let sum = skip(reader, 3)?;

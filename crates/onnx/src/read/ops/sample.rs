@@ -1,4 +1,4 @@
-//! Samples and regions of images.
+//! Reads operators that sample images at grids or in regions.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("MaxRoiPool", 1, max_roi_pool).and(&[22]),
 ];
 
-/// The modes have other words from operator set 20 on.
+/// Samples at the points of a grid. From operator set 20 on, the modes have other names.
 pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let newer = reader.opset() >= 20;
     let mode = match reader.text("mode", if newer { "linear" } else { "bilinear" })? {
@@ -37,7 +37,7 @@ pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Ref
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// Corners are shifted by half an element from operator set 16 on, unless an attribute says otherwise.
+/// RoiAlign. From operator set 16 on, corners are shifted by half a pixel unless an attribute says otherwise.
 fn roi_align(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let half_pixel = match reader.opset() {
         ..16 => false,
@@ -72,7 +72,7 @@ fn count(number: i64) -> Result<u32, Refusal> {
     u32::try_from(number).map_err(|_| Refusal::invalid(ReasonCode::Operands, format!("{number} bins or samples")))
 }
 
-/// The image of a region stands in front of its corners.
+/// MaxRoiPool. The index of a region's image comes before its corners in the operand.
 fn max_roi_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let &[height, width] = reader.ints("pooled_shape")?.unwrap_or_default() else {
         return Err(Refusal::invalid(

@@ -1,4 +1,4 @@
-//! Parts of tensors: joined, cut, padded and picked.
+//! Reads operators that join, split, slice and gather.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -19,20 +19,21 @@ fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         .int("axis")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "`axis` is missing"))?;
     let operands: Vec<Arg> = (0..reader.operand_count()).map(Arg::Operand).collect();
-    // Files have it so where two grids of one value follow each other, to keep runtimes from making one of them.
+    // Files have a Concat of one operand between two grids of the same value, so that runtimes do not merge the two
+    // grids.
     if operands.len() == 1 && reader.finish_between_grids()? {
         return Ok(());
     }
     reader.finish(Concat { axis }, &operands)?;
-    // Shapes are joined of numbers that are known and of others.
+    // A shape may be joined from known numbers and numbers computed at run time.
     match axis {
         0 | -1 => reader.note_joined(operands.len()),
         _ => Ok(()),
     }
 }
 
-/// The extents are an attribute up to operator set 12 and an operand from 13 on. Where they are not given, the pieces are
-/// equal; from 18 on the last one may be smaller, and `num_outputs` says how many there are.
+/// A split. The sizes are an attribute up to operator set 12, and an operand from 13 on. If they are not given, the
+/// parts are equal. From 18 on, the last part may be smaller, and `num_outputs` gives their number.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let count = match reader.int("num_outputs")? {
@@ -89,7 +90,7 @@ fn extent(reader: &mut OperatorReader<'_, '_>, axis: i64) -> Result<i64, Refusal
     }
 }
 
-/// The positions are attributes up to operator set 9, operands from 10 on.
+/// A slice. The positions are attributes up to operator set 9, and operands from 10 on.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
     if reader.opset() >= 10
@@ -125,7 +126,7 @@ fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Indices are 64 bits wide in the IR.
+/// A gather. Indices are converted to 64 bits, as in the IR.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let indices = reader.indices(1)?;

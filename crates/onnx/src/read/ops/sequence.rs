@@ -1,4 +1,4 @@
-//! Steps of sequences that are moved by numbers that come with each sequence.
+//! Reads operators on sequences where each sequence has its own length or offset.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -10,7 +10,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("TensorScatter", 24, tensor_scatter),
 ];
 
-/// Step t of a sequence of length n is its step n − 1 − t, and behind the length what it was.
+/// Reverses sequences: step t of a sequence of length n becomes step n − 1 − t. Steps beyond the length do not change.
 fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (batch_axis, time_axis) = (
         reader.int("batch_axis")?.unwrap_or(1),
@@ -28,8 +28,8 @@ fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_reversed(&lengths, batch, time)
 }
 
-/// The steps of a sequence put into a longer one, from the position on that comes with the sequence, or from 0 on. Where the
-/// mode is circular, those that do not fit go on at the begin.
+/// Writes the steps of each sequence into a longer one, starting at a position given per sequence, or at 0. In circular
+/// mode, steps beyond the end continue at the beginning.
 fn tensor_scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let axis = reader.int("axis")?.unwrap_or(-2);

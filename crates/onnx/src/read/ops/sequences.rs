@@ -1,4 +1,4 @@
-//! Sequences of tensors: what is put together and taken apart at places that are known is nothing but its tensors.
+//! Reads operators on sequences of tensors. Positions have to be known, so a sequence can be replaced by its tensors.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -17,8 +17,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SplitToSequence", 11, split).and(&[24]),
 ];
 
-/// Pieces of the given extents, or of one given extent, the last one of what is left. Without any each is one position, whose
-/// axis may go.
+/// Splits a tensor into a sequence. The parts have the given extents, or one given extent with a smaller last part.
+/// Without extents, each part is one position, whose axis may be removed.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let keeps = reader.int("keepdims")?.unwrap_or(1) != 0;
@@ -81,7 +81,7 @@ fn empty(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_sequence(Vec::new())
 }
 
-/// In front of a place, or behind the last.
+/// Inserts a tensor before a position, or at the end.
 fn insert(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut tensors = reader.sequence(0)?;
     let place = reader.place_in_sequence(2, tensors.len() + 1)?;
@@ -114,7 +114,7 @@ fn length(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Side by side along an axis, or along a new one.
+/// Joins the tensors along an existing axis or along a new one.
 fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?;
     let axis = axis.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "the attribute `axis` is missing"))?;

@@ -1,4 +1,4 @@
-//! The same elements under another shape, or in another order of axes.
+//! Reads operators that change the shape or the order of axes, but not the elements.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -36,14 +36,14 @@ fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
     let shape = reader.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
-    // Otherwise a 0 copies the extent of the operand.
+    // Without `allowzero`, a 0 copies the extent of the operand.
     if reader.flag("allowzero")? && shape.contains(&0) {
         return empty(reader, &shape);
     }
     reader.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// A result without elements, which is a constant whatever the operand is.
+/// A result without elements. It is a constant, whatever the operand is.
 fn empty(reader: &mut OperatorReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
     let extents: Option<Vec<u64>> = shape.iter().map(|&extent| u64::try_from(extent).ok()).collect();
     let ty = reader.ty(0)?;
@@ -57,7 +57,7 @@ fn empty(reader: &mut OperatorReader<'_, '_>, shape: &[i64]) -> Result<(), Refus
     Ok(())
 }
 
-/// The axes in reverse by default.
+/// Permutes the axes; by default they are reversed.
 fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let permutation = match reader.ints("perm")? {

@@ -1,4 +1,4 @@
-//! Functions along one axis: softmax, its logarithm, and the first of the largest.
+//! Reads functions along one axis: softmax, log-softmax and hardmax.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 /// The last op of a function along an axis, and its operands.
 type Last = (Op, Vec<Arg>);
 
-/// x − max − ln Σ exp(x − max): the logarithm of a quotient of which nothing is lost where it is near to 0.
+/// x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, it loses no precision if the quotient is close to 0.
 fn log_softmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
     let largest = reader.reduced(Reduction::Max, &x, &[axis])?;
     let below = reader.minus(&x, &largest)?;
@@ -28,7 +28,8 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result
     Ok((Sub {}.into(), vec![below, logarithm]))
 }
 
-/// 1 for the first of the largest, 0 for all others: the position, among those of the largest, that is the least.
+/// 1 for the first of the largest elements, and 0 for all others. The first is found as the smallest position among
+/// those of the largest elements.
 fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
     let extents = reader.extents(&x)?;
     let axis = reader.axis(axis, extents.len())?;
@@ -46,9 +47,9 @@ fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Las
     Ok((Cast { to }.into(), vec![is_first]))
 }
 
-/// From operator set 13 on, these run along one axis. Before, they run over all axes from `axis` on together: the operand
-/// is taken as a matrix, [d0·…·d(axis−1), d(axis)·…]. That is along one axis where all but one of them have extent 1, and a
-/// reshape on both sides elsewhere.
+/// Applies a function along an axis. From operator set 13 on, it runs along one axis. Before, it runs over all axes
+/// from `axis` on, with the operand seen as a matrix [d0·…·d(axis−1), d(axis)·…]. If only one of these axes has an
+/// extent other than 1, that is the same as running along it. Otherwise there is a reshape before and after.
 fn along(
     reader: &mut OperatorReader<'_, '_>,
     function: fn(&mut OperatorReader<'_, '_>, Arg, i64) -> Result<Last, Refusal>,
@@ -69,7 +70,8 @@ fn along(
             reader.finish(op, &args)
         }
         _ => {
-            // In the shape to return to, a symbolic extent has no number; the operand of the reshape no longer has it.
+            // The shape to return to cannot have a symbolic extent, because the reshape could not take it from its
+            // operand.
             let back = shape.iter().map(|d| d.fixed().and_then(|d| i64::try_from(d).ok()));
             let back = back.collect::<Option<_>>().ok_or_else(|| {
                 Refusal::invalid(

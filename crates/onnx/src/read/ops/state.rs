@@ -1,4 +1,4 @@
-//! Operators that carry a state from one call to the next.
+//! Reads operators that pass a state from one call to the next.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -11,7 +11,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LinearAttention", 27, linear_attention),
 ];
 
-/// A convolution of each channel by itself, over the state and the operand behind it; the state becomes the end of both.
+/// A causal convolution of each channel by itself. It runs over the state followed by the operand; the end of both
+/// becomes the new state.
 fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let activation = match reader.text("activation", "none")? {
         "none" => None,
@@ -70,15 +71,16 @@ fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The most steps of a recurrence that are written out one after the other.
+/// The largest number of steps of a recurrence that is unrolled.
 const MOST_STEPS: i64 = 1024;
 
-/// A state S of each head, [size of keys, size of values], that each position changes before it reads from it:
+/// Linear attention. Each head has a state S, [size of keys, size of values], which each position updates and then
+/// reads:
 ///
-/// S ← exp(g)·S, where `update_rule` has a gate; S ← S + k·vᵀ, or, with the rule delta, S + k·(β·(v − Sᵀk))ᵀ;
-/// result: scale·qᵀS. Heads of the query share those of keys and values, as many neighbours each.
+/// S ← exp(g)·S, if `update_rule` has a gate; S ← S + k·vᵀ, or with the delta rule S + k·(β·(v − Sᵀk))ᵀ;
+/// result: scale·qᵀS. Several neighbouring heads of the query share one head of keys and values.
 fn linear_attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // How many positions an implementation takes together.
+    // The chunk size only tells an implementation how many positions to process together.
     reader.ignore(&["chunk_size"]);
     let (gated, delta) = match reader.text("update_rule", "gated_delta")? {
         "linear" => (false, false),
@@ -140,7 +142,7 @@ fn linear_attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
         let k = at(reader, &Arg::Operand(1), [0, keys, d_k, 1])?;
         let mut v = at(reader, &Arg::Operand(2), [0, keys, 1, d_v])?;
         if let Some(gates) = &gates {
-            // One number for a head, or one for each row of its state.
+            // The gate is one number for a head, or one for each row of its state.
             let gate = at(reader, gates, [0, keys, -1, 1])?;
             state = reader.times(&state, &gate)?;
         }

@@ -1,4 +1,4 @@
-//! Fourier transforms, determinants, and sequences that are turned round.
+//! Reads Fourier transforms and determinants.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -15,7 +15,7 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// One integer that is an operand.
+/// A single integer given as an operand.
 fn known_int(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<Option<i64>, Refusal> {
     match reader.known_ints(position, what)?.as_deref() {
         None => Ok(None),
@@ -29,7 +29,7 @@ fn length(number: u64) -> Result<u32, Refusal> {
     number.ok_or_else(|| invalid("the length of the transform is 0 or past 32 bits"))
 }
 
-/// The axis is an operand from operator set 20 on.
+/// A discrete Fourier transform. From operator set 20 on, the axis is an operand.
 fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = match reader.opset() {
         ..20 => reader.int("axis")?.unwrap_or(1),
@@ -46,7 +46,7 @@ fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let extent = position.and_then(|axis| ty.shape.get(axis)).and_then(|dim| dim.fixed());
     let given = known_int(reader, 1, "length")?.map(|given| u64::try_from(given).unwrap_or(0));
     let natural = || match transform {
-        // Of an even length, as nothing else is said.
+        // The length of the result is taken to be even, because nothing says otherwise.
         Transform::InverseHalf => extent.map(|extent| extent.saturating_sub(1).saturating_mul(2)),
         _ => extent,
     };
@@ -64,7 +64,7 @@ fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Frames of the signal, each times the window, and the transform of each.
+/// A short-time Fourier transform: frames of the signal are multiplied by the window and transformed.
 fn stft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let ty = reader.ty(0)?;
     let (samples, parts) = match &ty.shape[..] {

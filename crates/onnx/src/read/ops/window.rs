@@ -5,13 +5,13 @@ use smallvec::SmallVec;
 use strait_core::Dim;
 use strait_core::ReasonCode;
 
-/// The window's attributes as the ops of `strait-core` have them.
+/// A window's attributes in the form that the ops of `strait-core` take.
 pub(super) struct Window {
     pub(super) stride: SmallVec<[u32; 2]>,
     pub(super) dilation: SmallVec<[u32; 2]>,
-    /// All begins, then all ends.
+    /// The padding: all begins, then all ends.
     pub(super) pad: SmallVec<[u32; 4]>,
-    /// True if `auto_pad` has decided on the paddings, and with that on the number of windows.
+    /// True if `auto_pad` has determined the paddings, and with them the number of windows.
     pub(super) is_auto: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn kernel_shape(reader: &mut OperatorReader<'_, '_>) -> Result<Option
     Ok(Some(sizes))
 }
 
-/// Extents as the attributes of pools hold them.
+/// Converts extents to the type that pool ops have.
 pub(super) fn narrow(sizes: &[u64]) -> Result<SmallVec<[u32; 2]>, Refusal> {
     let narrowed: Result<_, _> = sizes.iter().map(|&s| u32::try_from(s)).collect();
     narrowed.map_err(|_| Refusal::invalid(ReasonCode::Window, format!("the window {sizes:?} is too large")))
@@ -73,8 +73,8 @@ pub(super) fn list<A: smallvec::Array<Item = u32>>(
     })
 }
 
-/// The paddings with which there are ⌈extent / stride⌉ windows. Where the sum is odd, the greater half stands at the
-/// end, or at the begin for `lower`.
+/// The paddings that give ⌈extent / stride⌉ windows. If their sum is odd, the end gets the larger half, or with `lower`
+/// the begin.
 fn same(
     reader: &mut OperatorReader<'_, '_>,
     size: &[u64],

@@ -1,4 +1,5 @@
-//! Choices and loops. What a graph captures is an operand of the node here; in ONNX it is known by its name.
+//! Writes `if` and `loop`. In the IR a node has an operand for each captured value; in ONNX nested graphs refer to it
+//! by name.
 
 use super::At;
 use crate::error::WriteError;
@@ -19,7 +20,7 @@ pub(super) fn choice(emitter: &mut Emitter<'_>, at: At<'_>, op: &If) -> Result<(
     Ok(())
 }
 
-/// A loop of a known number of runs has that number as its bound, and no condition that ends it.
+/// A loop. If its number of runs is known, that is its bound, and it has no condition.
 pub(super) fn repeat(emitter: &mut Emitter<'_>, at: At<'_>, op: &Loop) -> Result<(), WriteError> {
     let read = Loop::BOUNDS + op.carried as usize;
     let first = if op.trips < 0 { First::Own } else { First::Holds };
@@ -29,7 +30,7 @@ pub(super) fn repeat(emitter: &mut Emitter<'_>, at: At<'_>, op: &Loop) -> Result
         inputs[0] = emitter.constant(&format!("{}_trips", at.name), &TensorData::scalar(op.trips));
         inputs[1] = String::new();
     }
-    // Operands at the end that are absent would leave the node with fewer than it has to have.
+    // Trailing absent operands would leave the node with too few operands.
     if inputs[1].is_empty() {
         inputs[1] = emitter.holds(&format!("{}_first", at.name));
     }
@@ -38,7 +39,7 @@ pub(super) fn repeat(emitter: &mut Emitter<'_>, at: At<'_>, op: &Loop) -> Result
     Ok(())
 }
 
-/// A graph of the node, whose operands from `read` on it captures.
+/// A graph of the node. It captures the operands from position `read` on.
 fn body(
     emitter: &mut Emitter<'_>,
     at: At<'_>,

@@ -1,4 +1,4 @@
-//! The fully connected layer.
+//! Writes the fully connected layer.
 
 use super::{At, scalar, with_lists};
 use crate::error::WriteError;
@@ -7,8 +7,8 @@ use crate::write::emitter::Emitter;
 use strait_core::Elem;
 use strait_core::op::Gemm;
 
-/// ONNX's Gemm takes matrices. For other ranks of `a` it is a product with `b` (transposed where it is not written so) and a sum:
-/// a·b·alpha + bias·beta.
+/// ONNX's Gemm only takes matrices. For an `a` of another rank, a MatMul and an Add are written: a·b·alpha + bias·beta.
+/// `b` is transposed first, unless it is already written transposed.
 pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), WriteError> {
     let (elem, rank) = at.operand_type(emitter);
     let is_turned = emitter.is_turned(at.node.inputs.get(1).copied().flatten());
@@ -43,7 +43,7 @@ pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result
     Ok(())
 }
 
-/// A value times a named factor, unless that is 1.
+/// A value times a factor, or the value itself if the factor is 1. The factor becomes a named constant.
 fn scaled(
     emitter: &mut Emitter<'_>,
     at: At<'_>,

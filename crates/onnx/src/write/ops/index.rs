@@ -1,4 +1,4 @@
-//! Operators that look for places, and those that take elements from there or put them there.
+//! Writes operators that find positions, and those that gather or scatter elements.
 
 use super::At;
 use crate::error::WriteError;
@@ -20,7 +20,7 @@ pub(super) fn arg_reduce(emitter: &mut Emitter<'_>, at: At<'_>, op: &ArgReduce) 
     super::with_lists(emitter, at, name, attributes, &[])
 }
 
-/// Maximum and minimum are there from operator set 18 on, which is written where they are needed.
+/// A scatter. Maximum and minimum exist from operator set 18 on, which is written if they are needed.
 pub(super) fn scatter(emitter: &mut Emitter<'_>, at: At<'_>, op: &Scatter) -> Result<(), WriteError> {
     let mut attributes = Vec::new();
     match op.combine {
@@ -39,7 +39,7 @@ pub(super) fn scatter(emitter: &mut Emitter<'_>, at: At<'_>, op: &Scatter) -> Re
     }
 }
 
-/// The axis is an operand without axes.
+/// A cumulative sum. Its axis is a scalar operand.
 pub(super) fn cumulative(emitter: &mut Emitter<'_>, at: At<'_>, op: &Cumulative) -> Result<(), WriteError> {
     if op.of == Running::Product {
         return Err(at.unwritable("running products are in no operator set that is written"));
@@ -56,7 +56,7 @@ pub(super) fn top_k(emitter: &mut Emitter<'_>, at: At<'_>, op: &TopK) -> Result<
     super::with_lists(emitter, at, "TopK", attributes, &[("k", &[op.k])])
 }
 
-/// The axis is an operand from operator set 20 on.
+/// A Fourier transform. From operator set 20 on, its axis is an operand.
 pub(super) fn dft(emitter: &mut Emitter<'_>, at: At<'_>, op: &Dft) -> Result<(), WriteError> {
     let (inverse, half) = match op.transform {
         Transform::Forward => (false, false),

@@ -1,5 +1,5 @@
-//! ONNX operators of each op: one operator of the same meaning where there is one. Ops that become several operators
-//! have files of their own.
+//! Writes each op as ONNX operators: as one operator with the same meaning if there is one. Ops that become several
+//! operators have files of their own.
 
 mod control;
 mod gemm;
@@ -51,7 +51,7 @@ impl At<'_> {
         self.node.outputs.iter().map(|&id| emitter.value(id)).collect()
     }
 
-    /// True for an operand that is dequantized from codes.
+    /// True if the operand is dequantized from codes.
     fn is_dequantized(&self, emitter: &Emitter<'_>, position: usize) -> bool {
         let operand = self.node.inputs.get(position).copied().flatten();
         let producer = operand.and_then(|id| emitter.graph().producer(id));
@@ -75,7 +75,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
         return Err(at.unwritable("a fused requantization is not a float op, nor a quantize or dequantize"));
     }
     let operands = node.inputs.iter().flatten();
-    // A grid that a model gives for real numbers makes no integers of them.
+    // A grid that a model gives for real numbers does not make them integers.
     let has_codes = |value: &strait_core::Value| value.quant.is_some() && !value.ty.elem.is_float();
     let codes = operands
         .filter_map(|&id| emitter.graph().value(id))
@@ -86,14 +86,14 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
             node.op.name()
         )));
     }
-    // Operands as they are, in operator and attributes of the same meaning.
+    // Writes one operator with the same operands and equivalent attributes.
     let mut plain = |op: &str, attributes: Vec<AttributeProto>| {
         let (inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
         emitter.node(op, at.name, inputs, outputs, attributes);
         Ok(())
     };
     match &node.op {
-        // Their second operands stand in the place of attributes.
+        // Their second operand replaces an attribute.
         Op::Reshape(_) if node.inputs.len() > 1 => plain("Reshape", vec![]),
         Op::Expand(_) if node.inputs.len() > 1 => plain("Expand", vec![]),
         Op::TopK(op) if node.inputs.len() > 1 => plain("TopK", vec![int("axis", op.axis), int("largest", op.largest)]),
@@ -160,7 +160,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
                 int("ceil_mode", op.ceil),
                 int("count_include_pad", op.count_include_pad),
             ];
-            // The attribute is there from operator set 19 on, which is written where it is needed.
+            // This attribute exists from operator set 19 on, which is written if it is needed.
             if op.dilation.iter().any(|&d| d != 1) {
                 attributes.push(ints("dilations", &op.dilation));
             }
@@ -199,7 +199,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
             vec![int("axis", op.axis)],
             &[("split", &op.sizes)],
         ),
-        // Positions that a run finds are operands in both worlds; axes and steps follow.
+        // Positions that are computed at run time are operands in both IR and ONNX; axes and steps follow.
         Op::Slice(op) if node.inputs.len() > 1 => {
             let lists: [(&str, &[i64]); 2] = [("axes", &op.axes), ("steps", &op.steps)];
             with_lists(emitter, at, "Slice", vec![], &lists)
@@ -238,7 +238,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
         Op::Dequantize(_) => linear(emitter, at, "DequantizeLinear", node.inputs.first().copied().flatten()),
         Op::RoundTo(op) => round_to(emitter, at, op),
         Op::Foreign(op) => foreign(emitter, at, op),
-        // What a conv, gemm, matmul or mul has beside ONNX's are zero points.
+        // A conv, gemm, matmul or mul that gets here has zero points, which ONNX's operators do not have.
         Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Mul(_) => Err(at.without_operator()),
         Op::SumPool(_)
         | Op::Requantize(_)
@@ -260,7 +260,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
     }
 }
 
-/// The operator of a function of two operands. Those of truth values have names of their own.
+/// The operator for a function of two operands. Logical functions of booleans have other names than bitwise ones.
 fn binary(emitter: &mut Emitter<'_>, at: At<'_>, function: BinaryFunction) -> Result<(), WriteError> {
     let truth = at.operand_type(emitter).0 == Elem::Bool;
     let direction = |word: &str| vec![text("direction", word)];
@@ -281,10 +281,10 @@ fn binary(emitter: &mut Emitter<'_>, at: At<'_>, function: BinaryFunction) -> Re
     with_lists(emitter, at, name, attributes, &[])
 }
 
-/// Ops that hand codes through, or turn them into floats.
+/// True for ops that pass codes through, or convert them to floats.
 fn takes_integers(op: &Op) -> bool {
     let term = op.term();
-    // ONNX Runtime has no kernel of codes for those that choose between operands.
+    // ONNX Runtime has no integer kernels for ops that choose between operands.
     let chooses = matches!(term, Term::Select | Term::Minimum | Term::Maximum);
     let by_kind = term.moves_codes() && term != Term::Resize && !chooses;
     by_kind
@@ -301,7 +301,7 @@ fn takes_integers(op: &Op) -> bool {
         )
 }
 
-/// An operator that takes lists as operands behind the node's own.
+/// Writes an operator that takes lists as operands, after the node's own operands.
 fn with_lists(
     emitter: &mut Emitter<'_>,
     at: At<'_>,
@@ -317,7 +317,7 @@ fn with_lists(
     Ok(())
 }
 
-/// The axes of a sum are an operand, those of the others from operator set 18 on.
+/// A reduction. The axes of a sum are an operand; the axes of the others are one from operator set 18 on.
 fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), WriteError> {
     let (op, since) = match reduce.reduction {
         Reduction::Mean => ("ReduceMean", 18),
@@ -336,7 +336,7 @@ fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), 
     with_lists(emitter, at, op, attributes, &[("axes", &reduce.axes)])
 }
 
-/// An infinite bound is left out.
+/// A clip. An infinite bound is omitted.
 fn clip(emitter: &mut Emitter<'_>, at: At<'_>, clip: &Clip) -> Result<(), WriteError> {
     let (elem, _) = at.operand_type(emitter);
     let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
@@ -366,7 +366,7 @@ fn pad(emitter: &mut Emitter<'_>, at: At<'_>, pad: &Pad) -> Result<(), WriteErro
     Ok(())
 }
 
-/// Domain, operator and attributes as the target gave them.
+/// A foreign node, with domain, operator and attributes as the target gave them.
 fn foreign(emitter: &mut Emitter<'_>, at: At<'_>, foreign: &Foreign) -> Result<(), WriteError> {
     let mut attributes = Vec::new();
     for (name, value) in &foreign.attributes {

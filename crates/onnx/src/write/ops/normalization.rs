@@ -1,11 +1,11 @@
-//! Normalization by the root of the mean square, which operator set 17 does not have as one operator.
+//! Writes RMS normalization, for which operator set 17 has no single operator.
 
 use super::{At, int, ints, scalar};
 use crate::error::WriteError;
 use crate::write::emitter::Emitter;
 use strait_core::op::RmsNormalization;
 
-/// Operator set from which on the axes of a mean are an operand.
+/// The first operator set in which the axes of a mean are an operand.
 const AXES_ARE_OPERAND: i64 = 18;
 
 /// x / √(mean(x²) + epsilon) · scale.

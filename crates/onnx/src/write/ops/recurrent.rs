@@ -1,5 +1,6 @@
-//! Recurrent layers. ONNX's have the product of the input inside: with an identity as its weights the product hands on the
-//! pre-activations as they are, since each is multiplied with 1 and has zeros added to it.
+//! Writes recurrent layers. ONNX's layers compute the product of the input and its weights inside. An identity matrix
+//! is written as these weights. The product then passes the pre-activations on unchanged: each is multiplied by 1, and
+//! zeros are added.
 
 use super::At;
 use crate::error::WriteError;
@@ -27,7 +28,7 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
             let constant = emitter.module.constant(emitter.graph(), bias);
             let bias = constant.and_then(|tensor| tensor.to_f32().ok());
             let bias = bias.ok_or_else(|| at.unwritable("its bias is no constant"))?;
-            // Those of the input and of the state in front of the last gate are in the pre-activations.
+            // The biases of the input, and of the state for all gates but the last, are already in the pre-activations.
             let mut all = Vec::new();
             for each in bias.chunks(hidden.max(1) as usize) {
                 all.extend(std::iter::repeat_n(0.0, 2 * rows as usize - each.len()));
@@ -62,7 +63,7 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
         "activations",
         op.activations.0.iter().map(|&activation| name(activation)),
     ));
-    // The numbers are for those that have a parameter, in their order.
+    // These lists only have numbers for activations with a parameter, in their order.
     for (key, list, has) in [
         ("activation_alpha", &op.alpha, has_alpha as fn(Activation) -> bool),
         ("activation_beta", &op.beta, has_beta),
@@ -97,8 +98,8 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
     Ok(())
 }
 
-/// For each direction the rows of an identity that are its gates'. It has as many elements as the square of all gates of all
-/// states, so that the file says how it is made and does not hold it.
+/// For each direction, the rows of an identity matrix that belong to its gates. The matrix has as many elements as the
+/// square of all gates of all states, so the file computes it instead of storing it.
 fn identity(emitter: &mut Emitter<'_>, at: At<'_>, directions: u64, rows: u64) -> String {
     let base = format!("{}_identity", at.name);
     let [directions, rows] = [directions, rows].map(|extent| extent as i64);

@@ -1,5 +1,5 @@
-//! Resampling. ONNX has the scales or the sizes, and the other list follows from the one that it has; where they do not follow from
-//! each other, one scale may be kept for several axes, whose extents are then rounded.
+//! Writes resizing. ONNX takes either scales or sizes, and computes the other list from it. If the IR's two lists do
+//! not follow from each other, ONNX can still keep one scale for several axes, and round their extents.
 
 use super::At;
 use crate::error::WriteError;
@@ -8,19 +8,19 @@ use crate::write::emitter::Emitter;
 use strait_core::op::{Coordinate, Resize, ResizeMode};
 use strait_core::{Dim, Graph, Node, Op, TensorData};
 
-/// The lists by which ONNX says both the scales and the extents.
+/// Which list is written so that ONNX computes both the right scales and the right extents.
 #[derive(Debug, PartialEq)]
 enum Lists {
     Scales(Vec<f32>),
     Sizes(Vec<i64>),
-    /// The least scale that these sizes ask of these axes, for all of them.
+    /// One scale for all these axes, the smallest that the sizes ask for.
     Kept {
         axes: Vec<i64>,
         sizes: Vec<i64>,
     },
 }
 
-/// The lists of a Resize on an operand of this shape; none where ONNX cannot say it.
+/// The list to write for a resize of an operand with this shape. `None` if ONNX cannot express it.
 fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
     if resize.sizes.is_empty() {
         return Some(Lists::Scales(resize.scales.clone()));
@@ -34,7 +34,7 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
         return None;
     }
     let axes = || extents.iter().zip(&resize.scales).zip(&resize.sizes);
-    // Runtimes multiply in f32; the product in f64 is exact.
+    // Runtimes multiply in f32; the product in f64 is exact. Both have to give the size.
     let by_scale = |((&extent, &scale), &size): ((&u64, &f32), &i64)| {
         let products = [extent as f64 * f64::from(scale), f64::from(extent as f32 * scale)];
         products.iter().all(|product| product.floor() == size as f64)
@@ -48,7 +48,8 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
     kept(resize, &extents)
 }
 
-/// One scale for all axes that are resampled, by sizes of which one asks for it and the others for no less.
+/// Tries one scale for all axes that are resized. One size asks for exactly this scale, and the others for no smaller
+/// one.
 fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     let resampled = |&axis: &usize| resize.scales[axis] != 1.0 || resize.sizes[axis] != extents[axis] as i64;
     let axes: Vec<usize> = (0..extents.len()).filter(resampled).collect();
@@ -64,7 +65,7 @@ fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     })
 }
 
-/// True for a node that resamples in a way that operator set 17 does not have.
+/// True for a resize that operator set 17 cannot express.
 pub(in crate::write) fn is_young(graph: &Graph, node: &Node) -> bool {
     let Op::Resize(resize) = &node.op else { return false };
     let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
@@ -74,7 +75,7 @@ pub(in crate::write) fn is_young(graph: &Graph, node: &Node) -> bool {
         || operand.is_some_and(|operand| keeps(&operand.ty.shape))
 }
 
-/// Scales or sizes are operands behind that of a region.
+/// A resize. Scales or sizes are operands after the one for a region.
 pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), WriteError> {
     let shape = emitter
         .ty(at.node.inputs.first().copied().flatten())
@@ -103,7 +104,7 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> 
         }
         _ => String::new(),
     };
-    // A list that a run finds is an operand here, too.
+    // A list that is computed at run time is an operand in the IR too.
     let late = inputs.get(1).cloned();
     inputs.truncate(1);
     inputs.push(region);
@@ -126,7 +127,7 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> 
     Ok(())
 }
 
-/// A constant list of floats.
+/// Adds a list of floats as a constant.
 fn floats(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, values: &[f32]) -> Result<String, WriteError> {
     let list = TensorData::from_values(&[values.len() as u64], values);
     let list = list.map_err(|e| at.unwritable(e.to_string()))?;

@@ -1,4 +1,4 @@
-//! Operators of resampling and of windows whose attributes have other words than ours.
+//! Writes operators that sample images, whose attributes have other names in ONNX.
 
 use super::At;
 use crate::error::WriteError;
@@ -6,7 +6,7 @@ use crate::write::attributes::{float, int, ints, text};
 use crate::write::emitter::Emitter;
 use strait_core::op::{Border, Col2Im, GridSample, RoiAlign, RoiMode, Sampling};
 
-/// The modes have other words up to operator set 19, which knows images alone.
+/// A grid sample. Up to operator set 19, the modes have other names and only images are supported.
 pub(super) fn grid_sample(emitter: &mut Emitter<'_>, at: At<'_>, op: &GridSample) -> Result<(), WriteError> {
     let (older, newer) = match op.mode {
         Sampling::Nearest => ("nearest", "nearest"),
@@ -26,7 +26,7 @@ pub(super) fn grid_sample(emitter: &mut Emitter<'_>, at: At<'_>, op: &GridSample
     super::with_lists(emitter, at, "GridSample", attributes, &[])
 }
 
-/// The corners of a region are a list of their own, beside the image that it is of.
+/// RoiAlign. In ONNX, the corners of regions and the indices of their images are separate operands.
 pub(super) fn roi_align(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoiAlign) -> Result<(), WriteError> {
     let mode = match op.mode {
         RoiMode::Average => "avg",

@@ -1,4 +1,4 @@
-//! Functions of one variable.
+//! Writes functions of one variable.
 
 use super::{At, scalar, with_lists};
 use crate::error::WriteError;
@@ -8,7 +8,7 @@ use crate::write::emitter::{Emitter, RUNTIME_DOMAIN};
 use strait_core::Elem;
 use strait_core::op::Function;
 
-/// The operator of a function, where there is one in operator set 17.
+/// The operator for a function, if operator set 17 has one.
 fn operator(function: Function) -> Option<&'static str> {
     Some(match function {
         Function::Sigmoid => "Sigmoid",
@@ -62,9 +62,9 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -
 
 /// The operator of ONNX Runtime's domain that computes a function, with its attributes.
 ///
-/// ONNX Runtime gives each reader of a dequantized value a DequantizeLinear of its own. So it does not see that the operators which a
-/// function is taken apart into read one value, and runs them one by one. The file defines the operator by these, for runtimes
-/// that do not know it.
+/// ONNX Runtime gives each reader of a dequantized value a DequantizeLinear of its own. It then does not see that the
+/// operators of a composed function all read the same value, and runs them one by one. So the function is written as
+/// one operator. The file also contains its definition, for runtimes that do not know it.
 fn kernel(function: Function) -> Option<(&'static str, Vec<AttributeProto>)> {
     match function {
         Function::Silu => Some(("QuickGelu", vec![float("alpha", 1.0)])),
@@ -74,7 +74,7 @@ fn kernel(function: Function) -> Option<(&'static str, Vec<AttributeProto>)> {
     }
 }
 
-/// The two factors of a function without an operator in operator set 17.
+/// Writes a function that operator set 17 lacks as a product of two factors.
 fn taken_apart(
     emitter: &mut Emitter<'_>,
     at: At<'_>,
@@ -82,7 +82,7 @@ fn taken_apart(
     x: String,
 ) -> Result<Vec<String>, WriteError> {
     let (elem, _) = at.operand_type(emitter);
-    // All of them are x times a factor, in a shape that the rule `function` and other tools put together again.
+    // All of these are x times a factor, in a form that the rule `function` and other tools recognize.
     let factor = match function {
         Function::Mish => {
             let softplus = emitter.step("Softplus", at.name, vec![x.clone()], vec![]);

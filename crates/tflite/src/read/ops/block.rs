@@ -1,4 +1,4 @@
-//! Blocks of an image that become channels or samples, and back.
+//! Reads operators that move blocks of an image into the channels or the batch, and back.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Operands: x of 3 or 4 axes, the sides of a block, and paddings or crops. Answers with the sides and the amounts.
+/// The sides of a block and its paddings or crops. Operands: x of 3 or 4 axes, the sides, and the paddings or crops.
 fn blocks(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, Vec<[i64; 2]>), Refusal> {
     let rank = reader.rank(0)?;
     let block = reader.known_ints(1, "block")?.unwrap_or_default();

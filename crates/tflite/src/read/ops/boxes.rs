@@ -1,4 +1,4 @@
-//! Suppression of boxes that overlap.
+//! Reads non-maximum suppression of boxes.
 
 use super::Row;
 use super::shape::spread;
@@ -18,8 +18,9 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Operands: boxes as corners, their scores, the most boxes, the overlap from which on a box goes, and the score that it has to be
-/// above. Results: the boxes that stay, and zeros behind them; their scores likewise, if it has them; and how many they are.
+/// Non-maximum suppression. Operands: the boxes as corners, their scores, the largest number of boxes to keep, the
+/// overlap from which a box is dropped, and the score that a box has to exceed. Results: the boxes that are kept,
+/// followed by zeros; their scores in the same way, if `has_scores`; and the number of boxes that are kept.
 fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() || reader.operand_grid(1).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -38,7 +39,8 @@ fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<
     let boxes = reader.unsqueezed(&Arg::Operand(0), &[0])?;
     let scores = reader.unsqueezed(&Arg::Operand(1), &[0, 1])?;
     let count = Arg::Constant(TensorData::scalar(most));
-    // The op drops what overlaps by more than a share, and LiteRT what overlaps by as much.
+    // The op drops boxes that overlap by more than the threshold. LiteRT also drops those that overlap by exactly that
+    // much.
     let share = Arg::Constant(TensorData::scalar(overlap.next_down()));
     let op = NonMaxSuppression { centers: false };
     let rows = reader.push(op, &[boxes, scores, count, share, Arg::Operand(4)])?;
@@ -56,7 +58,7 @@ fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<
     reader.finish(Cast { to: Elem::I32 }, &[filled])
 }
 
-/// A list with zeros behind it, of which the first `most` stay.
+/// A list followed by zeros, cut to the first `most` elements.
 fn filled_up(reader: &mut OperatorReader<'_, '_>, list: &Arg, most: i64) -> Result<Arg, Refusal> {
     let zero = reader.number(list, 0.0)?;
     let zeros = spread(reader, &zero, &[most])?;

@@ -1,4 +1,5 @@
-//! Convolutions: the channels are last in images, and first among the extents of no weight but the depthwise one's.
+//! Reads convolutions. Images have channels last. Each operator has its own order of the weights' axes, which stands at
+//! its function.
 
 use super::Row;
 use super::window::{paddings, positive};
@@ -24,7 +25,8 @@ struct Window {
     activation: Activation,
 }
 
-/// The window that options of a table say, which have to be there: the fields of its strides, and those of its dilations.
+/// The window from an operator's options, which have to be present: the names of the fields for its strides, and for
+/// its dilations.
 macro_rules! window {
     ($reader:expr, $table:ident, [$($stride:ident),*], [$($dilation:ident),*]) => {{
         let Some(options) = options!($reader, $table) else {
@@ -39,7 +41,7 @@ macro_rules! window {
     }};
 }
 
-/// A convolution whose weights lead from [O, I, spatial…] by `permutation`.
+/// A convolution. `permutation` gives the order of the weights' axes, starting from [O, I, spatial…].
 fn convolution(
     reader: &mut OperatorReader<'_, '_>,
     window: Window,
@@ -80,7 +82,7 @@ fn convolution(
     reader.finish_image(result, window.activation)
 }
 
-/// Groups are not said, but follow from the channels of a kernel.
+/// The number of groups. The file does not state it, but it follows from the number of channels of a kernel.
 fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
     let own = weight.get(1).copied().filter(|&own| own > 0)?;
     channels.is_multiple_of(own).then_some(channels / own)
@@ -96,7 +98,7 @@ fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     convolution(reader, window, &[0, 3, 1, 2], grouped)
 }
 
-/// Weights are [1, height, width, channels · multiplier].
+/// A depthwise convolution. The weights are [1, height, width, channels · multiplier].
 fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
         reader,
@@ -110,7 +112,7 @@ fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     })
 }
 
-/// Weights are [depth, height, width, I, O].
+/// A 3-D convolution. The weights are [depth, height, width, I, O].
 fn conv_3d(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
         reader,
@@ -121,13 +123,13 @@ fn conv_3d(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     convolution(reader, window, &[4, 3, 0, 1, 2], grouped)
 }
 
-/// Weights are [O, height, width, I].
+/// A transposed convolution. The weights are [O, height, width, I].
 fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(reader, TransposeConvOptions, [stride_h, stride_w], []);
     transposed(reader, window, &[3, 0, 1, 2])
 }
 
-/// Weights are [depth, height, width, O, I].
+/// A transposed 3-D convolution. The weights are [depth, height, width, O, I].
 fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
         reader,
@@ -138,8 +140,9 @@ fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     transposed(reader, window, &[4, 3, 0, 1, 2])
 }
 
-/// Operands: the shape of the result, weights that lead to [I, O, spatial…] by `permutation`, image, bias. The padding is that of the
-/// convolution that this is the transpose of; what the shape asks for beyond is filled up at the end.
+/// A transposed convolution. Operands: the shape of the result, the weights (`permutation` gives [I, O, spatial…]), the
+/// image, and the bias. The padding is that of the forward convolution; if the shape asks for more, the end is filled
+/// up.
 fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
     if window.dilation.iter().any(|&dilation| dilation != 1) {
         return Err(Refusal::unsupported("its weights are dilated"));

@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Reads fully connected layers and matrix products.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -12,7 +12,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("BATCH_MATMUL", 4, batch_matmul),
 ];
 
-/// x · wᵀ + b over the last axis of x, with weights [O, K]. All axes in front of the last become one, unless they are to stay.
+/// x · wᵀ + b over the last axis of x, with weights [O, K]. All axes before the last are joined into one, unless the
+/// options keep them.
 fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, FullyConnectedOptions);
     if option!(options, weights_format, WeightsFormat::Default) != WeightsFormat::Default {

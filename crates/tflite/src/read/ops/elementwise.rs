@@ -1,4 +1,4 @@
-//! Operations on the elements of two tensors, broadcast, and sums of several.
+//! Reads elementwise operations on two tensors, broadcast, and sums of several tensors.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, option, options};
@@ -77,7 +77,7 @@ fn binary(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Resu
     arithmetic(reader, Binary { function }.into(), Activation::None)
 }
 
-/// An operator that LiteRT has no kernel of codes for.
+/// An operator for which LiteRT has no kernel on codes.
 fn of_numbers(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal> {
     if [0, 1].iter().any(|&position| reader.operand_grid(position).is_some()) {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -85,7 +85,7 @@ fn of_numbers(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal
     arithmetic(reader, op, Activation::None)
 }
 
-/// Bits towards the low ones, by as many as the type has at the most but for one, and by none below 0.
+/// Arithmetic shift right. The count is limited to the range from 0 to the type's number of bits minus one.
 fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let most = 8 * reader.ty(0)?.elem.size() - 1;
@@ -97,8 +97,8 @@ fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Binary { function }, &[x, by])
 }
 
-/// The angle of the point (x, y), of the operands y and x: atan(y/x), and half a turn from it where x is below 0. A zero has no
-/// sign here.
+/// atan2 of the operands y and x: the angle of the point (x, y). It is atan(y/x), and half a turn away from that if x
+/// is below 0. Zeros have no sign here.
 fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (y, x) = (Arg::Operand(0), Arg::Operand(1));
@@ -117,14 +117,14 @@ fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_upright, quarter, angle])
 }
 
-/// The number of boundaries, which ascend, that are not above each element.
+/// For each element: how many of the ascending boundaries are not above it.
 fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, BucketizeOptions);
     let list = match &options {
         Some(options) => field(options.boundaries())?,
         None => None,
     };
-    // Many operators may have the same list.
+    // Many operators may share the same list, so it counts towards the budget.
     reader.room(&[list.as_ref().map_or(0, |list| list.len()) as u64])?;
     let boundaries: Vec<f32> = list.into_iter().flatten().collect();
     if boundaries.is_empty() || boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
@@ -145,7 +145,7 @@ fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to: Elem::I32 }, &[places])
 }
 
-/// ⌊a / b⌋: of integers, what is left without the remainder is divided.
+/// ⌊a / b⌋. For integers, the remainder is subtracted before the division.
 fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (a, b) = (Arg::Operand(0), Arg::Operand(1));

@@ -1,4 +1,4 @@
-//! Elements by their places.
+//! Reads operators that pick elements by index, or return indices.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ONE_HOT", 1, one_hot),
 ];
 
-/// Axes that both operands share come first; behind them one axis is indexed.
+/// A gather. Batch axes that both operands share come first; one axis after them is indexed.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, GatherOptions);
     let rank = reader.rank(0)?;
@@ -51,7 +51,7 @@ fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_reversed(&lengths, batch, time)
 }
 
-/// The elements in the order in which they occur first, and the place of each among them.
+/// The distinct elements in the order of their first occurrence, and the index of each element among them.
 fn unique(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let op = Unique { axis: 0, sorted: false };
     let results = reader.push_all(op, &[Arg::Operand(0)])?;
@@ -69,7 +69,7 @@ fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Range {}, &[0, 1, 2].map(Arg::Operand))
 }
 
-/// The places of what is not 0, a row for each.
+/// The positions of the elements that are not 0, one row for each.
 fn places_of_truths(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let places = reader.push(NonZero {}, &[Arg::Operand(0)])?;
     reader.finish(
@@ -80,7 +80,7 @@ fn places_of_truths(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     )
 }
 
-/// Operands: indices, how many there can be, and the numbers for the place and beside it.
+/// One-hot encoding. Operands: the indices, the depth, the value at the index, and the value elsewhere.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, OneHotOptions);
     let depth = super::reduce::known_int(reader, 1, "depth")?;

@@ -1,4 +1,4 @@
-//! Several tensors in one.
+//! Reads operators that join several tensors into one.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};

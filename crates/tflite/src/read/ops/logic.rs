@@ -1,4 +1,4 @@
-//! Truth values: comparisons, logic, and what chooses by them.
+//! Reads comparisons, logical operators, and selection by a condition.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -59,7 +59,7 @@ fn logic(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Resul
     reader.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// The older operator takes a condition with one element for each index of the first axis, too.
+/// A selection. In the older operator, the condition may also have one element for each index of the first axis.
 fn select(reader: &mut OperatorReader<'_, '_>, by_first: bool) -> Result<(), Refusal> {
     reader.one_type([1, 2])?;
     let mut condition = reader.converted(&Arg::Operand(0), Elem::Bool)?;

@@ -1,4 +1,4 @@
-//! Diagonals of matrices.
+//! Reads operators on diagonals of matrices.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -10,14 +10,14 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("MATRIX_SET_DIAG", 1, matrix_set_diag),
 ];
 
-/// The places of the diagonal of a matrix, as truth values.
+/// A mask that is true on the diagonal of a matrix.
 fn diagonal(reader: &mut OperatorReader<'_, '_>, rows: i64, columns: i64) -> Result<Arg, Refusal> {
     let rows = reader.counted(&[rows.unsigned_abs(), 1], rows)?;
     let columns = reader.counted(&[1, columns.unsigned_abs()], columns)?;
     reader.compare(Relation::Equal, &rows, &columns)
 }
 
-/// The last axis becomes the diagonal of a matrix that is 0 beside it.
+/// Makes diagonal matrices: the last axis becomes the diagonal, and all other elements are 0.
 fn matrix_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
@@ -36,7 +36,7 @@ fn matrix_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[places, columns, zero])
 }
 
-/// Operands: matrices, and what becomes their diagonals.
+/// Replaces the diagonals of matrices. Operands: the matrices, and their new diagonals.
 fn matrix_set_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let extents = reader.extents(&Arg::Operand(0))?;
@@ -52,7 +52,7 @@ fn matrix_set_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         return Err(Refusal::invalid(ReasonCode::Operands, text));
     }
     let places = diagonal(reader, rows, columns)?;
-    // Along the axis that is not longer than the other, so that it is broadcast along that.
+    // The diagonal is laid along the shorter axis, and broadcast along the other one.
     let axis = if rows <= columns { -1 } else { -2 };
     let new = reader.unsqueezed(&Arg::Operand(1), &[axis])?;
     reader.finish(Select {}, &[places, new, Arg::Operand(0)])

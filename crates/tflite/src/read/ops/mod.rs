@@ -1,4 +1,4 @@
-//! Builtin operators and the ops that they become: a row for each, in a file for each family.
+//! Builtin operators and the ops that they become. There is a row for each operator, and a file for each family.
 
 mod activation;
 mod block;
@@ -26,15 +26,15 @@ mod window;
 use super::operator_reader::{OperatorReader, Refusal};
 use crate::graph::Code;
 
-/// The function that reads an operator.
+/// A function that reads an operator.
 type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
-/// An operator: its name in the format, the last version of it that is read, and the function that reads it.
+/// An operator: its name in the format, the last version that is read, and the function that reads it.
 pub(super) struct Row {
     name: &'static str,
     last: i32,
     pub(super) map: Map,
-    /// True if it takes variables that are its states.
+    /// True if the operator takes variables as its states.
     pub(super) has_states: bool,
 }
 
@@ -82,7 +82,7 @@ const FAMILIES: &[&[Row]] = &[
 pub struct Operator {
     /// Its name in the format.
     pub name: &'static str,
-    /// The last version of it that is read; all before it are, too.
+    /// The last version that is read. All earlier versions are read too.
     pub last: i32,
 }
 
@@ -99,7 +99,7 @@ pub fn operators() -> Vec<Operator> {
     all
 }
 
-/// The row of operators of a kind, or the reason why there is none.
+/// The row for an operator, or the reason why there is none.
 pub(super) fn find(code: &Code<'_>) -> Result<&'static Row, String> {
     let name = code.name();
     match code.custom {

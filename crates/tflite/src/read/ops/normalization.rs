@@ -1,4 +1,4 @@
-//! Functions along one axis, and normalizations.
+//! Reads normalizations, and functions along one axis such as softmax.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LOCAL_RESPONSE_NORMALIZATION", 1, local_response),
 ];
 
-/// Over the last axis, of beta · x.
+/// Softmax of beta · x over the last axis.
 fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, SoftmaxOptions);
     let beta = option!(options, beta, 1.0);
@@ -27,7 +27,7 @@ fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Softmax { axis: -1 }, &[x])
 }
 
-/// x − max − ln Σ exp(x − max).
+/// Log-softmax: x − max − ln Σ exp(x − max).
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
@@ -38,7 +38,7 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Sub {}, &[below, logarithm])
 }
 
-/// The smallest norm that is divided by.
+/// The smallest norm to divide by.
 const LEAST_NORM: f64 = 1e-6;
 
 /// x / max(√Σx², 10⁻⁶) over the last axis.
@@ -68,7 +68,8 @@ fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = radius.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "its radius is out of range"))?;
     let x = Arg::Operand(0);
     let squares = reader.times(&x, &x)?;
-    // The channels as the height of an image with one channel: [N, H·W, C] → [N, 1, H·W, C] is what a pool can add up.
+    // Reshapes so that the channels are the height of an image with one channel, [N, H·W, C] → [N, 1, H·W, C], because
+    // a pool can sum along that axis.
     let extents = reader.extents(&x)?;
     let flat = reader.reshaped(&squares, &[0, 1, extents[1].saturating_mul(extents[2]), extents[3]])?;
     let size = 2 * radius + 1;

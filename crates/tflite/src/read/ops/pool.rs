@@ -1,4 +1,4 @@
-//! Pools.
+//! Reads pools.
 
 use super::Row;
 use super::window::{paddings, positive};
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 enum Kind {
     Average,
     Max,
-    /// The root of the mean of squares.
+    /// L2 pooling: the square root of the mean of squares.
     Root,
 }
 

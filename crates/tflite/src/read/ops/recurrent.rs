@@ -1,7 +1,8 @@
-//! Recurrent layers over whole sequences. The product of the input and its weights becomes one over all steps in front of the layer.
+//! Reads recurrent layers over whole sequences. The product of the input and its weights becomes one matrix product
+//! over all steps, before the layer.
 //!
-//! LiteRT keeps the states of such a layer in variables from one run to the next, which are 0 in front of the first run. A layer
-//! here begins every run so, as the layer that a converter made it of does.
+//! LiteRT keeps the states of such a layer in variables from one run to the next; before the first run they are 0. Here
+//! every run begins with states of 0, as in the layer that the file was converted from.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -78,7 +79,7 @@ fn rnn_of_both(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish_both(reader, [forward, backward], by_time, is_merged)
 }
 
-/// The input with the steps in front, which stand behind the batch unless it is `by_time`.
+/// The input with the time axis first. If `by_time` is false, the batch axis comes first in the file.
 fn sequence(reader: &mut OperatorReader<'_, '_>, by_time: bool) -> Result<Arg, Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
@@ -92,7 +93,7 @@ fn sequence(reader: &mut OperatorReader<'_, '_>, by_time: bool) -> Result<Arg, R
     }
 }
 
-/// The states are variables, as LiteRT asks for.
+/// Checks that the states are variables, as LiteRT requires.
 fn states(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
     for &position in positions {
         if !reader.operand_of_file(position).is_some_and(|state| state.is_variable) {
@@ -103,7 +104,7 @@ fn states(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<()
     Ok(())
 }
 
-/// The function of the states of an LSTM, and the bound of its cell.
+/// The activation function of an LSTM's states, and the bound on its cell state.
 #[derive(Clone, Copy)]
 struct OfLstm {
     inner: op::Activation,
@@ -112,7 +113,8 @@ struct OfLstm {
 }
 
 fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
-    // With none its kernel multiplies with numbers of another gate, which stand where the states were to be written.
+    // Without an activation, LiteRT's kernel multiplies with the values of another gate, which are left in the buffer
+    // that the states should be in.
     if activation == Activation::None {
         return Err(Refusal::unsupported(
             "its states go through no function, which LiteRT does not compute",
@@ -134,8 +136,8 @@ fn no_second_input(reader: &OperatorReader<'_, '_>, positions: std::ops::Range<u
     }
 }
 
-/// The states behind each step, `[steps, 1, batch, hidden]`, of an LSTM whose operands begin at `first`: four weights of the
-/// input, for the gates i, f, c and o, four of the state, three peepholes, four biases, and a projection.
+/// The states after each step, `[steps, 1, batch, hidden]`, of an LSTM. Its operands begin at `first`: four input
+/// weights for the gates i, f, c and o, four recurrent weights, three peepholes, four biases, and a projection.
 fn lstm_layer(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -150,7 +152,7 @@ fn lstm_layer(
     for position in first..peephole {
         reader.not_hybrid(0, position)?;
     }
-    // Without weights of its own i is 1 − f, and 1 − sigmoid(z) is sigmoid(−z).
+    // If gate i has no weights of its own, it is 1 − f, and 1 − sigmoid(z) is sigmoid(−z).
     let is_coupled = !reader.has(first);
     let weight = gates(reader, first, is_coupled)?;
     let bias = gates(reader, bias, is_coupled)?;
@@ -176,7 +178,7 @@ fn lstm_layer(
     reader.push(op, &[before, state, lengths, h, c, peepholes])
 }
 
-/// The operands for the gates i, f, c and o from a position on, one behind the other in the order i, o, f, c.
+/// Concatenates the operands for the gates i, f, c and o, which begin at `first`, in the order i, o, f, c.
 fn gates(reader: &mut OperatorReader<'_, '_>, first: usize, is_coupled: bool) -> Result<Arg, Refusal> {
     if let Some(missing) = (first + 1..first + 4).find(|&gate| !reader.has(gate)) {
         let text = format!("operand {missing} is missing");
@@ -199,7 +201,7 @@ fn own_or_negated(
     }
 }
 
-/// The same of a plain layer: weights of the input, weights of the state, and a bias.
+/// The states after each step of a plain RNN layer. Its operands are input weights, recurrent weights, and a bias.
 fn rnn_layer(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -229,7 +231,7 @@ fn recurrent<const N: usize>(cell: Cell, direction: Direction, activations: [(op
     }
 }
 
-/// The function of a state, with its parameter.
+/// The activation function of a state, with its parameter.
 fn function(activation: Activation) -> Result<(op::Activation, f32), Refusal> {
     match activation {
         Activation::None => Ok((op::Activation::Affine, 1.0)),
@@ -241,7 +243,7 @@ fn function(activation: Activation) -> Result<(op::Activation, f32), Refusal> {
     }
 }
 
-/// Makes states `[steps, 1, batch, hidden]` a result, in the order of the input.
+/// Makes the states `[steps, 1, batch, hidden]` a result of the node, with its axes in the order of the input.
 fn finish(reader: &mut OperatorReader<'_, '_>, position: usize, states: &Arg, by_time: bool) -> Result<(), Refusal> {
     let squeeze = Squeeze {
         axes: [1].as_slice().into(),
@@ -254,7 +256,7 @@ fn finish(reader: &mut OperatorReader<'_, '_>, position: usize, states: &Arg, by
     reader.finish_result(position, Transpose { permutation }, &[states])
 }
 
-/// The states of both directions, as two results, or with those of each step one behind the other.
+/// The states of both directions as two results, or joined along the last axis if `is_merged`.
 fn finish_both(
     reader: &mut OperatorReader<'_, '_>,
     states: [Arg; 2],

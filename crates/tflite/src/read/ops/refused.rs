@@ -1,6 +1,6 @@
-//! Builtin operators that are not read, with the reason of each family.
+//! Builtin operators that are not read, with a reason for each family.
 
-/// Families of operators, and the reason why none of them is read.
+/// Reasons, each with the operators that are not read because of it.
 const FAMILIES: &[(&str, &[&str])] = &[
     (
         "it takes one step from a state that is kept from run to run; recurrent layers over whole sequences are read",
@@ -107,7 +107,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The reason why an operator without a row is not read.
+/// Why an operator without a row is not read.
 pub(super) fn why(name: &str) -> &'static str {
     let family = FAMILIES.iter().find(|(_, names)| names.contains(&name));
     family.map_or("the format has no operator of this number that is known", |(why, _)| {

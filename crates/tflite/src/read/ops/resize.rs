@@ -1,4 +1,4 @@
-//! Resampling of images.
+//! Reads the resizing of images.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -25,8 +25,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Operands: the image, and its new height and width. The nearest element is that below (x + ½)·s or x·s, and where corners
-/// are aligned the one that x·s is rounded to.
+/// Resizes an image. Operands: the image, and its new height and width. In nearest mode, the coordinate (x + ½)·s or
+/// x·s is rounded down; if corners are aligned, x·s is rounded to nearest.
 fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode, corners: bool, centers: bool) -> Result<(), Refusal> {
     reader.of_rank(0, 4)?;
     let sizes = reader.known_ints(1, "size")?.unwrap_or_default();

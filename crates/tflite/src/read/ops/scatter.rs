@@ -1,4 +1,4 @@
-//! Elements and slices put in places of a tensor.
+//! Reads operators that put elements or slices into a tensor.
 
 use super::Row;
 use super::shape::spread;
@@ -27,8 +27,8 @@ fn operands(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// A tensor of one number with slices combined into it; `places` are coordinates along their last axis. Integers are combined as
-/// i64, and are then of the type of the updates again.
+/// Combines slices into a tensor that is filled with one number. The last axis of `places` has the coordinates.
+/// Integers are combined as i64, and converted back to the type of the updates.
 fn combined(
     reader: &mut OperatorReader<'_, '_>,
     combine: Combination,
@@ -53,7 +53,8 @@ fn combined(
     reader.converted(&result, elem)
 }
 
-/// Operands: places, updates, and the shape of the result. Updates of one place are added.
+/// Scatters updates into zeros. Operands: places, updates, and the shape of the result. Updates at the same place are
+/// added.
 fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shape = reader.known_ints(2, "shape")?.unwrap_or_default();
     let places = reader.indices(0)?;
@@ -61,7 +62,8 @@ fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&result)
 }
 
-/// Operands: places, the shape of the result, the elements there, or one for all, and the element elsewhere.
+/// Makes a dense tensor. Operands: places, the shape of the result, the elements at the places (or one for all), and
+/// the element elsewhere.
 fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([2, 3])?;
     let shape = reader.known_ints(1, "shape")?.unwrap_or_default();
@@ -87,7 +89,8 @@ fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[base, places, elements])
 }
 
-/// Operands: x, what is put into it, and where that begins, moved so that it fits. Axes at the end that it fills need no coordinate.
+/// Writes a slice into x. Operands: x, the slice, and where it begins. The begin is moved so that the slice fits.
+/// Trailing axes that the slice fills need no coordinate.
 fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (x, update) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(1))?);
@@ -133,7 +136,7 @@ fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), places, Arg::Operand(1)])
 }
 
-/// Sums of rows, each with the number of its sum; numbers go up by at most 1.
+/// Sums rows by segment. Each row has the number of its segment; numbers increase by at most 1 from row to row.
 fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let numbers = reader.known_ints(1, "segments")?.unwrap_or_default();
     let mut next = 0;
@@ -156,7 +159,8 @@ fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&result)
 }
 
-/// Operands: x, the numbers of the segments of its slices, and how many segments there are. A number below 0 is of none.
+/// Combines slices by segment. Operands: x, the segment of each slice, and the number of segments. A negative segment
+/// means that the slice is ignored.
 fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result<(), Refusal> {
     let count = super::reduce::known_int(reader, 2, "count")?;
     let axes = reader.rank(1)?;
@@ -166,7 +170,7 @@ fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result
     let known = reader.constant(1)?.map(|numbers| numbers.to_i64()).transpose()?;
     let all_have = known.is_some_and(|numbers| numbers.iter().all(|&number| number >= 0));
     if !all_have {
-        // What is of none goes into a last one, which is cut off.
+        // Ignored slices go into an extra segment at the end, which is cut off.
         let (zero, last) = (reader.number(&places, 0.0)?, reader.number(&places, count as f64)?);
         let has_none = reader.compare(Relation::Less, &places, &zero)?;
         places = reader.select(&has_none, &last, &places)?;
@@ -184,7 +188,7 @@ fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result
     }
 }
 
-/// The number of a segment without elements.
+/// The result for a segment without elements.
 fn neutral(combine: Combination, elem: Elem) -> Result<f64, Refusal> {
     let ends = match elem {
         Elem::F32 => (f32::MIN.into(), f32::MAX.into()),

@@ -1,4 +1,4 @@
-//! The same elements in another shape or order, and shapes as tensors.
+//! Reads operators that change shape or axis order, or return shapes as tensors.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, options};
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("FILL", 5, fill),
 ];
 
-/// The shape is an operand, or an option. One that a run computes is one of its own kind.
+/// A reshape. The shape is an operand or an option. If it is computed at run time, another op is used.
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.has(1)
         && let Some(known) = reader.late_list(1)?
@@ -36,11 +36,11 @@ fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     };
     let mut shape: Vec<i64> = given.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "it has no shape"))?;
     let extents = reader.ty(0)?.shape;
-    // Files from before there were scalars say [0] for one.
+    // Old files, from before the format had scalars, write [0] for a scalar's shape.
     if shape == [0] && extents.iter().all(|dim| dim.fixed() == Some(1)) {
         shape.clear();
     }
-    // Here, and not there, 0 stands for the operand's extent.
+    // In the IR, 0 would stand for the operand's extent; in TFLite it does not.
     if shape.contains(&0) && !extents.iter().any(|dim| dim.fixed() == Some(0)) {
         return Err(Refusal::invalid(
             ReasonCode::Reshape,
@@ -90,7 +90,7 @@ fn broadcast_to(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// Numbers where they are known, so that what is computed from them is, too.
+/// The shape of the operand. Known extents are constants, so that what is computed from them is constant too.
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = reader.result_elem(0)?;
     let ty = reader.ty(0)?;
@@ -111,7 +111,7 @@ fn rank(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&rank)
 }
 
-/// A number in a shape: one that is known is written out, and otherwise broadcast in each run.
+/// A tensor filled with one number. A known number is written out as a constant; otherwise it is broadcast in each run.
 pub(super) fn spread(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
     let ones = vec![1; shape.len()];
     let number = reader.reshaped(number, &ones)?;
@@ -124,7 +124,7 @@ fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> R
     reader.finish(Expand { shape: shape.into() }, &[number])
 }
 
-/// The shape that two shapes are broadcast to: the extent of the first where that is not 1, and of the second where it is.
+/// The shape that two shapes are broadcast to: the first extent if it is not 1, and the second one otherwise.
 fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let elem = reader.ty(0)?.elem;
@@ -133,7 +133,7 @@ fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let [&[a], &[b]] = [lengths[0].as_slice(), lengths[1].as_slice()] else {
         return Err(Refusal::invalid(ReasonCode::Operands, "its operands are no lists"));
     };
-    // The shorter one has ones in front.
+    // The shorter shape gets ones in front.
     let shorter = usize::from(b < a);
     let missing = a.abs_diff(b);
     if missing > 0 {
@@ -158,7 +158,7 @@ fn zeros_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     filled(reader, &zero, &extents)
 }
 
-/// Operands: the shape, and the number.
+/// A tensor filled with one number. Operands: the shape, and the number.
 fn fill(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shape = reader.known_ints(0, "shape")?.unwrap_or_default();
     filled(reader, &Arg::Operand(1), &shape)

@@ -1,4 +1,4 @@
-//! Other types of elements, and the way from real numbers to codes and back.
+//! Reads casts, quantization and dequantization.
 
 use super::Row;
 use crate::graph::Tensor;
@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("DEQUANTIZE", 9, dequantize),
 ];
 
-/// Codes would be read as they are, and the graph has the numbers that they stand for.
+/// A cast. Codes are refused, because the operator would convert the codes themselves, and the graph has the numbers
+/// that they stand for.
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() || reader.result_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -27,7 +28,7 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The bits of numbers of one width: those of integers are all in their low bits.
+/// Reinterprets the bits of numbers as another type of the same width. Integers have all their bits in the low bits.
 fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let of_file = |tensor: Option<&Tensor>| tensor.and_then(|tensor| elem(tensor.elem).ok());
@@ -47,7 +48,8 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// Real numbers as codes, or codes on another grid: the numbers are the same, up to the grid of the result.
+/// Quantizes real numbers, or requantizes codes to another grid. The real numbers stay the same, except that they are
+/// rounded to the result's grid.
 fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.result_grid(0).is_none() || !reader.ty(0)?.elem.is_float() {
         return Err(Refusal::invalid(
@@ -58,7 +60,7 @@ fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Identity {}, &[Arg::Operand(0)])
 }
 
-/// Codes, or floats of 16 bits, as f32.
+/// Converts codes, or 16-bit floats, to f32.
 fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     match reader.ty(0)?.elem.is_float() {
         true => reader.finish(Identity {}, &[Arg::Operand(0)]),

@@ -5,14 +5,14 @@ use crate::schema::Padding;
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 
-/// A positive number of options.
+/// A number of the options that has to be positive.
 pub(super) fn positive(number: i32, what: &str) -> Result<u32, Refusal> {
     let found = u32::try_from(number).ok().filter(|&number| number > 0);
     found.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("its {what} is {number}")))
 }
 
-/// The paddings of a window over the spatial axes of an operand with the channels last: all begins, then all ends. With `SAME`
-/// there are ⌈extent / stride⌉ windows, and where the sum is odd the greater half stands at the end.
+/// The paddings of a window over the spatial axes of an operand with channels last: all begins, then all ends. With
+/// `SAME` there are ⌈extent / stride⌉ windows, and if the sum is odd, the end gets the larger half.
 pub(super) fn paddings(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
