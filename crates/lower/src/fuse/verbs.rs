@@ -1,4 +1,4 @@
-//! The patches that the verbs of a row make.
+//! Makes the patches for the verbs of a row.
 
 use super::added::Added;
 use super::plan::{Becomes, Planned};
@@ -12,7 +12,7 @@ use strait_requantize::Step;
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, Site, Target};
 
-/// The patch that makes what is planned. A constant is called `clone`.
+/// The patch that puts a plan into the graph. If it makes a constant, that is called `clone`.
 pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone: &str) -> Result<Patch, Reason> {
     let nothing = || Reason::new(ReasonCode::Verb, "nothing stands behind the producer");
     let (gone, result) = found.taken(planned.links).ok_or_else(nothing)?;
@@ -73,7 +73,8 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
     }
 }
 
-/// The patch that puts the product with the addend inside in place of the product, the sum `at` and what is `gone` behind it.
+/// The patch that replaces the product, the sum `at` and the nodes `gone` behind it with one product that adds inside
+/// its accumulator.
 fn summed(
     found: &Found<'_>,
     added: &Added<'_>,
@@ -98,7 +99,7 @@ fn origins(id: NodeId, gone: &[NodeId]) -> Vec<NodeId> {
     std::iter::once(id).chain(gone.iter().copied()).collect()
 }
 
-/// One node in place of the producer and of what is `gone`.
+/// The patch that puts one node in place of the producer and the nodes `gone`.
 fn node_patch(
     new: NewNode,
     data: Vec<(String, TensorData)>,
@@ -122,8 +123,9 @@ fn no_meaning(row: &FusionRow) -> Reason {
     Reason::new(ReasonCode::Verb, format!("{verbs} has no exact meaning at this site"))
 }
 
-/// Decision of the target's code at a site: the step that is to stand there, certified like any other. The op stays:
-/// the certificate compares what stands behind the accumulators, and says nothing of an op that makes other ones.
+/// Asks the target's code for the step that should stand at a site. The step is certified like any other. The op has to
+/// stay the same: the certificate compares the steps behind the accumulators and says nothing about an op that makes
+/// other accumulators.
 pub(super) fn decided(
     found: &Found<'_>,
     row: &FusionRow,
@@ -164,7 +166,7 @@ pub(super) fn decided(
     }
 }
 
-/// Checks that the fused node keeps what the invariants of a graph ask of it.
+/// Checks that the fused node keeps the invariants of a graph.
 pub(super) fn is_accumulator(found: &Found<'_>, node: &Node) -> Result<(), Reason> {
     let wide = found.graph.value(found.wide).map(|v| v.ty.elem);
     if matches!(wide, Some(Elem::I32 | Elem::I64)) {
