@@ -4,7 +4,7 @@ use super::draft::{Draft, Site};
 use crate::annotate::settings::{AnnotateError, Given};
 use strait_core::{ConfigId, Def, Grid, Move, Origin, Reason, ReasonCode};
 
-/// Gives a config that was just made its grid, if it is an activation or weights. A bias has that of its sum.
+/// Gives a new config its given grid, if it belongs to an activation or to weights. A bias has the grid of its sum.
 pub(crate) fn activate(site: &Site<'_>, draft: &mut Draft, id: ConfigId, is_bias: bool) -> Result<(), AnnotateError> {
     let Some(given) = of(site, draft, id) else {
         return Ok(());
@@ -24,7 +24,7 @@ pub(crate) fn of<'a>(site: &Site<'a>, draft: &Draft, id: ConfigId) -> Option<&'a
     site.how.given(config.node, config.port)
 }
 
-/// Refuses the node of a config for the sake of a grid that is given.
+/// Refuses the node of a config because of a given grid.
 pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
     if let Some(config) = draft.table.config(id) {
         let node = config.node;
@@ -34,7 +34,7 @@ pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
     }
 }
 
-/// Reason why a config cannot have what is given for it.
+/// Why a config cannot have what is given for it.
 fn unfit(site: &Site<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
     let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
     let value = site.graph.value(bound.value)?;
