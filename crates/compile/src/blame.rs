@@ -1,5 +1,6 @@
-//! Whose fault it is that a fused layer computes something else than the lowered graph: the target's, where the host's own
-//! loops hold and the target's do not; ours, where the host's do not hold either.
+//! Finds out whose fault it is that a fused layer computes something else than the lowered graph. If the layer is right
+//! on the host's own loops and wrong on the target's, the target's kernels are at fault. If it is wrong on the host's
+//! loops too, the compiler is.
 
 use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};
@@ -9,7 +10,7 @@ use strait_verify::{Comparison, Fault, Finding, LOWERED, Ranges, VerifyError, Ve
 
 use crate::{CompileError, Task};
 
-/// The error of a verification with these findings, on the target's loops.
+/// Turns the findings of a verification on the target's loops into an error that says who is at fault.
 pub(crate) fn error(
     task: &Task<'_>,
     module: &Module,
@@ -42,7 +43,8 @@ pub(crate) fn error(
     })
 }
 
-/// A layer that a kernel of the target computes wrong: its form, an accumulator and both codes.
+/// Describes a layer that a kernel of the target computes wrong: its form, an accumulator, and the expected and the
+/// actual code. `None` if the finding is not about a layer.
 fn layer(
     spec: &TargetSpec,
     module: &Module,
@@ -78,7 +80,7 @@ fn layer(
     ))
 }
 
-/// Accumulator that the lowered graph requantizes to this element of a value, on the first random sample.
+/// The accumulator that the lowered graph requantizes to this element of a value, for the first random sample.
 fn accumulator(
     module: &Module,
     certificates: &[CertificateRecord],
@@ -109,14 +111,15 @@ fn accumulator(
     Ok(found.and_then(|values| values.get(element).copied()))
 }
 
-/// The value of this name that a node makes, and the node.
+/// The value with this name, and the node that makes it.
 fn named<'a>(module: &Module, graph: &'a Graph, name: &str) -> Option<(ValueId, &'a Node)> {
     let mut values = graph.values();
     let (id, _) = values.find(|(_, value)| module.name(value.name) == name)?;
     Some((id, graph.producer(id)?.1))
 }
 
-/// Value that is requantized and clamped to `value`, element by element.
+/// Walks back from `value` over requantizations and clamps to the value that they start from. `None` if there are none
+/// in front of `value`.
 fn behind(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let mut at = value;
     while let Some((_, node)) = graph.producer(at)

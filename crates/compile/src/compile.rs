@@ -1,4 +1,4 @@
-//! The way of one target, step by step.
+//! Compiles a model for one target, step by step.
 
 use std::{
     collections::BTreeMap,
@@ -22,78 +22,81 @@ use crate::{
     revise::{Kept, Revision},
 };
 
-/// All that the compilation for one target rests on.
+/// Everything that the compilation for one target needs.
 #[derive(Clone)]
 pub struct Task<'a> {
-    /// The float graph, behind the rules of the target's table.
+    /// The float graph, after the rules of the target's table were applied.
     pub float: &'a Module,
-    /// The bodies of control flow, which lie open in its main graph.
+    /// The bodies of control flow. The main graph of `float` has them inlined.
     pub bodies: &'a Bodies,
-    /// The statistics of its values.
+    /// The statistics of the values of `float`.
     pub observation: &'a Observation,
-    /// For which target.
+    /// The target to compile for.
     pub target: &'a Arc<dyn Target>,
-    /// The rules, resolved to the float graph.
+    /// The user's rules, resolved to nodes and values of `float`.
     pub resolved: &'a Resolved,
-    /// The integers of the samples, by input, which random inputs have.
+    /// For each integer input, the range of its values in the samples. Random inputs for verification are drawn from
+    /// it.
     pub ranges: &'a Ranges,
-    /// Random inputs on which the fused graph is held against the lowered one.
+    /// How many random inputs the fused graph is compared with the lowered one on.
     pub random_inputs: usize,
-    /// The most that a run may take.
+    /// The limits that each run has to keep.
     pub limits: Limits,
-    /// Threads to work on. They change no bit.
+    /// Number of threads to work on. It does not change a bit of the result.
     pub threads: NonZeroUsize,
 }
 
-/// The integer model of one target.
+/// The integer model for one target.
 #[derive(Debug)]
 pub struct Built {
-    /// The lowered graph, and the fused one, which is `main`, over one pool of tensors.
+    /// The lowered graph and the fused one, which is `main`. Both share one pool of tensors.
     pub module: Module,
-    /// The same where there are bodies of control flow, with these open in both graphs.
+    /// The same module with the bodies of control flow inlined in both graphs. `None` if the model has no control flow.
     pub open: Option<Module>,
-    /// The annotated float graph that it was made from, with its parameters baked.
+    /// The annotated float graph that the integers were made from, with its parameters baked.
     pub annotated: Module,
-    /// Findings of annotation, which cost accuracy.
+    /// What annotation noticed that costs accuracy.
     pub findings: Findings,
-    /// The fate of the grids that the model came with.
+    /// What became of the grids that the model came with.
     pub own_grids: OwnGrids,
-    /// The rows of the target's table by which nodes of the lowered graph were made, by the nodes' names.
+    /// For each node of the lowered graph, by its name, the row of the target's table that it was made by.
     pub origins: BTreeMap<String, String>,
-    /// Nearness of requantizations to the ideal, by their names.
+    /// How near each requantization is to the ideal one, by the requantization's name.
     pub nearness: BTreeMap<String, Nearness>,
-    /// The fusions, and those that were refused.
+    /// The fusions that were made, and those that were refused.
     pub fusion: Fusion,
-    /// Claims of the fusions.
+    /// The certificates of the fusions: what each of them claims.
     pub certificates: Vec<CertificateRecord>,
-    /// The layers that were held against the target's own model of its arithmetic, where it has one and [`hold`] has asked it.
+    /// How many layers were compared with the target's own model of its arithmetic. `None` if the target has no such
+    /// model, or before [`hold`] has run.
     pub own_model: Option<Shares>,
-    /// The part of it that was made anew, if it is a revision.
+    /// If this is a revision: which part of the model was made anew.
     pub revision: Option<Revision>,
     pub(crate) kept: Kept,
 }
 
 impl Built {
-    /// The module with the bodies of control flow open in both graphs.
+    /// The module with the bodies of control flow inlined in both graphs.
     pub fn open(&self) -> &Module {
         self.open.as_ref().unwrap_or(&self.module)
     }
 }
 
-/// Compiles for one target, and holds the result against what it was made from: [`build`], then [`hold`].
+/// Compiles for one target and checks the result: [`build`], then [`hold`].
 ///
 /// # Errors
-/// Those of both; an interruption.
+/// Those of [`build`] and [`hold`]; an interruption.
 pub fn compile(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let mut built = build(task, watch)?;
     hold(task, &mut built, watch)?;
     Ok(built)
 }
 
-/// Holds what was built against the target's own model of its arithmetic, and the fused graph against the lowered one.
+/// Checks what was built: its requantizations against the target's own model of its arithmetic, and the fused graph
+/// against the lowered one.
 ///
 /// # Errors
-/// Layers that do not hold; a run that fails or takes more than it may; an interruption.
+/// Layers that fail the check; a run that fails or takes more than its limits allow; an interruption.
 pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(), CompileError> {
     let demand = Demand::comparing(built.open())?;
     task.limits.admit(&demand, task.threads)?;
@@ -106,15 +109,16 @@ pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(),
     Ok(())
 }
 
-/// Places, annotates, bakes and lowers, in turns; then fuses.
+/// Places, annotates, bakes and lowers until nothing is refused any more, then fuses.
 ///
 /// # Errors
-/// Nodes that settings want in integers and that cannot be; code of the target that fails; a defect.
+/// Nodes that the settings require in integers and that cannot be; code of the target that fails; a defect of the
+/// compiler.
 pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
     build_from(task, None, watch)
 }
 
-/// [`build`], by way of what was built before.
+/// As [`build`], but takes over from `before` whatever the new rules do not touch.
 pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let first = before.and_then(|before| before.kept.first.as_ref());
     let quantized = watch.step("quantize", None, |_| quantize_from(task, first))?;
@@ -148,11 +152,11 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
     })
 }
 
-/// Holds the fused graph against the lowered one, by other means than those that made it, on the target's loops. What does
-/// not hold is our defect, or that of the target's code (`blame.rs`).
+/// Compares the fused graph with the lowered one, on the target's loops, with code that is independent of the
+/// compiler's. A difference is a defect of the compiler or of the target's code (`blame.rs`).
 ///
 /// # Errors
-/// The layers that do not hold; a run that fails.
+/// The layers that differ; a run that fails.
 pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
     let (module, certificates) = (built.open(), built.certificates.as_slice());
     check_invariants(module, "fuse")?;

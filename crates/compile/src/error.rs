@@ -1,22 +1,22 @@
-//! Reasons why nothing was compiled, by whose fault it is.
+//! The reasons why a compilation fails, by whose fault it is.
 
 use strait_core::{NodeId, PassError, Reason, codes};
 use strait_execute::{Excess, ExecuteError};
 use strait_quantize::ObserveError;
 
-/// Reason why nothing was compiled.
+/// The reason why a compilation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// Whoever watches asked for it.
+    /// The caller asked to stop, through [`Watch`](crate::Watch).
     #[error("interrupted")]
     Interrupted,
-    /// The model asks for what cannot be.
+    /// The model asks for something that is not possible.
     #[error("model: {}", .0.text)]
     Model(Reason),
-    /// Nodes that settings want in integers run on the host.
+    /// The settings require these nodes in integers, but they have to run on the host.
     #[error("{}", denied(.0))]
     Denied(Vec<Denied>),
-    /// A run takes more than it may.
+    /// A run would take more than its limits allow.
     #[error(transparent)]
     Excess(#[from] Box<Excess>),
     /// A graph cannot be run.
@@ -28,46 +28,46 @@ pub enum CompileError {
     /// A sample of a simulation cannot be used.
     #[error("sample {index}: {text}")]
     Sample {
-        /// Which one.
+        /// The index of the sample.
         index: usize,
-        /// The fault of the samples.
+        /// What is wrong with the sample.
         text: String,
     },
     /// The target's code failed on the whole model.
     #[error("{0}")]
     Target(String),
-    /// The target's own model of its arithmetic failed, or says something else than the form.
+    /// The target's own model of its arithmetic failed, or computes something else than the form in the target's table.
     #[error(transparent)]
     OwnModel(#[from] LayerError),
-    /// Kernels of the target compute something else than their forms: a sentence for each layer.
+    /// Kernels of the target compute something else than their forms define. There is one sentence for each layer.
     #[error("{}", .0.join("; "))]
     Kernels(Vec<String>),
-    /// Our own fault.
+    /// A defect of the compiler.
     #[error("defect in Strait: {0}")]
     Defect(String),
 }
 
-/// A node that is to run in integers and cannot.
+/// A node that the settings require in integers, but that cannot run in integers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Denied {
-    /// Which.
+    /// The node.
     pub node: NodeId,
-    /// Its name.
+    /// The name of the node.
     pub name: String,
-    /// Why it is on the host.
+    /// Why it runs on the host.
     pub reason: Reason,
-    /// True if that is denied because a bias or a scale of weights does not fit, false if the node was to run in integers
-    /// whatever comes.
+    /// True if the node is an error because a bias or a scale of its weights does not fit. False if the settings
+    /// require the node in integers in any case.
     pub is_unfit: bool,
 }
 
-/// An error at one layer.
+/// An error in one layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("layer `{layer}`: {text}")]
 pub struct LayerError {
-    /// Name of the layer.
+    /// The name of the layer.
     pub layer: String,
-    /// The fault.
+    /// What is wrong.
     pub text: String,
 }
 
@@ -77,7 +77,7 @@ fn denied(nodes: &[Denied]) -> String {
 }
 
 impl CompileError {
-    /// The code by which programs know it: a letter and three digits, or a word where no input is at fault.
+    /// The code by which programs recognise the error: a letter and three digits, or a word where no input is at fault.
     pub fn code(&self) -> &'static str {
         match self {
             CompileError::Interrupted => "interrupted",
@@ -96,7 +96,7 @@ impl CompileError {
         }
     }
 
-    /// A promise of an earlier step that does not hold.
+    /// The error for something that an earlier step of the compiler should have guaranteed and did not.
     pub(crate) fn defect(error: impl std::fmt::Display) -> CompileError {
         CompileError::Defect(error.to_string())
     }

@@ -1,8 +1,9 @@
-//! The limits of runs that come behind observing, looked at before it.
+//! Checks the limits of later runs before the samples are observed.
 //!
-//! The fused graph is compared with the lowered one, and every integer of both is there at the same time. That can take
-//! far more than a run of the float model, and is known from shapes and from the target's table: a model whose integers
-//! cannot be held is refused before anybody waits for its statistics.
+//! Verification compares the fused graph with the lowered one and holds all integers of both in memory at once. That
+//! can take far more memory than a run of the float model. How much is known beforehand from the shapes and the
+//! target's table. So a model whose integers do not fit into the limits is refused before anybody waits for its
+//! statistics.
 
 use std::num::NonZeroUsize;
 
@@ -16,14 +17,16 @@ use strait_target::spec::TargetSpec;
 
 use crate::CompileError;
 
-/// Ops that may become a part of what makes their operand, which is no integer of its own then.
+/// Ops that may be fused into the op that makes their operand. Their operand is then not stored as an integer tensor of
+/// its own.
 const ABSORBING: &[Term] = &[Term::Relu, Term::Clip, Term::LeakyRelu, Term::Add, Term::Sub];
 
-/// The smallest demand that the verification of the integer model can have, as far as it is known before it is made: a byte
-/// for each element of what the target computes. What it takes is known when there is one, and held to the same limits.
+/// The smallest amount of memory that verifying the integer model can take, as far as this is known before that model
+/// exists: one byte for each element that the target computes. The exact amount is checked against the same limits once
+/// the model exists.
 ///
 /// # Errors
-/// A demand beyond the limits; a model that cannot be run.
+/// An amount beyond the limits; a model that cannot be run.
 pub fn foresee(
     (module, bodies): (&Module, &Bodies),
     (spec, settings): (&TargetSpec, &Settings),
@@ -57,7 +60,8 @@ pub fn foresee(
         .filter(|&(id, value)| is_integer(value.def) && !is_absorbed(id));
     let elements = integers.map(|(_, value)| element_count(&value.ty.shape).unwrap_or_default());
     let kept = elements.fold(0, u64::saturating_add);
-    // Both graphs are run, and where they hold nothing but codes their values take a quarter of those of float32.
+    // Both graphs are run. Where they hold nothing but codes of 8 bits, their values take a quarter of the bytes of
+    // float32.
     let mut smallest = float.clone();
     smallest.constants /= 4;
     smallest.copies = 0;

@@ -1,4 +1,4 @@
-//! From the lowered graph to the one that is deployed.
+//! Makes the deployed graph from the lowered one.
 
 use strait_core::CertificateRecord;
 use strait_core::{Bodies, GraphId, Module};
@@ -6,7 +6,7 @@ use strait_lower::{Fusion, fuse};
 
 use crate::{CompileError, Task};
 
-/// Puts a copy of the lowered graph beside it, as the main graph, and fuses the requantizations of that.
+/// Copies the lowered graph, makes the copy the main graph, and fuses the requantizations in it.
 pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusion), CompileError> {
     let mut main = module.main().clone();
     main.name = module.names.fresh("main");
@@ -19,13 +19,13 @@ pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusi
     Ok((module, fusion))
 }
 
-/// The module as it is deployed, with the bodies of control flow as graphs of their own again; and that with the bodies open,
-/// where there are some.
+/// The module as it is deployed, in which the bodies of control flow are graphs of their own again. If there are such
+/// bodies, also returns the module with the bodies inlined.
 pub(crate) fn closed(bodies: &Bodies, mut module: Module) -> Result<(Module, Option<Module>), CompileError> {
     if bodies.is_empty() {
         return Ok((module, None));
     }
-    // The lowered graph is the first.
+    // The lowered graph is at index 0.
     let roots = [GraphId::new(0), module.main];
     bodies.take_out(&mut module, &roots).map_err(CompileError::defect)?;
     let mut open = module.clone();
@@ -33,7 +33,7 @@ pub(crate) fn closed(bodies: &Bodies, mut module: Module) -> Result<(Module, Opt
     Ok((module, Some(open)))
 }
 
-/// The certificates of fusions, as an artifact has them.
+/// The certificates of the fusions, in the form in which an artifact stores them.
 pub(crate) fn certificates(fusion: &Fusion) -> Vec<CertificateRecord> {
     let fired = fusion.fired.iter();
     let record = fired.map(|fired| CertificateRecord {

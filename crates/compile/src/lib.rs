@@ -1,10 +1,13 @@
-//! The compiler in memory: a float graph, what was observed of it, a target and settings go in, and the integer model with
-//! its certificates comes out. There is no file, no console, no folder and no clock in this crate; whoever calls it watches
-//! the steps ([`Watch`]) and may stop them.
+//! The compiler in memory. It takes a float graph, the statistics observed on samples, a target and settings, and makes
+//! the integer model with its certificates. This crate uses no files, no console, no folders and no clock. The caller
+//! follows the steps through [`Watch`] and may stop them.
 //!
-//! [`Model::new`] applies the rules that know no target, [`observe()`] runs the samples once, for any number of targets,
-//! [`OfTarget::new`] applies the rules of one target's table, [`rules`] makes settings of what somebody wants of single layers, and
-//! [`compile()`] does the rest.
+//! The order of the calls:
+//! - [`Model::new`] applies the rules that are the same for every target.
+//! - [`observe()`] runs the samples once, for any number of targets.
+//! - [`OfTarget::new`] applies the rules that one target's table switches on.
+//! - [`rules`] turns what the user wants for single layers into settings.
+//! - [`compile()`] does the rest.
 
 mod blame;
 mod compile;

@@ -1,4 +1,4 @@
-//! A target's loops, as the executor asks for them.
+//! Adapters that give the executor a target's loops.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use strait_target::{Target, TargetError};
 #[derive(Clone)]
 pub struct TargetLoops(pub Arc<dyn Target>);
 
-/// The loops of a target's own model of its arithmetic, and its other loops for forms that the model does not compute.
+/// The loops of the target's own model of its arithmetic. For forms that this model does not compute, the target's
+/// other loops.
 #[derive(Clone)]
 pub struct OwnLoops(pub Arc<dyn Target>);
 

@@ -1,4 +1,4 @@
-//! A float model behind the rules that know no target, and its runs on samples.
+//! A float model after the rules that are the same for every target, and its runs on samples.
 
 use std::num::NonZeroUsize;
 
@@ -15,32 +15,32 @@ use crate::{CompileError, Watch, rules::Layers};
 /// A canonical model.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The graph.
+    /// The canonical graph.
     pub module: Module,
-    /// The bodies of control flow, which lie open in its main graph.
+    /// The bodies of control flow. The main graph has them inlined.
     pub bodies: Bodies,
-    /// The steps that the rules took.
+    /// What the rewrite rules did.
     pub rewritten: Rewritten,
-    /// The layers as they were before.
+    /// The layers of the model as they were before rewriting.
     pub layers: Layers,
 }
 
-/// The means of runs. None of them changes a bit.
+/// The resources that runs may use. None of them changes a bit of the result.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
-    /// Samples that run at a time, at most.
+    /// How many samples run at the same time, at most.
     pub threads: NonZeroUsize,
-    /// The most that they may take.
+    /// The limits that the runs have to keep.
     pub limits: Limits,
-    /// Options of the plans.
+    /// Options for the plans that the executor makes.
     pub options: PlanOptions<'a>,
 }
 
 impl Model {
-    /// Lays the bodies of control flow open, and applies the rules that know no target.
+    /// Inlines the bodies of control flow, and applies the rules that are the same for every target.
     ///
     /// # Errors
-    /// A model that asks for what cannot be; a defect.
+    /// A model that asks for something that is not possible; a defect of the compiler.
     pub fn new(mut module: Module, switches: &Switches) -> Result<Model, CompileError> {
         let bodies = module.lay_open(module.main);
         let layers = Layers::of(&module);
@@ -54,10 +54,10 @@ impl Model {
     }
 }
 
-/// The module behind the rules that know no target, and what they did.
+/// Applies the rules that are the same for every target. Returns the module and what the rules did.
 ///
 /// # Errors
-/// A model that asks for what cannot be; a defect.
+/// A model that asks for something that is not possible; a defect of the compiler.
 pub fn canonicalise(mut module: Module, switches: &Switches) -> Result<(Module, Rewritten), CompileError> {
     let (rules, main) = (strait_rewrite::canonical(), module.main);
     let rewritten = rules.switched(switches).run(&mut module, main)?;
@@ -65,11 +65,11 @@ pub fn canonicalise(mut module: Module, switches: &Switches) -> Result<(Module, 
     Ok((module, rewritten))
 }
 
-/// Runs the samples that are `covered`, and keeps the statistics that `requests` ask for, of values of a canonical module or
-/// of one that a target's rules have made of it.
+/// Runs the `covered` samples and collects the statistics that `requests` ask for. The module may be the canonical one,
+/// or one that the rules of a target have made from it.
 ///
 /// # Errors
-/// Samples that cannot be used, a model that cannot be run or takes too much, an interruption.
+/// Samples that cannot be used; a model that cannot be run or takes more than its limits allow; an interruption.
 pub fn observe(
     (module, bodies): (&Module, &Bodies),
     (requests, samples, covered): (&Requests, &dyn Samples, &Coverage),
@@ -100,10 +100,10 @@ pub fn observe(
     })
 }
 
-/// Holds a module against every invariant of its stage.
+/// Checks that a module keeps every invariant of its stage.
 ///
 /// # Errors
-/// A defect of the step that it stands behind.
+/// A defect of `step`, the step that made the module.
 pub fn check_invariants(module: &Module, step: &str) -> Result<(), CompileError> {
     verifier::verify(module).map_err(|violations| CompileError::Defect(format!("behind {step}: {violations}")))
 }

@@ -1,4 +1,4 @@
-//! A model that was observed once, and its way to any number of targets.
+//! A model whose samples were observed once, and its compilation for any number of targets.
 
 use std::{
     borrow::Cow,
@@ -14,7 +14,7 @@ use strait_verify::Ranges;
 
 use crate::{Built, CompileError, Means, Model, OfTarget, Resolved, Task, Watch, compile, observe};
 
-/// Samples in memory, each with the graph's inputs in their order.
+/// Samples in memory. Each has one tensor for each input of the graph, in the graph's order.
 #[derive(Clone, Debug, Default)]
 pub struct InMemory(pub Vec<Vec<Tensor>>);
 
@@ -29,21 +29,21 @@ impl Samples for InMemory {
     }
 }
 
-/// A model and what was observed of it, for any number of targets.
+/// A model with the statistics of its values, ready to be compiled for any number of targets.
 pub struct Observed {
     /// The canonical model.
     pub model: Model,
-    /// Statistics of its values.
+    /// The statistics of the model's values.
     pub observation: Observation,
-    /// The integers that its inputs have in the samples, by name.
+    /// For each integer input, by name, the range of its values in the samples.
     pub ranges: Ranges,
     samples: Arc<dyn Samples>,
     means: Means<'static>,
     of_targets: Mutex<Vec<OfRules>>,
 }
 
-/// The rules that a target's table switches on, with the float graph and the statistics that they lead to; none of these where
-/// the rules change nothing.
+/// The rules that a target's table switches on, with the float graph and the statistics that result from them. `None`
+/// if the rules change nothing.
 type OfRules = (Vec<FloatRule>, Option<Arc<(Module, Observation)>>);
 
 impl Default for Means<'_> {
@@ -58,7 +58,7 @@ impl Default for Means<'_> {
 }
 
 impl Model {
-    /// Runs all samples.
+    /// Runs all samples and collects their statistics.
     ///
     /// # Errors
     /// As for [`observe()`].
@@ -84,7 +84,7 @@ impl Model {
     }
 }
 
-/// The least and the largest number of each input of integers: what random inputs of a verification are drawn from.
+/// The smallest and the largest value of each integer input. Verification draws its random inputs from these ranges.
 fn ranges(module: &Module, samples: &dyn Samples) -> Result<Ranges, CompileError> {
     let graph = module.main();
     let whole = graph.inputs().iter().enumerate().filter_map(|(position, &input)| {
@@ -109,13 +109,13 @@ fn ranges(module: &Module, samples: &dyn Samples) -> Result<Ranges, CompileError
 }
 
 impl Observed {
-    /// The samples.
+    /// The samples that were observed.
     pub fn samples(&self) -> &dyn Samples {
         self.samples.as_ref()
     }
 
-    /// Compiles for one target. `resolve` is given the float graph behind the rules of its table, to whose nodes and values it
-    /// resolves rules.
+    /// Compiles for one target. `resolve` gets the float graph after the rules of the target's table, and resolves the
+    /// user's rules to its nodes and values.
     ///
     /// # Errors
     /// As for [`compile()`], and those of `resolve`.
@@ -128,8 +128,8 @@ impl Observed {
         self.with(target, resolve, watch, |task| Ok(compile(task, watch)?))
     }
 
-    /// Compiles what was compiled of this model by other rules, for the same target. The result is that of
-    /// [`Observed::compile`].
+    /// Compiles again for the same target, with other rules, starting from what was compiled before. The result is the
+    /// same as that of [`Observed::compile`].
     ///
     /// # Errors
     /// As for [`Observed::compile`].
@@ -147,10 +147,10 @@ impl Observed {
         )
     }
 
-    /// Does `work` with the task of compiling for one target.
+    /// Prepares the compilation for one target and calls `work` with it.
     ///
     /// # Errors
-    /// Those of `resolve` and `work`, and what stops the rules of the target or the observation of what they make.
+    /// Those of `resolve` and `work`; rules of the target that fail; statistics of new values that cannot be observed.
     pub fn with<T, E: From<CompileError>>(
         &self,
         target: &Arc<dyn Target>,
@@ -178,7 +178,8 @@ impl Observed {
         })
     }
 
-    /// The float graph behind the rules of a table, and its statistics. They are made once for all tables with the same rules.
+    /// The float graph after the rules of a target's table, and its statistics. They are made once for all tables that
+    /// have the same rules.
     fn of_target(
         &self,
         spec: &TargetSpec,
@@ -199,7 +200,7 @@ impl Observed {
         Ok(made)
     }
 
-    /// An observation with the statistics of the module's values that are asked for and that it does not have yet.
+    /// The observation, extended by the statistics that are asked for and that it does not have yet.
     fn more<'o>(
         &self,
         (module, known): (&Module, &'o Observation),

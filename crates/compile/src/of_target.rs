@@ -1,4 +1,5 @@
-//! The float graph of one target: the rules that its table switches on, and what is observed for their sake.
+//! The float graph for one target: applies the rules that the target's table switches on, and observes the values that
+//! these rules create.
 
 use std::borrow::Cow;
 
@@ -8,23 +9,23 @@ use strait_target::TargetSpec;
 
 use crate::{CompileError, Watch, check_invariants};
 
-/// The canonical graph as a target wants it, with what the samples say of it.
+/// The canonical graph as one target wants it, with its statistics.
 #[derive(Clone, Debug)]
 pub struct OfTarget<'a> {
-    /// The graph. Ids that are in the canonical one mean the same here.
+    /// The graph. An id that also exists in the canonical graph means the same thing here.
     pub module: Cow<'a, Module>,
-    /// The statistics of its values.
+    /// The statistics of the graph's values.
     pub observation: Cow<'a, Observation>,
-    /// The steps that the rules took.
+    /// What the rewrite rules did.
     pub rewritten: Rewritten,
 }
 
 impl<'a> OfTarget<'a> {
-    /// Applies the rules of a target's table. `observe` is asked for the statistics of values that they have created, and of
-    /// those alone.
+    /// Applies the rules of a target's table. `observe` is asked for the statistics of the values that the rules have
+    /// created, and of no others.
     ///
     /// # Errors
-    /// A module that is broken, or whatever stops the observation.
+    /// A module that is broken; whatever stops the observation.
     pub fn new<E: From<CompileError>>(
         (canonical, observation): (&'a Module, &'a Observation),
         (spec, switches): (&TargetSpec, &Switches),

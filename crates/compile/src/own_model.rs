@@ -1,7 +1,10 @@
-//! The target's own model of its arithmetic, where it has one beside its table, held against the forms of a compiled model:
-//! at every accumulator at which the code of a channel changes, at its neighbours, and at the ends of the domain.
-//! Between them a form that does not decrease says nothing new, so that a model that does not decrease either is the same
-//! function. Codes of 32 bits are too many for that: of these there are some, at equal distances.
+//! Compares the target's own model of its arithmetic with the requantization forms of a compiled model, for targets
+//! that supply such a model beside their table.
+//!
+//! For each channel, the comparison covers every accumulator at which the code changes, the two accumulators beside it,
+//! and both ends of the domain. Forms never decrease, so between these accumulators the form stays on one code. If the
+//! target's model never decreases either, agreement at these points means that both are the same function. A 32-bit
+//! result has too many codes for this: there a sample of codes at equal distances is compared.
 
 use strait_core::{Elem, Module};
 use strait_kernels::integer::Loops;
@@ -14,20 +17,20 @@ use crate::{
     shares::{self, Shares},
 };
 
-/// The most codes of a channel that are all looked at: those of a type of 16 bits.
+/// If a channel has at most this many codes, all of them are compared. All codes of a 16-bit type are.
 const ALL_CODES: i64 = 1 << 16;
 
-/// Codes of a channel that are looked at where there are more.
+/// About how many codes are compared if a channel has more than [`ALL_CODES`].
 const SOME_CODES: i64 = 1 << 10;
 
-/// The most accumulators of one call, which bounds its memory.
+/// The most accumulators in one call of the target's model. This bounds the memory.
 const AT_A_TIME: usize = 1 << 20;
 
-/// Compares every requantization of the main graph that the target has a model of; the number of layers of which it has one,
-/// and of the others. `None` for a target without a model.
+/// Compares every requantization of the main graph that the target's own model covers. Returns how many layers the
+/// model covers and how many it leaves to the host. `None` for a target without a model.
 ///
 /// # Errors
-/// The first accumulator of which the model makes another code than the form, with its layer; whatever stops the model.
+/// The first accumulator at which model and form give different codes, with its layer; an error of the target's model.
 pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let held = shares::shares(target, module)?;
     if held.is_none() {
@@ -36,7 +39,7 @@ pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares
     let mut compared = Vec::new();
     for node in shares::layers(module) {
         for form in shares::requantizations(module, node) {
-            // Layers without weights of their own often share one.
+            // Layers without weights often have the same requantization.
             if compared.contains(&form) {
                 continue;
             }
@@ -48,7 +51,7 @@ pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares
     Ok(held)
 }
 
-/// Compares one requantization.
+/// Compares one requantization with the target's own model, if the model covers it.
 fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<(), String> {
     let own = target.own_loops(form, clamp).map_err(|error| error.to_string())?;
     let Some(own) = own else { return Ok(()) };
@@ -73,14 +76,14 @@ fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide
     ))
 }
 
-/// The name of the form's row in the table.
+/// The name of the row of the target's table that this form belongs to.
 fn row<'a>(spec: &'a TargetSpec, form: &Requantization, clamp: Option<[i32; 2]>) -> &'a str {
     let mut rows = spec.form.iter();
     let row = rows.find(|(_, row)| row.accepts(form, clamp).is_ok());
     row.map_or("", |(name, _)| name)
 }
 
-/// A requantization, and the model's loops for it.
+/// A requantization, and the loops of the target's own model for it.
 struct Layer<'a> {
     form: &'a Requantization,
     clamp: Option<[i32; 2]>,
@@ -88,7 +91,7 @@ struct Layer<'a> {
     wide: bool,
 }
 
-/// An accumulator of which the model makes another code.
+/// An accumulator for which the target's own model and the form give different codes.
 struct Difference {
     channel: usize,
     accumulator: i64,
@@ -106,11 +109,11 @@ impl Layer<'_> {
         Ok(None)
     }
 
-    /// The codes whose thresholds are looked at; none where the clamp lies beyond them.
+    /// The codes to compare. There are none if the clamp allows no code of the form's range.
     fn codes(&self) -> Vec<i64> {
         let [least, most] = self.form.range();
         let [low, high] = self.clamp.unwrap_or([least, most]);
-        // Beyond the clamp codes no longer differ.
+        // The clamp makes all codes beyond it the same.
         let (least, most) = (i64::from(least.max(low)), i64::from(most.min(high)));
         let distance = match most - least {
             ..ALL_CODES => 1,
@@ -123,8 +126,8 @@ impl Layer<'_> {
         self.form.channels().unwrap_or(1).max(1)
     }
 
-    /// The first accumulators with these codes, their neighbours, and the ends: as many for each channel, one channel behind
-    /// the other.
+    /// The accumulators to compare: for each channel the ends of its domain, and for each code the first accumulator
+    /// that reaches it with its two neighbours. All channels have the same number, one channel after the other.
     fn accumulators(&self, codes: &[i64]) -> Vec<i64> {
         let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
         let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };
@@ -152,7 +155,7 @@ impl Layer<'_> {
         if self.wide {
             self.loops.requantize_wide(&cx, extents, accumulators, &mut codes)?;
         } else {
-            // Each fits.
+            // Each accumulator fits into 32 bits: `ends` limits them.
             let narrow: Vec<i32> = accumulators.iter().map(|&x| x as i32).collect();
             let narrow = bytemuck::cast_slice(&narrow);
             self.loops.requantize(&cx, extents, IntType::I32, narrow, &mut codes)?;
@@ -182,12 +185,12 @@ impl Layer<'_> {
     }
 }
 
-/// Accumulators of each channel for so many codes.
+/// How many accumulators each channel has for these codes.
 fn each(codes: &[i64]) -> usize {
     3 * codes.len() + 2
 }
 
-/// The code of these bytes.
+/// Reads a code from its bytes.
 fn code(out: IntType, bytes: &[u8]) -> i32 {
     let signed = out.min() < 0;
     match *bytes {

@@ -1,5 +1,5 @@
-//! From the float graph to integers that are not fused: the model's own grids taken, placed, annotated, baked and lowered,
-//! in turns.
+//! Makes the lowered integer graph from the float graph: takes over the model's own grids, places, annotates, bakes and
+//! lowers. Whatever is refused starts another turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,30 +16,31 @@ use strait_quantize::{
 
 use crate::{CompileError, Denied, Settings, Task, check_invariants};
 
-/// Values whose grids of the model a node could not have: the node, and why.
+/// Values of a quantized model whose own grid a node does not support, with that node and the reason.
 pub type UnfittingGrids = BTreeMap<ValueId, (NodeId, Reason)>;
 
-/// A model in integers whose requantizations are operations of their own.
+/// A model in integers, in which each requantization is still an operation of its own.
 #[derive(Debug)]
 pub struct Quantized {
     /// The annotated float graph, with its parameters baked.
     pub annotated: Module,
     /// The lowered graph.
     pub lowered: Lowered,
-    /// Findings of annotation, which cost accuracy.
+    /// What annotation noticed that costs accuracy.
     pub findings: Findings,
-    /// The fate of the grids that the model came with.
+    /// What became of the grids that the model came with.
     pub own_grids: OwnGrids,
-    /// The number of nodes that were annotated in the first turn: of all, or of those that a revision touches.
+    /// How many nodes were annotated in the first turn: all nodes, or in a revision those that it touches.
     pub(crate) visited: usize,
-    /// True if all was done anew.
+    /// True if everything was made anew, and nothing taken over from an earlier compilation.
     pub(crate) is_anew: bool,
-    /// State that a revision goes on from, where one can.
+    /// The state from which a revision can start. `None` if a revision has to start from nothing.
     pub(crate) first: Option<FirstTurn>,
 }
 
-/// The state behind the first turn of annotating and lowering, of a model without grids of its own whose annotation refused
-/// no node. What lowering refused then is refused again, and leads to the same turns as if there had been nothing before.
+/// The state after the first turn of annotating and lowering. It exists if the model has no grids of its own and
+/// annotation refused no node. Nodes that lowering refused in that turn are refused again by a revision, so the
+/// revision takes the same turns as a compilation from nothing.
 #[derive(Debug)]
 pub(crate) struct FirstTurn {
     /// The annotated graph, with its parameters baked.
@@ -50,28 +51,29 @@ pub(crate) struct FirstTurn {
     turns: Turns,
 }
 
-/// The fate of the grids that a quantized model came with.
+/// What became of the grids that a quantized model came with.
 #[derive(Debug)]
 pub struct OwnGrids {
-    /// All of them.
+    /// All grids that the model came with.
     pub grids: ModelGrids,
-    /// The values whose grids a node could not have, so that it runs on the host.
+    /// The values whose own grid a node does not support. That node runs on the host.
     pub unfitting: UnfittingGrids,
-    /// The values that were given other grids.
+    /// The values that got another grid than the model's.
     pub freed: UnfittingGrids,
 }
 
-/// Annotates and lowers. Where settings requantize, values whose grids of the model a node could not have are set free of
-/// them, and all is done once more: each time more of them are free, so that this comes to an end.
+/// Annotates and lowers. If the settings allow requantizing, a value whose own grid some node does not support gives up
+/// that grid, and everything is done once more. Each round frees more values, so this ends.
 ///
 /// # Errors
-/// Nodes that settings want in integers and that cannot be; the target's code; a defect.
+/// Nodes that the settings require in integers and that cannot be; code of the target that fails; a defect of the
+/// compiler.
 pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
     quantize_from(task, None)
 }
 
-/// The same, of which what other settings do not touch is taken from the state `before` that they were made from. All is done anew
-/// where annotation refuses a node in the first turn: how far the passes come then depends on the whole graph.
+/// As [`quantize()`], but takes over from `before` whatever the new settings do not touch. If annotation refuses a node
+/// in the first turn, everything is done anew: how far the passes get then depends on the whole graph.
 ///
 /// # Errors
 /// As for [`quantize()`].
@@ -93,15 +95,15 @@ pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> 
     }
 }
 
-/// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value. None where it cannot go on from
-/// the state before.
+/// Annotates and lowers, in as many turns as there are refusals. Observers run once for each value. `None` if it cannot
+/// continue from `before`.
 fn attempt(
     task: &Task<'_>,
     freed: &UnfittingGrids,
     before: Option<&FirstTurn>,
 ) -> Result<Option<Quantized>, CompileError> {
     let (settings, spec) = (&task.resolved.settings, task.target.spec());
-    // The pool has the codes that were made.
+    // The pool of tensors keeps the codes that were already made.
     let mut module = before.map_or(task.float, |before| &before.annotated).clone();
     module.graphs.clone_from(&task.float.graphs);
     let main = module.main;
@@ -132,7 +134,7 @@ fn attempt(
         }
     };
     let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
-    // What is on the host for the sake of a grid may come back.
+    // A node that moved to the host because of a grid may come back in a later round.
     let is_final = grids.is_empty() || !task.resolved.requantizes;
     let lowered = turned(&mut module, &mut fixpoint, &how, |module, fixpoint| {
         if is_final {
@@ -192,15 +194,15 @@ fn attempt(
     }))
 }
 
-/// Outcome of one turn of annotating and lowering.
+/// The outcome of one turn of annotating and lowering.
 enum Turn<T> {
     Done(T),
     /// These nodes cannot be lowered.
     Refused(Vec<Refusal>),
 }
 
-/// Repeats a turn until it refuses nothing. What it refuses gets a coarser grid, or moves to the host and stays there, all
-/// of it at once. Grids become coarser only so often, so that the turns come to an end.
+/// Repeats a turn until it refuses nothing. All refused nodes of a turn are handled together: each gets a coarser grid,
+/// or moves to the host and stays there. A grid can become coarser only a limited number of times, so the turns end.
 fn turned<T>(
     module: &mut Module,
     fixpoint: &mut Fixpoint,
@@ -219,7 +221,7 @@ fn turned<T>(
     }
 }
 
-/// Holds the nodes that settings want in integers to that: wherever one moves to the host, and for whatever reason.
+/// Returns an error if a node that the settings require in integers runs on the host, for whatever reason.
 fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileError> {
     let graph = module.main();
     let name = |id: NodeId| graph.node(id).map_or("", |node| module.name(node.name)).to_owned();
@@ -248,7 +250,7 @@ fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileE
     }
 }
 
-/// True of a node that runs on the host because a bias or a scale of its weights does not fit.
+/// True if this is the reason of a node that runs on the host because a bias or a scale of its weights does not fit.
 pub fn is_unfit(reason: &Reason) -> bool {
     matches!(reason.code, ReasonCode::BiasWidth | ReasonCode::WeightScale)
 }

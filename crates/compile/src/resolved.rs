@@ -1,4 +1,5 @@
-//! The rules for one target's float graph, resolved to its nodes and values, with what is given besides.
+//! The user's rules, resolved to the nodes and values of one target's float graph, and other settings of the
+//! compilation.
 
 use strait_core::{Elem, Module, NodeId, Port, QuantParams, TensorData};
 use strait_lower::FusionPolicy;
@@ -13,17 +14,17 @@ use crate::{
     rules::{self, GivenGrids, RuleErrors, Rules},
 };
 
-/// The rules for one target's float graph, resolved.
+/// The user's rules, resolved to one target's float graph.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// Of its nodes, values and operands.
+    /// The settings of the graph's nodes, values and operands.
     pub settings: Settings,
-    /// Statistics that these read, those that annotation always reads among them.
+    /// The statistics that the settings need, including those that annotation always needs.
     pub requests: Requests,
-    /// Grids and codes that are known before: from a program, or from a record.
+    /// Grids and codes that are known beforehand: the caller gave them, or they come from a record.
     pub given: Vec<GivenGrid>,
-    /// Where a node cannot have the grid that a quantized model has for a value: true if the value gets another one, false
-    /// if the node runs on the host.
+    /// What happens if a node does not support the grid that a quantized model has for a value. True: the value gets
+    /// another grid. False: the node runs on the host.
     pub requantizes: bool,
     /// Which fusions are made.
     pub fusion: FusionPolicy,
@@ -34,18 +35,18 @@ pub struct Resolved {
 pub struct GivenGrid {
     /// The node.
     pub node: NodeId,
-    /// Which of its operands or results.
+    /// The operand or result of the node that has this grid.
     pub port: Port,
     /// The type of the codes.
     pub elem: Elem,
     /// Scale and zero point.
     pub params: QuantParams,
-    /// Of a parameter: its codes, which are taken instead of rounding.
+    /// For a parameter: its codes. They are used as they are, without rounding the float values.
     pub codes: Option<TensorData>,
 }
 
 impl Resolved {
-    /// As a target's table says, from the extremes of what was observed.
+    /// The default settings of a target's table. Ranges are the observed minimum and maximum.
     pub fn new(spec: &TargetSpec) -> Resolved {
         Resolved {
             settings: Settings::new(spec),
@@ -56,10 +57,10 @@ impl Resolved {
         }
     }
 
-    /// Rules, resolved to the float graph that a target's table has made of a model.
+    /// Resolves rules to the float graph that a target's table has made of a model.
     ///
     /// # Errors
-    /// All that is wrong with the rules.
+    /// Everything that is wrong with the rules.
     pub fn of(rules: &Rules, model: &Model, module: &Module, spec: &TargetSpec) -> Result<Resolved, RuleErrors> {
         rules::consistent(rules)?;
         let selection = rules::select(&model.module, &model.layers, &rules.quantize, &[&spec.id])?;
@@ -72,7 +73,7 @@ impl Resolved {
         })
     }
 
-    /// The given grids as annotation takes them, with the codes in the pool of the module.
+    /// The given grids in the form that annotation takes. Given codes go into the module's pool of tensors.
     pub(crate) fn constraints(&self, module: &mut Module) -> Constraints {
         let mut constraints = Constraints::default();
         for grid in &self.given {
@@ -87,7 +88,8 @@ impl Resolved {
     }
 }
 
-/// Which fusions are made: as `accept` and `most` LSB say, else as the target's table does.
+/// Which fusions are made. `accept` is the difference that a fusion may cause, and `most` the largest one in LSB.
+/// Whatever is absent comes from the target's table.
 pub fn fusion_policy(spec: &TargetSpec, accept: Option<Difference>, most: Option<u32>) -> FusionPolicy {
     let default = &spec.fusion_default;
     match accept.unwrap_or(default.accept) {

@@ -1,8 +1,8 @@
-//! Revisions: other rules for a model that is compiled, of which only what they touch is quantized anew.
+//! Revisions: compiling a model again with other rules, and quantizing only the part that the new rules touch.
 //!
-//! Placing is one pass over the graph and is done whole, and so is making the lowered graph, once every node is known to have a
-//! form. Annotation and baking make the regions anew that the difference touches. What is behind them, fusion and verification, looks at
-//! the whole model.
+//! Placing is one pass over the graph, so all of it is done again. The lowered graph is also made as a whole, once
+//! every node is known to have a form. Annotation and baking redo only the regions that the change touches. The later
+//! steps, fusion and verification, look at the whole model.
 
 use std::{
     fmt,
@@ -16,18 +16,18 @@ use strait_target::Target;
 
 use crate::{Built, CompileError, Quantized, Simulated, Task, Watch, compile::build_from, hold, quantize::FirstTurn};
 
-/// Material that is kept of a model that was built, for what is asked of it later.
+/// What a built model keeps for later requests.
 pub(crate) struct Kept {
     pub(crate) first: Option<FirstTurn>,
     pub(crate) target: Arc<dyn Target>,
     pub(crate) bodies: Bodies,
     pub(crate) limits: Limits,
     pub(crate) threads: NonZeroUsize,
-    /// The last simulation, and that of the model that this was revised from.
+    /// The last simulation of this model, and that of the model from which this one was revised.
     pub(crate) simulated: [Last; 2],
 }
 
-/// The last simulation of a model, once there is one.
+/// The last simulation of a model. `None` inside until there is one.
 pub(crate) type Last = Arc<Mutex<Option<Arc<Simulated>>>>;
 
 impl fmt::Debug for Kept {
@@ -36,25 +36,25 @@ impl fmt::Debug for Kept {
     }
 }
 
-/// The part of a model that a revision made anew.
+/// Which part of a model a revision made anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
-    /// The number of nodes that were annotated in the first turn.
+    /// How many nodes were annotated in the first turn.
     pub annotated: usize,
-    /// The number of nodes that there are.
+    /// How many nodes there are.
     pub nodes: usize,
-    /// Reason why that was the whole model.
+    /// Why the whole model was made anew, if it was.
     pub anew: Option<Anew>,
 }
 
-/// Reason why a revision begins with nothing. The result is the same in any case.
+/// Why a revision had to start from nothing. The result is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anew {
     /// The model came with grids of its own.
     OwnGrids,
-    /// Annotation refused nodes of the model that is revised.
+    /// Annotation refused nodes of the model that is being revised.
     RefusedBefore,
-    /// Annotation refuses nodes by the new rules.
+    /// Annotation refuses nodes under the new rules.
     Refused,
 }
 
@@ -74,8 +74,9 @@ impl Revision {
 }
 
 impl Built {
-    /// Compiles by other rules: the result is what [`compile`](crate::compile()) makes of `task`, which is the one that this was
-    /// compiled by, but for the rules and the statistics that they ask for.
+    /// Compiles with other rules. The result is the same as what [`compile`](crate::compile()) makes of `task`. The
+    /// task has to be the one that this model was compiled from, except for the rules and the statistics that they
+    /// need.
     ///
     /// # Errors
     /// As for [`compile`](crate::compile()).
@@ -85,8 +86,8 @@ impl Built {
         Ok(built)
     }
 
-    /// The same without [`hold`], as [`build`](crate::build()) is to [`compile`](crate::compile()): for a search, which holds what
-    /// it has found.
+    /// As [`Built::revise`], but without the final check [`hold`], just as [`build`](crate::build()) is
+    /// [`compile`](crate::compile()) without it. A search uses this and checks only the model that it ends with.
     ///
     /// # Errors
     /// As for [`build`](crate::build()).

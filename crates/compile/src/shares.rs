@@ -1,5 +1,5 @@
-//! The layers of a compiled model by who computes their requantizations, where the target has a model of its own of its
-//! arithmetic: that model, or the host in its stead.
+//! For targets with their own model of their arithmetic: counts the layers whose requantizations this model computes,
+//! and those that it leaves to the host.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ use crate::LayerError;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shares {
-    /// Those that the target's own model computes.
+    /// Layers whose requantizations the target's own model computes.
     pub own: usize,
-    /// Those of which it leaves a requantization to the host.
+    /// Layers with a requantization that the target's own model leaves to the host.
     pub host: usize,
 }
 
@@ -27,14 +27,15 @@ impl fmt::Display for Shares {
     }
 }
 
-/// The shares of the layers of the main graph; `None` for a target without a model of its own.
+/// Counts the layers of the main graph. `None` for a target without a model of its own.
 ///
 /// # Errors
-/// Whatever stops the model, with the layer.
+/// An error of the target's model, with the layer.
 pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let mut shares = None;
-    // Layers without weights of their own often share a requantization. A form without a model is told so at once, and is not kept:
-    // most targets have none, and large models as many forms as layers.
+    // Layers without weights often have the same requantization, so covered forms are remembered. A form that the model
+    // does not cover is answered at once and is not remembered: most targets have no model, and a large model has as
+    // many forms as layers.
     let mut known = Vec::new();
     for node in layers(module) {
         let mut own = None;
@@ -63,7 +64,7 @@ pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, La
     Ok(shares)
 }
 
-/// An error of the target's own model.
+/// An error of the target's own model of its arithmetic, in one layer.
 pub(crate) fn of_layer(module: &Module, node: &Node, text: &str) -> LayerError {
     LayerError {
         layer: module.name(node.name).to_owned(),
@@ -71,16 +72,16 @@ pub(crate) fn of_layer(module: &Module, node: &Node, text: &str) -> LayerError {
     }
 }
 
-/// The nodes of the main graph that the accelerator computes.
+/// The nodes of the main graph that run on the accelerator.
 pub(crate) fn layers(module: &Module) -> impl Iterator<Item = &Node> {
     let nodes = module.main().nodes().map(|(_, node)| node);
     nodes.filter(|node| node.place == Placement::Accelerator)
 }
 
-/// A form, the clamp behind it, and true where its accumulators have 64 bits.
+/// A requantization form, the clamp behind it, and true if its accumulators have 64 bits.
 pub(crate) type Form<'a> = (&'a Requantization, Option<[i32; 2]>, bool);
 
-/// The forms that a node computes.
+/// The requantization forms that a node computes.
 pub(crate) fn requantizations<'a>(module: &Module, node: &'a Node) -> impl Iterator<Item = Form<'a>> {
     let own = match &node.op {
         Op::Requantize(own) => Some(&own.form),

@@ -1,8 +1,8 @@
-//! The fake-quantized model on samples: the float graph that rounds where the integer model has codes.
+//! Runs the fake-quantized model on samples. This is the float graph, rounded wherever the integer model has codes.
 //!
-//! Values inside of it are kept, so that after a revision those nodes alone run that read something else, with what is behind
-//! them. What is kept is bounded: small values come first, since a network is cut at few of these, and what is not kept is made
-//! again where it is read.
+//! Intermediate values are kept. After a revision, only the nodes run again that read a changed value, and the nodes
+//! behind them. The memory for kept values is limited, so the smallest values are kept first: a network can be cut at a
+//! few small values. A value that was not kept is computed again when a node reads it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,26 +20,26 @@ use strait_quantize::observe::Samples;
 
 use crate::{Built, CompileError, Watch, revise::Last};
 
-/// Bytes of values that are kept where nobody says how much memory there is.
+/// How many bytes of values are kept if no memory limit is given.
 const KEPT: u64 = 1 << 30;
 
-/// Outputs of the fake-quantized model on samples.
+/// The outputs of the fake-quantized model on samples.
 pub struct Simulated {
-    /// By sample: the outputs, in the order of the model.
+    /// For each sample, the model's outputs in their order.
     pub outputs: Vec<Vec<Arc<Tensor>>>,
-    /// The number of nodes of the model that were run for them on each sample.
+    /// How many nodes of the model were run on each sample to get these outputs.
     pub nodes: usize,
     samples: Arc<dyn Samples>,
     annotated: Module,
     /// The values that are worth keeping.
     keeps: BTreeSet<ValueId>,
-    /// By sample: those of these that are kept.
+    /// For each sample, the values of `keeps` that are in memory.
     kept: Vec<Values>,
 }
 
 type Values = BTreeMap<ValueId, Arc<Tensor>>;
 
-/// One sample's failure, before its index is known.
+/// The failure of one sample, before its index is known.
 enum Failure {
     Data(String),
     Run(ExecuteError),
@@ -53,21 +53,22 @@ impl fmt::Debug for Simulated {
 }
 
 impl Built {
-    /// The last simulation, of this model or of one that it was revised from.
+    /// The last simulation of this model, or of one that it was revised from.
     pub(crate) fn simulated(&self) -> Option<Arc<Simulated>> {
         let last = |of: &Last| of.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.kept.simulated.iter().find_map(last)
     }
 
-    /// Runs the fake-quantized model on samples. Where the last samples were the same ones, of this model or of one that it was
-    /// revised from, only those nodes run that compute something else since. For that, values are kept in a quarter of the
-    /// memory that runs may take, or in 1 GiB where nothing limits it. No bit of the outputs depends on this.
+    /// Runs the fake-quantized model on samples. If the previous run used the same samples, on this model or on one
+    /// that it was revised from, only the nodes run that compute something else since then. For this, values are kept
+    /// in a quarter of the memory that runs may take, or in 1 GiB if nothing limits it. None of this changes a bit of
+    /// the outputs.
     ///
     /// # Errors
-    /// Samples that cannot be used; a model that takes more than it may; an interruption.
+    /// Samples that cannot be used; a model that takes more than its limits allow; an interruption.
     pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
-        // The bodies of control flow run elsewhere than in the main graph, and readers of a value with a grid of the model
-        // depend on each other.
+        // A partial run is not possible in two cases: bodies of control flow do not run in the main graph, and if a
+        // value has a grid of the model's own, its readers depend on each other.
         let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
         let last = self.simulated();
         let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));
@@ -135,7 +136,7 @@ impl Built {
         })
     }
 
-    /// The part of the simulation that differs from the one before; all of it where there was none.
+    /// The part of the simulation that differs from the last one, or all of it if there was none.
     fn part(&self, last: Option<&Simulated>) -> Result<Resimulated, LowerError> {
         let (spec, graph) = (Some(self.kept.target.spec()), self.annotated.main());
         match last {
@@ -152,7 +153,7 @@ impl Built {
         }
     }
 
-    /// The smallest results of nodes, as many as may be kept of so many samples.
+    /// The smallest results of nodes, as many as fit into the memory for this number of samples.
     fn worth_keeping(&self, samples: usize) -> BTreeSet<ValueId> {
         let graph = self.annotated.main();
         let most = self.kept.limits.memory.map_or(KEPT, |memory| memory / 4);
@@ -173,7 +174,8 @@ impl Built {
         fitting.collect()
     }
 
-    /// Runs a simulation on so many samples; `take` is given the outputs of each, in their order, and the values to keep.
+    /// Runs a simulation on this number of samples. `take` gets the outputs of each sample, in the samples' order, and
+    /// the values to keep.
     fn run(
         &self,
         module: &Module,
@@ -187,7 +189,7 @@ impl Built {
         let threads: NonZeroUsize = self.kept.limits.admit(&demand, self.kept.threads)?;
         watch.admitted(&demand, count);
         let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
-        // Results of nodes have their names of the model.
+        // In the simulation, the results of nodes have the same names as in the model.
         let graph = self.annotated.main();
         let kept = keeps
             .iter()

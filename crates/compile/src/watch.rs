@@ -1,4 +1,4 @@
-//! Whoever watches the steps of the compiler.
+//! Progress of the compiler's steps, for a caller who wants to show it or to stop.
 
 use std::ops::ControlFlow;
 
@@ -6,20 +6,20 @@ use strait_execute::Demand;
 
 use crate::CompileError;
 
-/// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
+/// Follows the work and may stop it. The methods are called from one thread at a time.
 pub trait Watch {
-    /// A step begins, which people know by this word or these; `total` is the number of its parts, where it has any. The compiler
-    /// has the steps `observe`, `rewrite`, `quantize`, `fuse`, `verify` and `simulate`.
+    /// A step begins. `step` is its name, for people to read. `total` is the number of its parts, if it has parts. The
+    /// compiler's steps are `observe`, `rewrite`, `quantize`, `fuse`, `verify` and `simulate`.
     fn begin(&self, step: &str, total: Option<usize>) {
         let _ = (step, total);
     }
 
-    /// So many parts of the step are done.
+    /// This number of parts of the step is done.
     fn advance(&self, done: usize) {
         let _ = done;
     }
 
-    /// Runs of this demand on so many samples are going to begin.
+    /// Runs on this number of samples are about to begin, and each takes this amount of resources.
     fn admitted(&self, demand: &Demand, samples: usize) {
         let _ = (demand, samples);
     }
@@ -27,23 +27,24 @@ pub trait Watch {
     /// The step is over.
     fn end(&self) {}
 
-    /// True if the work is to stop as soon as possible.
+    /// True if the work should stop as soon as possible.
     fn interrupted(&self) -> bool {
         false
     }
 }
 
-/// Nobody watches.
+/// A [`Watch`] that shows nothing and never stops the work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Watch for Silent {}
 
 impl dyn Watch + '_ {
-    /// Does `work` as a step of so many parts; `work` is given what to call with the number of parts that are done.
+    /// Runs `work` as a step with this number of parts. `work` gets a function to call with the number of parts that
+    /// are done.
     ///
     /// # Errors
-    /// Those of `work`, and [`CompileError::Interrupted`] where the step need not begin.
+    /// Those of `work`; [`CompileError::Interrupted`] if the caller asked to stop before the step.
     pub fn step<T, E: From<CompileError>>(
         &self,
         step: &str,

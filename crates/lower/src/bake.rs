@@ -1,14 +1,15 @@
-//! Bake, the last pass over the annotated graph: parameters become codes, and whoever reads them later reads these.
+//! Bake, the last pass over the annotated graph: it rounds parameters to codes. Later passes read these codes.
 //!
-//! **Effect.** Each constant operand with a grid (weights, a bias, a constant that an op reads as an activation) is rounded
-//! to it once for each distinct grid and type, and its config becomes baked. The tensors go into the module's pool; configs
-//! that agree share one, those that do not have one each. The float values stay where they are.
+//! **Effect.** Each constant operand with a grid (weights, a bias, or a constant that an op reads as an activation) is
+//! rounded to its grid, once for each distinct grid and type, and its config becomes baked. The codes go into the
+//! module's pool of tensors. Configs that agree share one tensor, and configs that differ have one each. The float
+//! values stay in the pool.
 //!
-//! **Preconditions.** The graph is annotated; every config that a parameter's grid rests on has one.
+//! **Preconditions.** The graph is annotated. Every config that the grid of a parameter depends on has a grid itself.
 //!
-//! **Why last.** The grids that codes rest on stay from then on ([`QuantTable::transition`](strait_core::QuantTable)).
-//! Codes that were given are taken as they are. A bias is round(b / (s_x·s_w)); what a target folds into it besides is
-//! lowering's.
+//! **Why last.** From here on, the grids that codes depend on can no longer change
+//! ([`QuantTable::transition`](strait_core::QuantTable)). Codes that were given from outside are taken as they are. The
+//! code of a bias is round(b / (s_x·s_w)). If a target folds more into the bias, lowering does that.
 
 use crate::codes::{How, codes};
 use crate::lowering::LowerError;
@@ -21,16 +22,17 @@ use strait_requantize::Rounding;
 use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
-/// Codes that have been made, by what they are of. One that is kept from pass to pass over one module makes none twice.
+/// The codes that were made so far, by everything that they depend on. If the same value is kept over several passes on
+/// one module, no codes are made twice.
 #[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
-    /// The grids that the model had for tensors of its own.
+    /// For tensors that came with grids of the model's own: those grids.
     own: BTreeMap<DataId, QuantParams>,
 }
 
 impl Baked {
-    /// In front of the first pass over a module that came with grids of its own for some tensors.
+    /// The state before the first pass, for a module that came with grids of its own for some tensors.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Baked {
         Baked {
             own,
@@ -38,7 +40,7 @@ impl Baked {
         }
     }
 
-    /// Forgets the codes that no config has any more, and takes them out of the pool.
+    /// Drops the codes that no config uses any more, also from the module's pool of tensors.
     pub(crate) fn prune(&mut self, module: &mut Module) {
         let table = &module.main().quant;
         let live: BTreeSet<DataId> = table.iter().filter_map(|(id, _)| Some(table.codes(id)?.data)).collect();
@@ -52,7 +54,7 @@ impl Baked {
     }
 }
 
-/// Everything that codes depend on. Scales are their bits.
+/// Everything that codes depend on. Scales are compared by their bits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Want {
     data: DataId,
@@ -63,7 +65,7 @@ struct Want {
     zeros: Vec<i32>,
     axis: Option<u8>,
     block: Option<u32>,
-    /// 0 for one rounding, 1 for two, else the operand's scale in a product.
+    /// 0 for one rounding, 1 for two roundings, otherwise the scale of the operand in a product, as bits plus 2.
     how: u64,
 }
 
@@ -94,14 +96,14 @@ impl Want {
 /// Bakes the parameters of the main graph that are not baked yet.
 ///
 /// # Errors
-/// [`LowerError::Nodes`] with every node of which a parameter does not fit its type.
+/// [`LowerError::Nodes`] with every node that has a parameter which does not fit its type.
 pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
-    // Nodes on the host may be weight-only.
+    // Host nodes are included: a weight-only node on the host has codes for its weights.
     let nodes: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
     bake_nodes(module, spec, known, nodes)
 }
 
-/// The same for some of the nodes.
+/// Bakes the parameters of some of the nodes, as [`bake`] does for all.
 pub(crate) fn bake_nodes(
     module: &mut Module,
     spec: &TargetSpec,
@@ -120,9 +122,9 @@ pub(crate) fn bake_nodes(
     }
 }
 
-/// Turns the parameters of a node, the constant operands that have a grid of codes and are not baked yet, into codes: those that
-/// were given, else those that are made. Codes belong to a config: nodes that share a value on different grids have different ones
-/// of it. Parameters in front of one that fails are baked then.
+/// Rounds the parameters of a node to codes: its constant operands with a grid that are not baked yet. Codes that were
+/// given from outside are used as they are. Codes belong to a config, so two nodes that read the same value on
+/// different grids have different codes of it. If a parameter fails, the ones before it stay baked.
 fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: NodeId) -> Result<(), Failure> {
     let operands = module.main().node(node).map(|node| node.inputs.clone());
     for (index, operand) in operands.into_iter().flatten().enumerate() {
@@ -142,7 +144,8 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
             done.map_err(|refused| Failure::Defect(refused.to_string()))
         };
         if state == Some(State::Overlapped) {
-            // The grid of a set is read as a derivation from here on, so that the config can have codes of its own.
+            // If the config shares its grid with others, it now derives the grid from theirs, so that it can have codes
+            // of its own.
             move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
         }
         let codes = match module.main().quant.codes(id) {
@@ -154,7 +157,7 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
     Ok(())
 }
 
-/// The codes of a parameter, those of another reader where it wants the same.
+/// Makes the codes of a parameter, or finds equal ones that were already made for another reader.
 fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId) -> Result<DataId, Failure> {
     let missing = || Failure::defect("a parameter has no codes to become");
     let (graph, table) = (module.main(), &module.main().quant);
@@ -187,7 +190,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
         .iter()
         .enumerate()
         .find(|(_, code)| **code < range[0] || **code > range[1]);
-    // All but biases saturate.
+    // Only biases can be out of range here: all other codes saturate.
     if let Some((element, code)) = outside {
         let text = format!(
             "element {element} of the bias is {code}: past [{}, {}]",
@@ -201,7 +204,8 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
     Ok(made)
 }
 
-/// True if the weights of a node reach their grid in two roundings: where a shift leads from there to the result's.
+/// True if the weights of a node are rounded twice: when their grid was chosen so that a shift leads from the sums to
+/// the result.
 fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
     let read = graph.quant.scheme_of(id, Port::Operand(0));
     let read = read.and_then(|scheme| scheme.elem()?.int_type());

@@ -1,15 +1,16 @@
-//! Codes that are dequantized and quantized on the same grid again are these codes.
+//! Removes pairs of a dequantize and a quantize on the same grid: together they change no code.
 //!
-//! With x = (q − z)·s in f32, x / s is q − z up to one rounding, and so rint(x / s) + z = q for |q − z| < 2^22. A model whose
-//! inputs or outputs are codes has such pairs at its border: it dequantizes what the accelerator quantizes.
+//! With x = (q − z)·s in f32, x / s equals q − z up to one rounding, and so rint(x / s) + z = q for |q − z| < 2^22.
+//! Such pairs occur at the inputs and outputs of a model that has codes there: the model dequantizes what the
+//! accelerator quantizes again.
 
 use strait_core::op::Op;
 use strait_core::{Failure, GraphId, Module, NodeId, Patch, Source, ValueId};
 
-/// Takes such pairs out of a graph.
+/// Removes such pairs from a graph.
 ///
 /// # Errors
-/// A defect of ours.
+/// A defect of the compiler.
 pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure> {
     for (quantize, made, codes) in pairs(module, graph) {
         let patch = Patch {
@@ -33,7 +34,7 @@ pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure>
     Ok(())
 }
 
-/// Nodes that quantize, with what they make and the codes that it was before.
+/// Finds the quantize nodes that can be removed: the node, its result, and the equal codes before the dequantize.
 fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();
@@ -56,7 +57,8 @@ fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
         let Some((before, after)) = graph.value(codes).zip(graph.value(made)) else {
             continue;
         };
-        // An output keeps its name, which an input or another output cannot take over.
+        // An output has to keep its name. If the codes are an input or another output, they have a fixed name
+        // themselves.
         let keeps_name = !graph.is_output(made) || (graph.producer(codes).is_some() && !graph.is_output(codes));
         if before.ty == after.ty && before.quant.is_some() && before.quant == after.quant && keeps_name {
             found.push((id, made, codes));
@@ -65,7 +67,7 @@ fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     found
 }
 
-/// Nodes that dequantize for nobody.
+/// Dequantize nodes whose result nobody reads.
 fn unused(module: &Module, graph: GraphId) -> Vec<NodeId> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

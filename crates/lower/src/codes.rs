@@ -1,25 +1,26 @@
-//! Codes of parameters: real numbers on a grid, rounded.
+//! Rounds the real numbers of a parameter to codes on a grid.
 
 use std::ops::RangeInclusive;
 use strait_core::{Parts, QuantParams, TensorData, TensorError};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{Per, Rounding};
 
-/// Rounding of a parameter to its grid.
+/// How a parameter is rounded to its grid.
 #[derive(Clone, Debug)]
 pub(crate) enum How {
     /// q = rint(x / s) + z, the quotient in f32.
     Once,
-    /// Weights that reach their grid in two roundings: w = rint(W / s) on the finest grid that holds them, then
-    /// w' = rint(w·s / s') with s' of their own grid, half to even. Where the model came with a grid of its own for them, that is
-    /// the finest one: its codes are w.
+    /// For weights that are rounded twice: first w = rint(W / s) on the finest grid that holds them, then w' = rint(w·s
+    /// / s'), half to even, where s' is the scale of their own grid. If the model came with a grid for these weights,
+    /// that grid is the first one, and w are the model's own codes.
     Twice(Option<QuantParams>),
-    /// q = rint(x / (s_x·s_w)), product and quotient in f64: biases on the grid of an accumulator, s_w by channel.
+    /// q = rint(x / (s_x·s_w)), product and quotient in f64. For biases on the grid of an accumulator, with s_w by
+    /// channel.
     Product(f32, Per<f32>),
 }
 
-/// The elements of a float tensor as codes of a grid. What is past the range saturates, unless it is a [`How::Product`]: a
-/// sum in which a bias has saturated is another one.
+/// Rounds the elements of a float tensor to codes of a grid. Codes out of range saturate, except with [`How::Product`]:
+/// a saturated bias would change the sum, so the caller has to refuse it.
 pub(crate) fn codes(
     tensor: &TensorData,
     grid: &QuantParams,
@@ -32,12 +33,12 @@ pub(crate) fn codes(
     if let How::Product(x, weights) = how {
         let code = |(index, &real): (usize, &f32)| {
             let step = f64::from(*x) * f64::from(weights.get(part.of(index)).copied().unwrap_or(1.0));
-            // Past ±2^63 it saturates in the cast.
+            // Beyond ±2^63 the cast saturates.
             rounding.round_f64(f64::from(real) / step) as i64
         };
         return Ok(values.iter().enumerate().map(code).collect());
     }
-    // Codes that are no sums have 32 bits at most.
+    // All other codes have at most 32 bits.
     let range = range.map(|end| end.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
     let range = range[0]..=range[1];
     if let How::Twice(Some(own)) = how {
@@ -72,7 +73,8 @@ pub(crate) fn codes(
     Ok(values.iter().enumerate().map(code).collect())
 }
 
-/// The smallest scales that hold a tensor, one for each of `like`; that itself for zeros alone.
+/// The smallest scales on which the tensor fits into the range, one for each scale of `like`. If a part is all zeros,
+/// its scale is that of `like`.
 fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<i32>) -> Per<f32> {
     let mut least = vec![0f64; like.channels().unwrap_or(1)];
     for (index, &w) in values.iter().enumerate() {
@@ -85,7 +87,7 @@ fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<
     like.map(|&scale| least.next().filter(|&least| least > 0.0).unwrap_or(scale))
 }
 
-/// The parts of a tensor on a grid, which the verifier has held against its shape.
+/// The parts of a tensor that have a scale of their own. The verifier has already checked the grid against the shape.
 fn parts(grid: &QuantParams, shape: &[u64]) -> Parts {
     let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     Parts::of_grid(grid, &shape).unwrap_or(Parts::WHOLE)

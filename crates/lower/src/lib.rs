@@ -1,9 +1,10 @@
-//! From annotated to integers.
+//! Makes an integer graph from an annotated one.
 //!
-//! [`bake()`] turns the parameters of an annotated graph into codes. [`lower`] makes a new module out of it: each node of
-//! the accelerator becomes integer primitives by the recipe that the target's table names, and results that are wide carry
-//! an explicit requantize. [`fuse()`] then takes requantizations and clamps into their producers, row by row of the table,
-//! each with a certificate.
+//! - [`bake()`] rounds the parameters of the annotated graph to codes.
+//! - [`lower`] makes a new module. Each node on the accelerator becomes integer primitives, by the recipe that the
+//!   target's table names. Wide results get an explicit requantize.
+//! - [`fuse()`] then moves requantizations and clamps into the nodes in front of them, as the rows of the table allow.
+//!   Each fusion gets a certificate.
 
 mod bake;
 mod boundary;

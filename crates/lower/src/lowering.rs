@@ -1,4 +1,4 @@
-//! Lowering: the integer graph that is built on a walk over the annotated one.
+//! Lowering: walks over the annotated graph and builds the integer graph.
 
 mod operands;
 mod sums;
@@ -23,42 +23,43 @@ use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Nearness, OpRow, OpSite, Operand};
 
-/// Reason why a graph was not lowered.
+/// The reason why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
 pub enum LowerError {
-    /// These nodes cannot be lowered: they have to run on the host, and the graph must be annotated again.
+    /// These nodes cannot be lowered. They have to run on the host, and the graph has to be annotated again.
     #[error("{} node{} cannot be lowered", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Nodes(Vec<Refusal>),
-    /// A defect of ours: what an earlier step has promised does not hold.
+    /// A defect of the compiler: an earlier step should have guaranteed something and did not.
     #[error("{0}")]
     Ours(String),
 }
 
-/// Result of lowering.
+/// The result of lowering.
 #[derive(Debug)]
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// Nearness of the requantizations to their ideal functions, where it is known, by the name of the requantization's
-    /// node. That name stays among the sources of the node that the requantization is fused into.
+    /// For each requantization where it is known: how near it is to the ideal function. The key is the name of the
+    /// requantization's node. After fusion that name is still among the sources of the fused node.
     pub nearness: BTreeMap<String, Nearness>,
-    /// The row of the target's table by which each node was made, by the node's name.
+    /// For each node, by its name, the row of the target's table that it was made by.
     pub origins: BTreeMap<String, String>,
 }
 
-/// Builder of the integer graph.
+/// Builds the integer graph.
 pub(crate) struct Lowering<'a> {
     walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// Sums that nodes have left for their readers to narrow, by value of the source.
+    /// For values that their node leaves as a sum: that sum. Each reader narrows it to its own grid.
     sums: BTreeMap<ValueId, Wide>,
-    /// The inputs of the model that results of moves are, as far as somebody asked.
+    /// A cache for [`Lowering::input_behind`]: for the result of ops that only move data, the model's input behind it,
+    /// if there is one.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
-    /// The name of the row by which primitives are made just now.
+    /// The row of the table that primitives are being made by right now.
     pub(crate) row: Option<&'a str>,
     refused: Vec<Refusal>,
 }
@@ -66,7 +67,7 @@ pub(crate) struct Lowering<'a> {
 /// Lowers the main graph of a baked module into a new module.
 ///
 /// # Errors
-/// [`LowerError::Nodes`] with every node that its recipe refuses, all at once.
+/// [`LowerError::Nodes`] with all nodes that their recipes refuse.
 pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
     Turns::default().lower_baked(source, spec)
 }
@@ -93,7 +94,7 @@ impl<'a> Build<'a> for Lowering<'a> {
         };
         let Err(failure) = done else { return Ok(()) };
         self.refused.push(failure.refusal(id).map_err(ours)?);
-        // What follows needs the results; they are computed in float, and this module is thrown away.
+        // The nodes behind it still need its results, so it is computed in float. The module is thrown away afterwards.
         let done = self.sums_as_reals(node);
         let done = done.and_then(|()| self.host(id, node, None, Reason::new(ReasonCode::Refused, "refused")));
         done.map_err(|failure| ours(failure.to_string()))
@@ -110,7 +111,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         }
     }
 
-    /// Codes on the grid: those of a parameter, requantized from where the producer leaves them, or quantized from float.
+    /// The codes on this grid: the baked codes of a parameter, or codes requantized from the producer's grid, or codes
+    /// quantized from float.
     fn convert(&mut self, value: ValueId, from: Basis<Grid>, to: &Grid) -> Result<ValueId, Failure> {
         match from {
             Basis::Codes(codes) => {
@@ -143,7 +145,7 @@ impl<'a> Build<'a> for Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// The builder in front of its first step.
+    /// The builder before its first step.
     fn new(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
         Lowering::on(Walk::new(source, "lowered", Stage::Integer), spec)
     }
@@ -162,7 +164,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The lowered graph, if nothing was refused.
+    /// The lowered graph, if no node was refused.
     fn finished(self) -> Result<Lowered, LowerError> {
         if !self.refused.is_empty() {
             return Err(LowerError::Nodes(self.refused));
@@ -183,8 +185,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The row by which a node of the accelerator is lowered: that for the activations that it reads, real ones if they
-    /// have no config.
+    /// The row by which a node on the accelerator is lowered: the one for the type of its activations. If these have no
+    /// config, they are real numbers.
     pub(crate) fn row(&self, id: NodeId, node: &Node) -> Option<(&'a str, &'a OpRow)> {
         let reals = self.graph().quant.id(id, Port::Operand(0)).is_none();
         let row = self.spec.weight_only_row(node.op.term()).filter(|_| reals);
@@ -194,11 +196,12 @@ impl<'a> Lowering<'a> {
         let mut read = (0..node.inputs.len()).map(Port::Operand);
         let (read, term) = (read.find_map(|port| self.grid(id, port)), node.op.term());
         let row = read.and_then(|grid| self.row_at(id, node, grid.ty.into()));
-        // Of what reads sums there is one.
+        // For an op that reads sums, the table has only one row.
         row.or_else(|| self.spec.op_row(term))
     }
 
-    /// The row for a node that reads such activations: of several the one whose limits hold, as when it was placed.
+    /// The row for a node that reads this type of activations. If there are several, the one whose limits hold is
+    /// taken, as in placing.
     fn row_at(&self, id: NodeId, node: &Node, activation: Activation) -> Option<(&'a str, &'a OpRow)> {
         let (graph, term) = (self.graph(), node.op.term());
         let mut rows = self.spec.rows_for(term, activation);
@@ -227,8 +230,8 @@ impl<'a> Lowering<'a> {
         self.spec.place(&site, activation, weight.map(Integer::from)).ok()
     }
 
-    /// A grid that the model gives for what the host makes, in codes of the target: of the model's type, or of the one of the other
-    /// sign.
+    /// The grid that the model gives for a result of the host, in a type that the target has: the model's own type, or
+    /// the same type with the other signedness.
     fn grid_of_host(&self, given: &QuantParams) -> Option<Grid> {
         let ((scale, zero), own) = (given.as_tensor()?, given.codes?);
         let has = |ty: &IntType| {
@@ -247,7 +250,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Makes real numbers of the operands of a node that are sums which nobody else reads so.
+    /// Converts operands of a node that are sums to real numbers, unless that has already been done for another reader.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
             if let Some(sum) = self.sum(value).filter(|_| !self.walk.is_plain(value)) {
@@ -258,7 +261,8 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// The node as it is, on float operands, and on these weights if they are made of codes.
+    /// Copies a node to run on the host: it reads and makes float values. `weights` replaces its weights if these are
+    /// made from codes.
     fn host(&mut self, id: NodeId, node: &Node, weights: Option<ValueId>, reason: Reason) -> Result<(), Failure> {
         self.row = None;
         let id = self.on_reals(id, node, weights)?;
@@ -267,8 +271,8 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// The node as it is, on operands in real numbers, and on these weights if they are made of codes; its results are
-    /// real, too.
+    /// Copies a node so that it reads and makes real numbers. `weights` replaces its weights if these are made from
+    /// codes.
     pub(crate) fn on_reals(&mut self, id: NodeId, node: &Node, weights: Option<ValueId>) -> Result<NodeId, Failure> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
@@ -283,7 +287,8 @@ impl<'a> Lowering<'a> {
         }
         self.round_to_sums(node, &mut operands)?;
         let id = self.walk.copy(node, &operands)?;
-        // It is the node itself: what it is called here is no name of the model unless it was one.
+        // The new node stands for the same sources of the model as the old one. Its own name in the new graph is not a
+        // name of the model.
         self.walk.out.main_mut().set_sources(id, &[]);
         self.add_sources(id, node);
         if let Some(row) = self.row {
@@ -299,19 +304,19 @@ impl<'a> Lowering<'a> {
         self.walk.out.main_mut().add_sources(id, &sources);
     }
 
-    // ---- what recipes ask for ----
+    // ---- for recipes ----
 
     /// The source graph.
     pub(crate) fn graph(&self) -> &'a Graph {
         self.walk.graph
     }
 
-    /// The float constant that a value of the source graph is.
+    /// The float constant behind a value of the source graph.
     pub(crate) fn constant(&self, value: ValueId) -> Option<&'a TensorData> {
         self.walk.source.constant(self.walk.graph, value)
     }
 
-    /// Appends a primitive with one result and answers with that; its type is inferred.
+    /// Appends a primitive and returns its only result. The result's type is inferred.
     pub(crate) fn emit(
         &mut self,
         origin: &Node,
@@ -327,7 +332,7 @@ impl<'a> Lowering<'a> {
             .ok_or_else(|| Failure::defect(format!("the primitive {suffix} has no result")))
     }
 
-    /// The same for any number of results, all on one grid.
+    /// As [`Lowering::emit`], for any number of results that are all on one grid.
     pub(crate) fn emit_all(
         &mut self,
         origin: &Node,
@@ -345,7 +350,7 @@ impl<'a> Lowering<'a> {
         let results = types.into_iter();
         let results = results.map(|ty| (self.walk.out.names.fresh(&base), ty, quant.clone()));
         let results: Vec<_> = results.collect();
-        // A primitive is called like its first result, which is fresh: a recipe may use one twice.
+        // A primitive has the same name as its first result. That name is new, so a recipe may use a suffix twice.
         let name = results.first().map_or(origin.name, |(result, ..)| *result);
         let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
         let id = self.walk.out.main_mut().add_node(name, op, &operands, results);
@@ -357,8 +362,8 @@ impl<'a> Lowering<'a> {
         Ok(made.map(|node| node.outputs.to_vec()).unwrap_or_default())
     }
 
-    /// `(x - zero) 2^bits` in the type that carries the sums. Of a constant it is computed here, so that what requantizes it then
-    /// stands behind a constant, too.
+    /// `(x - zero) 2^bits` in the type that carries the sums. For a constant it is computed here, so that a requantize
+    /// behind it still reads a constant.
     pub(crate) fn shift_left(
         &mut self,
         origin: &Node,
@@ -373,7 +378,7 @@ impl<'a> Lowering<'a> {
             self.walk.out.result_types(&shift.clone().into(), &[ty], None)?;
             return self.emit(origin, shift, &[operand], quant, suffix);
         };
-        // It proves that nothing overflows, or is the reason.
+        // This fails if something could overflow.
         self.walk
             .out
             .result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
@@ -384,12 +389,12 @@ impl<'a> Lowering<'a> {
         Ok(self.data(&base, made, quant))
     }
 
-    /// A tensor of integers in the new module.
+    /// Adds a tensor of integers to the new module.
     pub(crate) fn data(&mut self, base: &str, tensor: TensorData, quant: Option<Arc<QuantParams>>) -> ValueId {
         self.walk.data(base, tensor, quant)
     }
 
-    /// Lowers `value`, the result of a node that is left in accumulators, to real numbers.
+    /// Converts `acc`, the accumulators that a node leaves for `value`, to real numbers.
     pub(crate) fn dequantize_accumulator(
         &mut self,
         origin: &Node,
@@ -402,26 +407,26 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Element type and scale of a value of the new module that has one grid.
+    /// The element type and the scale of a value of the new module that has a single grid.
     pub(crate) fn made(&self, value: ValueId) -> Result<(Elem, f32), Failure> {
         let value = self.walk.out.main().value(value);
         let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
         found.ok_or_else(|| Failure::defect("what a primitive made has no single grid"))
     }
 
-    /// Keeps how near the requantization that makes `value` is to its ideal.
+    /// Records how near the requantization that makes `value` is to the ideal one.
     pub(crate) fn set_nearness(&mut self, value: ValueId, nearness: Nearness) {
         self.nearness.insert(value, nearness);
     }
 
-    /// The shape of a value of the new module; all are fixed by now.
+    /// The shape of a value of the new module. All extents are fixed by now.
     pub(crate) fn dims(&self, value: ValueId) -> Vec<u64> {
         let value = self.walk.out.main().value(value);
         value.and_then(|value| value.ty.dims()).unwrap_or_default().to_vec()
     }
 }
 
-/// Codes as a tensor of `elem`.
+/// A tensor of type `elem` with these codes.
 pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<TensorData, TensorError> {
     let codes: Vec<i64> = codes.iter().map(|&code| code.into()).collect();
     TensorData::from_integers(elem, shape, &codes)

@@ -1,10 +1,10 @@
-//! Names of outputs in a simulation that others run.
+//! Names the outputs of a simulation that other programs run.
 
 use std::collections::BTreeMap;
 use strait_core::{Module, Symbol, ValueId};
 
-/// Gives the outputs of a simulation of `annotated` the names that they have there. A value that had one of these names, such as
-/// that in front of the grid of an output, gets another one.
+/// Gives the outputs of a simulation the names that they have in `annotated`. If another value has one of these names,
+/// such as the value in front of the rounding to an output's grid, that value is renamed.
 pub fn name_outputs(simulated: &mut Module, annotated: &Module) {
     let main = simulated.main();
     let mut by_name: BTreeMap<Symbol, ValueId> = main.values().map(|(id, value)| (value.name, id)).collect();

@@ -1,21 +1,21 @@
-//! The part of a graph that a walk makes: the whole of it, or what a change of the table touches.
+//! The part of a graph that a walk covers: the whole graph, or what a change of the configs affects.
 
 use crate::lowering::LowerError;
 use std::collections::BTreeSet;
 use strait_core::{Def, Graph, Module, NodeId, Port, ValueId};
 
-/// Nodes of a graph with the values that they need and give.
+/// Nodes of a graph, with the values that they need and make.
 pub(crate) struct Part {
-    /// In the order of the graph.
+    /// The nodes, in the order of the graph.
     pub(crate) nodes: Vec<NodeId>,
-    /// Values that none of the nodes makes, as their producers make them.
+    /// Values that are read by the nodes but made by none of them. They stand as their producers make them.
     pub(crate) inputs: Vec<ValueId>,
-    /// Outputs of the graph, by position.
+    /// The outputs of the graph that belong to the part, by position.
     pub(crate) outputs: Vec<usize>,
 }
 
 impl Part {
-    /// The whole of a graph.
+    /// The whole graph.
     ///
     /// # Errors
     /// A graph with a cycle.
@@ -27,9 +27,10 @@ impl Part {
         })
     }
 
-    /// The nodes of the main graph that read something else than in the module `before`, those behind them, and the outputs that
-    /// they make; and what makes such operands of these of which the value is not kept. Who reads a result on another grid is
-    /// touched, and who makes it is not.
+    /// The part that is affected by the difference between two annotations of the same graph: the nodes of the main
+    /// graph that read something else than in `before`, all nodes behind them, and the outputs that these make. If they
+    /// need a value that is not kept, the nodes that make it are included. When only a reader wants another grid, the
+    /// reader is affected and the producer is not.
     ///
     /// # Errors
     /// A graph with a cycle.
@@ -47,7 +48,7 @@ impl Part {
             match port {
                 Port::Operand(_) => open.push(id),
                 Port::Result(_) | Port::Input(_) => left.extend(graph.value_at(id, port)),
-                // It has what is left.
+                // An output has whatever the producer leaves.
                 Port::Output(_) => {}
             }
         }
@@ -70,7 +71,7 @@ impl Part {
         let operands = |id: NodeId| graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
         let given = outputs.iter().filter_map(|&position| graph.outputs().get(position));
         let mut needed: BTreeSet<ValueId> = given.copied().collect();
-        // Readers first, so that what is made for them is known in front of what it reads itself.
+        // Goes backwards, so that all readers of a node are known before the node itself is looked at.
         for &id in order.iter().rev() {
             let made = graph.node(id).into_iter().flat_map(|node| &node.outputs);
             touched[id.index()] |= made.copied().any(|value| needed.contains(&value) && !is_kept(value));

@@ -1,13 +1,14 @@
 //! Simulation: the annotated graph in float, with a `quantize` and a `dequantize` wherever the integer graph has codes.
 //!
-//! Nodes keep their names and stay what they are. What a node leaves on a grid is rounded to that; what another reads on
-//! another grid or type is rounded from there once more, once for each grid and type. Parameters that are baked are not
-//! quantized again: what is read are their codes ([`Parameters`]). Before they are baked, the float values are rounded
-//! whenever the graph runs. Small floats and ranges of each run have no codes that other runtimes know: what they leave is a
-//! `round_to`.
+//! Nodes keep their names and their ops. The result of a node is rounded to its grid. A reader that wants another grid
+//! or type gets the value rounded once more from there, once for each grid and type. A baked parameter is not quantized
+//! again: the graph reads its codes ([`Parameters`]). Before baking, the float parameters are rounded in each run of
+//! the graph. Small floats and dynamic ranges, which are computed anew in each run, have no codes that other runtimes
+//! know: these values are rounded by a `round_to`.
 //!
-//! It differs from the integer graph in that sums and functions are of real numbers, and are rounded once, at the end: by
-//! a step of the result where the target's own arithmetic is not exact to one. Q/DQ files are this graph.
+//! The simulation differs from the integer graph in one way: sums and functions are computed on real numbers and
+//! rounded once, at the end. Where the target's own arithmetic is not exact, this can differ by one step of the result.
+//! Q/DQ files contain this graph.
 
 use crate::lowering::LowerError;
 use crate::part::Part;
@@ -21,25 +22,25 @@ use strait_core::{
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
 
-/// Form in which baked parameters stand in a simulation.
+/// How baked parameters appear in a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
-    /// The codes with a `dequantize` behind them, for other runtimes to read; but for 64 bits, which none of these
-    /// dequantizes.
+    /// As codes with a `dequantize` behind them, so that other runtimes can read them. Codes of 64 bits are the
+    /// exception, because no runtime dequantizes these.
     Codes(Signs),
-    /// The real numbers of the codes: a run of the graph computes nothing but with them.
+    /// As the real numbers that the codes stand for. A run of the graph then needs no conversion.
     Reals,
 }
 
-/// Sign of the codes of 8 bits that activations have where other runtimes read them. With the zero point 128 further, codes of
-/// the other sign stand for the same numbers.
+/// Whether the 8-bit codes of activations are signed or unsigned, for other runtimes to read. The zero point moves
+/// along by 128, so the codes stand for the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signs {
-    /// That of the target.
+    /// As on the target.
     Own,
-    /// All have one.
+    /// All signed.
     Signed,
-    /// None has one.
+    /// All unsigned.
     Unsigned,
 }
 
@@ -53,32 +54,34 @@ impl Signs {
     }
 }
 
-/// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them. Activations are
-/// quantized as the target does; where none is named, with a true division and the scheme's rounding.
+/// Makes the simulation: a module in the float stage whose main graph is that of `annotated` with the pairs of
+/// `quantize` and `dequantize`. Activations are quantized as the target does it. Without a target, by a true division
+/// and with the scheme's rounding.
 ///
 /// # Errors
-/// A defect of ours: what was lowered can be written like this, too.
+/// A defect of the compiler: everything that can be lowered can also be simulated.
 pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Parameters) -> Result<Module, LowerError> {
     part(annotated, spec, parameters, &Part::whole(annotated.main())?)
 }
 
-/// The part of a simulation that a change of the configs touches.
+/// The part of a simulation that a change of the configs affects.
 #[derive(Debug)]
 pub struct Resimulated {
-    /// The part, in the form of [`simulate`]: nodes and values of the model have their names. Its inputs are values in front
-    /// of the first nodes that the change touches. They are as the simulation before makes them, under the same names.
+    /// The affected part, in the form of [`simulate`]: nodes and values of the model keep their names. Its inputs are
+    /// the values that it reads from the unchanged part. They are as in the previous simulation and have the same
+    /// names.
     pub module: Module,
-    /// These values, in the order of its inputs.
+    /// The values of the model that are the part's inputs, in the order of these.
     pub inputs: Vec<ValueId>,
-    /// The nodes of the model that are made anew, in the order of the graph.
+    /// The nodes of the model that are computed anew, in the order of the graph.
     pub nodes: Vec<NodeId>,
-    /// The outputs of the model that the main graph has, by position; the others are as they were.
+    /// The outputs of the model that the part makes, by position. The others have not changed.
     pub outputs: Vec<usize>,
 }
 
-/// The part of `simulate(annotated, …)` that differs from the simulation of the same graph as it was annotated `before`: the
-/// nodes that read something else, and all behind them. What these read and is not kept of the simulation before is made
-/// again.
+/// The part of `simulate(annotated, …)` that differs from the simulation of the same graph with the annotation
+/// `before`: the nodes that read something else, and all nodes behind them. If these read a value of the old simulation
+/// that is not kept, the part computes it again.
 ///
 /// # Errors
 /// Those of [`simulate`].
@@ -120,17 +123,17 @@ struct Simulation<'a> {
     form: Parameters,
 }
 
-/// Rounding of an operand or a result; a range of each run has no grid.
+/// How an operand or a result is rounded. A dynamic range, which is computed in each run, has no grid.
 #[derive(Clone, PartialEq)]
 struct Config {
     scheme: Scheme,
-    /// The type of the codes: that of the scheme, or the one of the other sign.
+    /// The type of the codes: the scheme's type, or the same type with the other signedness.
     elem: Option<Elem>,
     grid: Option<Arc<QuantParams>>,
 }
 
 impl Config {
-    /// A grid of a scheme's codes, in the type of this sign.
+    /// The config for a grid of the scheme's codes, moved to this signedness.
     fn of(scheme: Scheme, grid: Option<Arc<QuantParams>>, signs: Signs) -> Config {
         let own = scheme.elem();
         let elem = own.map(|own| signs.of(own));
@@ -144,12 +147,12 @@ impl Config {
 }
 
 impl Simulation<'_> {
-    /// Scheme and grid of an operand or a result, where it has them.
+    /// Scheme and grid of an operand or a result, if it is rounded.
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
         let table = &self.walk.graph.quant;
         let config = table.id(id, port)?;
         let (scheme, grid) = (table.scheme_of(id, port)?, table.params(config));
-        // What stays a sum of codes is on its grid already.
+        // A result that stays a sum of codes is on its grid already.
         if matches!(port, Port::Result(_)) && scheme.is_of_sums() {
             return None;
         }
@@ -162,8 +165,8 @@ impl Simulation<'_> {
         rounds.then(|| Config::of(scheme, grid, self.signs(id, port)))
     }
 
-    /// The sign that the codes of an operand or a result have. Weights keep theirs: runtimes have kernels for activations without
-    /// a sign beside weights with one.
+    /// The signedness of the codes of an operand or a result. Weights keep the target's: runtimes have kernels for
+    /// unsigned activations with signed weights.
     fn signs(&self, id: NodeId, port: Port) -> Signs {
         let graph = self.walk.graph;
         let weighs = |node: &Node| {
@@ -178,7 +181,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Real numbers to codes of a type.
+    /// The op that quantizes real numbers to codes of a type.
     fn quantize(&self, value: ValueId, scheme: Scheme, to: Elem) -> Option<Quantize> {
         let to = to.int_type()?;
         let target = self.spec.filter(|_| self.walk.graph.data_of(value).is_none());
@@ -187,7 +190,7 @@ impl Simulation<'_> {
                 rounding: scheme.rounding(),
                 ..quantize(spec, to)
             },
-            // As constants are baked, which need not be as the target quantizes what it reads.
+            // Constants are quantized as baking does it, which may differ from how the target quantizes activations.
             None => Quantize {
                 to: to.into(),
                 rounding: scheme.rounding(),
@@ -205,7 +208,7 @@ impl<'a> Build<'a> for Simulation<'a> {
         &mut self.walk
     }
 
-    /// The node as it is, on operands that are rounded where it has configs for them.
+    /// Copies a node. Its operands are rounded if it has configs for them.
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
@@ -232,7 +235,7 @@ impl<'a> Build<'a> for Simulation<'a> {
         }
     }
 
-    /// The value rounded.
+    /// Rounds the value to the config `to`.
     fn convert(&mut self, value: ValueId, from: Basis<Config>, to: &Config) -> Result<ValueId, Failure> {
         let (scheme, elem, grid, walk) = (to.scheme, to.elem, to.grid.clone(), &mut self.walk);
         let operand = match (from, grid.clone()) {
@@ -292,7 +295,7 @@ impl<'a> Build<'a> for Simulation<'a> {
     }
 }
 
-/// Codes in the type of the other sign.
+/// The same codes in the type with the other signedness.
 fn recoded(codes: &TensorData, elem: Elem) -> Result<TensorData, Failure> {
     let distance = i64::from(codes.elem().distance_to(elem));
     let moved: Vec<i64> = codes.to_i64()?.iter().map(|code| code + distance).collect();

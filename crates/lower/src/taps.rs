@@ -1,31 +1,31 @@
-//! Which taps of a window can lie outside of the operand.
+//! Finds which taps of a window can lie outside of the operand.
 
 /// A window that moves over the spatial axes.
 pub(crate) struct Window<'a> {
-    /// Extents of the window, one per axis.
+    /// The extents of the window, one per axis.
     pub(crate) size: &'a [u64],
-    /// One per axis.
+    /// The strides, one per axis.
     pub(crate) stride: &'a [u32],
-    /// One per axis.
+    /// The dilations, one per axis.
     pub(crate) dilation: &'a [u32],
-    /// All begins, then all ends.
+    /// The padding: all begins, then all ends.
     pub(crate) pad: &'a [u32],
-    /// Extents of the operand.
+    /// The spatial extents of the operand.
     pub(crate) operand: &'a [u64],
-    /// The number of positions along each axis.
+    /// The number of positions of the window along each axis.
     pub(crate) positions: &'a [u64],
 }
 
-/// Taps that can lie outside.
+/// The taps of a window that can lie outside of the operand.
 pub(crate) struct Taps {
-    /// One per tap, the last axis running fastest: whether it does so at some position.
+    /// For each tap, with the last axis running fastest: true if it lies outside at some position of the window.
     pub(crate) outside: Vec<bool>,
-    /// True if there is a position where none does.
+    /// True if at some position the whole window lies inside.
     pub(crate) interior: bool,
 }
 
 impl Taps {
-    /// Position p reads with tap k the element p · stride + k · dilation − begin of an axis.
+    /// Finds the taps. Along an axis, tap k at position p reads the element p · stride + k · dilation − begin.
     pub(crate) fn of(window: &Window<'_>) -> Taps {
         let mut taps = Taps {
             outside: vec![false],
@@ -43,7 +43,8 @@ impl Taps {
             taps.outside = (taps.outside.iter())
                 .flat_map(|&outside| along.iter().map(move |&a| outside || a))
                 .collect();
-            // The first position that starts inside; the later ones end later.
+            // The first position that starts inside. If the window reaches past the end there, it also does at all
+            // later positions.
             let first = (begin + stride - 1) / stride;
             let reaches = first * stride + (i128::from(size) - 1) * dilation - begin;
             taps.interior &= first <= last && reaches < operand;

@@ -1,8 +1,10 @@
-//! The walk over an annotated graph that makes another one of it, and the counterparts of its values there.
+//! The walk over an annotated graph that builds another graph from it, and keeps track of which new value stands for
+//! which old one.
 //!
-//! A value has one counterpart for each config that it is left or read on, and one in real numbers. Each is made when first
-//! asked for, and shared by the readers that agree. What is made of a node, and of a value between two configs, is the
-//! builder's ([`Build`]): integers when lowering, floats when simulating.
+//! An old value can have several new ones: one for each config on which it is made or read, and one in real numbers.
+//! Each is made when it is first needed, and shared by all readers that need the same. The builder ([`Build`]) decides
+//! what a node becomes and how a value is converted from one config to another: lowering makes integers, and simulation
+//! makes floats.
 
 use crate::part::Part;
 use smallvec::SmallVec;
@@ -17,26 +19,26 @@ use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::Divide;
 
-/// The graph that is walked over and the one that is made; `C` is a config as the builder tells them apart.
+/// The graph that is walked over and the graph that is built. `C` is what the builder distinguishes configs by.
 pub(crate) struct Walk<'a, C> {
     pub(crate) source: &'a Module,
     /// The main graph of the source.
     pub(crate) graph: &'a Graph,
     pub(crate) out: Module,
-    /// By value of the source that something was made of.
+    /// For each value of the source: the values of the new graph that stand for it.
     made: Vec<Option<Box<Counterparts<C>>>>,
-    /// Codes of parameters: by tensor of the source, that of the new module.
+    /// For the codes of parameters: the tensor of the new module for each tensor of the source.
     shared: BTreeMap<DataId, DataId>,
 }
 
-/// Counterparts of a value.
+/// The values of the new graph that stand for one value of the source.
 #[derive(Clone)]
 struct Counterparts<C> {
-    /// As its producer makes it, where that makes real numbers.
+    /// The value as its producer makes it, if the producer makes real numbers.
     plain: Option<ValueId>,
-    /// In real numbers, for readers that want no config.
+    /// The value in real numbers, for readers that want no config.
     real: Option<ValueId>,
-    /// On configs; those of a parameter with its codes.
+    /// The value on each config that is used. For a parameter, the config comes with its codes.
     on: SmallVec<[(C, Option<DataId>, ValueId); 1]>,
 }
 
@@ -50,11 +52,11 @@ impl<C> Default for Counterparts<C> {
     }
 }
 
-/// Basis of a counterpart on a config.
+/// What a value on a config is made from.
 pub(crate) enum Basis<C> {
     /// The codes of a parameter: a tensor of the source.
     Codes(DataId),
-    /// The value as its producer leaves it, on another config.
+    /// The value on the config on which its producer leaves it, which is another one.
     Left(C, ValueId),
     /// Real numbers.
     Real(ValueId),
@@ -62,28 +64,29 @@ pub(crate) enum Basis<C> {
 
 /// A builder of graphs.
 pub(crate) trait Build<'a>: Sized {
-    /// Whatever readers of one counterpart have to agree on.
+    /// What distinguishes the forms of a value: readers whose configs are equal share one.
     type Config: Clone + PartialEq;
 
-    /// The walk.
+    /// The walk that this builder takes part in.
     fn walk(&mut self) -> &mut Walk<'a, Self::Config>;
 
-    /// The counterpart of a node.
+    /// Adds what a node becomes to the new graph.
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure>;
 
-    /// The config that the producer of a value leaves it on; none for real numbers.
+    /// The config on which the producer leaves a value. `None` for real numbers.
     fn left(&self, value: ValueId) -> Option<Self::Config>;
 
-    /// Makes the counterpart of a value on a config.
+    /// Makes the value on the config `to`.
     fn convert(&mut self, value: ValueId, from: Basis<Self::Config>, to: &Self::Config) -> Result<ValueId, Failure>;
 
-    /// Makes real numbers of what the producer of a value leaves.
+    /// Makes real numbers from what the producer of a value leaves.
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
 
-    /// The config of codes on the grid that the model gives for a value, as its readers have it; none where there is no such type.
+    /// The config for a grid that the model gives for a value, as readers of the value have it. `None` if there is no
+    /// such type.
     fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Self::Config>;
 
-    /// Walks over a part of the graph. Its inputs are those of the new graph.
+    /// Walks over a part of the graph. The inputs of the part become the inputs of the new graph.
     fn run(&mut self, part: &Part) -> Result<(), Failure> {
         let graph = self.walk().graph;
         for &input in &part.inputs {
@@ -98,7 +101,7 @@ pub(crate) trait Build<'a>: Sized {
             let Some(output) = graph.outputs().get(position) else {
                 continue;
             };
-            // An input that is an output is what came in, under its name.
+            // If an input of the model is also an output, it leaves unchanged and under its name.
             let made = match graph.value(*output).map(|value| value.def) {
                 Some(Def::Input(_)) => self.walk().plain(*output)?,
                 _ => self.real_at(*output, outside(position))?,
@@ -108,7 +111,7 @@ pub(crate) trait Build<'a>: Sized {
         Ok(())
     }
 
-    /// A value in real numbers as one of its readers has it in the model.
+    /// The value in real numbers, as this reader has it in the model.
     fn real_at(&mut self, value: ValueId, at: Use) -> Result<ValueId, Failure> {
         let has_codes = self.left(value).is_some();
         let reading = self.walk().graph.reading(at);
@@ -132,8 +135,8 @@ pub(crate) trait Build<'a>: Sized {
         }
     }
 
-    /// A value in real numbers: those of what its producer leaves. Where these are real, they are rounded to the grid that the
-    /// model gives for them.
+    /// The value in real numbers, made from what its producer leaves. If the producer makes real numbers and the model
+    /// gives a grid for them, they are rounded to that grid.
     fn real(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().counterparts(value)?.real {
             return Ok(made);
@@ -156,8 +159,8 @@ pub(crate) trait Build<'a>: Sized {
         Ok(made)
     }
 
-    /// True of a config on which the model has a value behind its own grid. The same numbers in codes of the other sign are no
-    /// other grid.
+    /// True if the model has the value on this config only after it was rounded to another grid. The same numbers in
+    /// codes of the other signedness count as the same grid.
     fn is_behind(&mut self, value: ValueId, config: &Self::Config) -> bool {
         let graph = self.walk().graph;
         let is_given = |grid: &QuantParams| self.given(value, grid).as_ref() == Some(config);
@@ -166,8 +169,8 @@ pub(crate) trait Build<'a>: Sized {
             && !graph.rounds_to(value).is_some_and(|own| is_given(own))
     }
 
-    /// A value on a config: of its codes if it is a parameter that has some, of what its producer leaves, or of real
-    /// numbers.
+    /// The value on a config. It is made from the given codes if it is a parameter, from what its producer leaves, or
+    /// from real numbers.
     fn on(&mut self, value: ValueId, want: &Self::Config, codes: Option<DataId>) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().found(value, want, codes) {
             return Ok(made);
@@ -189,11 +192,11 @@ pub(crate) trait Build<'a>: Sized {
 }
 
 impl<'a, C: Clone + PartialEq> Walk<'a, C> {
-    /// The walk over the main graph of a module in front of its first step. The main graph is the first; those that its nodes
-    /// name come along as they are.
+    /// The walk over the main graph of a module, before its first step. The main graph comes first in the new module.
+    /// Graphs that its nodes refer to are copied as they are.
     pub(crate) fn new(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let mut walk = Walk::scratch(source, name, stage);
-        // The model's names come first, so that a fresh name never takes one of them.
+        // The model's names are reserved first, so that no new name takes one of them.
         let model = walk.graph.values().map(|(_, value)| value.name);
         for name in model.chain(walk.graph.nodes().map(|(_, node)| node.name)) {
             walk.out.names.intern(source.name(name));
@@ -202,7 +205,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         walk
     }
 
-    /// The same for a graph that is thrown away: its names may meet those of the model.
+    /// As [`Walk::new`], for a graph that is thrown away. Its new names may coincide with names of the model.
     pub(crate) fn scratch(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
         let main = Graph::new(names.intern(name), stage);
@@ -215,7 +218,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         }
     }
 
-    /// Adds an input of the new graph for a value that no node makes there.
+    /// Adds an input to the new graph, for a value that no node of the new graph makes.
     pub(crate) fn input(&mut self, value: ValueId) -> Result<(), Failure> {
         let source = self.graph.value(value);
         let source = source.ok_or_else(|| Failure::defect("an input is missing"))?;
@@ -229,7 +232,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         self.graph.value(value).map_or("", |value| self.source.name(value.name))
     }
 
-    /// A name of the source in the new module.
+    /// Takes over a name of the source into the new module.
     pub(crate) fn intern(&mut self, name: Symbol) -> Symbol {
         self.out.names.intern(self.source.name(name))
     }
@@ -240,14 +243,14 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(made.get_or_insert_default())
     }
 
-    /// A value on a config, where it was made; of a parameter with these codes.
+    /// The value on a config, if it was already made. For a parameter, with these codes.
     pub(crate) fn found(&self, value: ValueId, want: &C, codes: Option<DataId>) -> Option<ValueId> {
         let mut known = self.made.get(value.index())?.as_ref()?.on.iter();
         let found = known.find(|(config, of, _)| config == want && *of == codes);
         found.map(|(.., made)| *made)
     }
 
-    /// Declares `made` to be a value on a config.
+    /// Records that `made` is the value on a config.
     pub(crate) fn set(
         &mut self,
         value: ValueId,
@@ -259,24 +262,24 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(())
     }
 
-    /// Declares `made` to be what the producer of a value makes, in real numbers.
+    /// Records that `made` is what the producer of the value makes, in real numbers.
     pub(crate) fn set_plain(&mut self, value: ValueId, made: ValueId) -> Result<(), Failure> {
         self.counterparts(value)?.plain = Some(made);
         Ok(())
     }
 
-    /// True if anything was made of a value.
+    /// True if anything in the new graph stands for the value.
     pub(crate) fn is_made(&self, value: ValueId) -> bool {
         self.made.get(value.index()).is_some_and(Option::is_some)
     }
 
-    /// True if the producer of a value makes real numbers.
+    /// True if the producer of the value makes real numbers.
     pub(crate) fn is_plain(&self, value: ValueId) -> bool {
         let made = self.made.get(value.index()).and_then(Option::as_ref);
         made.is_some_and(|made| made.plain.is_some())
     }
 
-    /// Value that a producer makes in real numbers; a constant is copied when first asked for.
+    /// The value in real numbers as its producer makes it. A constant is copied when it is first needed.
     pub(crate) fn plain(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.counterparts(value)?.plain {
             return Ok(made);
@@ -293,7 +296,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(made)
     }
 
-    /// Appends a node as it is.
+    /// Appends a copy of a node.
     pub(crate) fn copy(&mut self, node: &Node, operands: &[Option<ValueId>]) -> Result<NodeId, Failure> {
         let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
         let results = results.map(|value| {
@@ -316,7 +319,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(id)
     }
 
-    /// Appends a node from real numbers to codes or back, which is named after the value of the source that it converts.
+    /// Appends a node that converts real numbers to codes or back. It is named after the value of the source that it
+    /// converts.
     pub(crate) fn boundary(
         &mut self,
         value: ValueId,
@@ -333,7 +337,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let names = &mut self.out.names;
         let [node, result] = match stage {
             Stage::Integer => [now, then].map(|word| names.fresh(&primitive_name(value, word))),
-            // Other runtimes read these.
+            // People read these names in other runtimes.
             _ => [names.fresh(&format!("{value}_{then}")); 2],
         };
         let ty = self.out.main().value(operand).map(|value| &value.ty);
@@ -345,7 +349,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         made.ok_or_else(|| Failure::defect("a boundary has no result"))
     }
 
-    /// Real numbers of a value, rounded on the host to a grid that the model gives and the target has no codes for.
+    /// The value in real numbers, rounded on the host to a grid that the model gives and for which the target has no
+    /// codes.
     fn rounded(&mut self, value: ValueId, real: ValueId, grid: &QuantParams) -> Result<ValueId, Failure> {
         let scheme = grid.given_scheme();
         let scheme = scheme.ok_or_else(|| Failure::defect("a grid has no codes"))?;
@@ -362,7 +367,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(made)
     }
 
-    /// Lets the real numbers of an output of the model take over its name from what is computed there. An input keeps its own.
+    /// If the value is an output of the model, gives its name to `made`, the real numbers that leave there. An input
+    /// that is an output keeps its name.
     fn take_name(&mut self, value: ValueId, made: ValueId) {
         if !self.graph.is_output(value) {
             return;
@@ -375,7 +381,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let Some(source) = source.filter(|source| is_it && matches!(source.def, Def::Node(..))) else {
             return;
         };
-        // In a simulation names are those that other runtimes read.
+        // In a simulation the names stay, because other runtimes show them.
         if plain == Some(made) || self.out.main().stage() != Stage::Integer {
             return;
         }
@@ -393,7 +399,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         tensor.ok_or_else(|| Failure::defect("the codes of a parameter are not there"))
     }
 
-    /// Codes of the source as a value of the new module; all readers share the tensor.
+    /// Codes of the source as a value of the new module. All readers share the tensor.
     pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
         let tensor = self.parameter(codes)?;
         let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
@@ -402,7 +408,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(self.out.main_mut().add_data(name, ty, Some(grid), data))
     }
 
-    /// A tensor as a value of the new module.
+    /// Adds a tensor to the new module as a value.
     pub(crate) fn data(&mut self, base: &str, tensor: TensorData, quant: Option<Arc<QuantParams>>) -> ValueId {
         let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
         let data = self.out.add_data(tensor);
@@ -410,7 +416,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
     }
 }
 
-/// The output at a position, as a use.
+/// The use of a value as the output at this position.
 fn outside(position: usize) -> Use {
     Use {
         node: NodeId::OUTSIDE,
@@ -418,17 +424,18 @@ fn outside(position: usize) -> Use {
     }
 }
 
-/// The grid of a value, but for one that the model gives for real numbers: there what is read is rounded.
+/// The grid of a value. A grid that the model gives for real numbers is left out, because readers of the value are
+/// rounded instead.
 fn own_grid(value: &Value) -> Option<Arc<QuantParams>> {
     value.quant.clone().filter(|grid| grid.codes.is_none())
 }
 
-/// Name of a primitive that is made from a node or a value of this name.
+/// The name of a primitive that is made from the node or value called `origin`.
 pub(crate) fn primitive_name(origin: &str, what: &str) -> String {
     format!("{origin}:{what}")
 }
 
-/// From real numbers to activation codes of a type, as the table says it.
+/// The op that quantizes real numbers to activation codes of a type, in the way that the target's table says.
 pub(crate) fn quantize(spec: &TargetSpec, to: IntType) -> Quantize {
     Quantize {
         to: to.into(),

@@ -1,8 +1,9 @@
-//! From float to annotated.
+//! Makes an annotated graph from a float graph.
 //!
-//! [`observe()`] runs the float graph over the calibration data once and keeps [`statistics`] of every value, free of any
-//! target. [`annotate()`] then gives every operand of a node that a target computes in integers its quantization config:
-//! which operands share a grid, and which grid, by an [`observers::Observer`] over the statistics.
+//! [`observe()`] runs the float graph over the calibration data once and collects [`statistics`] of every value. These
+//! do not depend on any target. [`annotate()`] then gives every operand of a node that a target computes in integers a
+//! quantization config: which operands share a grid, and which grid it is. An [`observers::Observer`] finds the range
+//! of a grid from the statistics.
 
 pub mod annotate;
 mod logarithm;

@@ -1,4 +1,4 @@
-//! Observe: one run of the float graph over the calibration data, free of any target.
+//! Observe: runs the float graph once over the calibration data. The result does not depend on any target.
 
 use crate::requests::{Requests, softmax_axes};
 use crate::statistics::{self, Channels, Coverage, Kind, Leaders, Observation, Record, Statistics};
@@ -12,43 +12,45 @@ use strait_execute::{
     ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
 };
 
-/// The calibration data, ready for the graph.
+/// The calibration data, as inputs of the graph.
 pub trait Samples: Send + Sync {
-    /// Number of samples.
+    /// The number of samples.
     fn count(&self) -> usize;
 
-    /// The graph's inputs for the sample at a position of the data, in the graph's order. The text of an error says what is wrong with the data.
+    /// The graph's inputs for the sample at this position in the data, in the graph's order. The text of an error says
+    /// what is wrong with the data.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// SHA-256 of what the samples are, by which artifacts say what they were made from; none where nobody knows it.
+    /// A SHA-256 that identifies the samples. An artifact states it to say what it was made from. `None` if it is not
+    /// known.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
 }
 
-/// Reason why nothing was observed.
+/// The reason why observing failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
-    /// There is no sample to run.
+    /// There are no samples to run.
     #[error("the calibration data has no sample")]
     NoSamples,
     /// The data of a sample cannot be used.
     #[error("calibration sample {index}: {text}")]
     Data {
-        /// Which one.
+        /// The index of the sample.
         index: usize,
-        /// The fault of the samples.
+        /// What is wrong with the sample.
         text: String,
     },
     /// The graph cannot be run.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
-    /// The run of one sample failed.
+    /// Running a sample failed.
     #[error("calibration sample {index}: {source}")]
     Run {
-        /// Which one.
+        /// The index of the sample.
         index: usize,
-        /// Error of the run.
+        /// The error of the run.
         source: ExecuteError,
     },
     /// The caller asked to stop.
@@ -56,20 +58,22 @@ pub enum ObserveError {
     Stopped,
 }
 
-/// One sample's failure, before its index is known.
+/// The failure of one sample, before its index is known.
 enum Failure {
     Data(String),
     Run(ExecuteError),
 }
 
-/// Runs the main graph over the `covered` samples and gathers the statistics that `requests` ask for. Each request has a
-/// record in the answer, also where nothing was seen. `progress` hears how many samples are done and may stop the run.
+/// Runs the main graph over the `covered` samples and collects the statistics that `requests` ask for. The result has a
+/// record for each request, even if nothing was seen. `progress` is told how many samples are done, and may stop the
+/// run.
 ///
-/// `bodies` are the bodies of control flow that lie open in the main graph. They run where they belong, as often as the
-/// control flow asks for, and their values are those of all runs.
+/// `bodies` are the bodies of control flow that are inlined in the main graph. They run in their own place, as often as
+/// the control flow asks for. The statistics of their values cover all these runs.
 ///
-/// Memory does not depend on the number of samples, but for one range per sample and value. The result depends neither on
-/// `threads` nor on the instruction set, and that of all samples is the same as those of parts of them, joined.
+/// The memory does not depend on the number of samples, except for one range per sample and value. The result does not
+/// depend on `threads` or on the instruction set. Observing all samples gives the same result as observing parts of
+/// them and joining the results.
 ///
 /// # Errors
 /// See [`ObserveError`].
@@ -93,7 +97,7 @@ pub fn observe(
         .whole(module)
         .map_err(|error| ExecuteError::Ours(error.to_string()))?;
     let plan = Plan::new(&running, running.main, options)?;
-    // Names are those of the values in the main graph, in which each has a name of its own.
+    // Statistics are stored by the names of values in the main graph, where each value has a name of its own.
     let by_name: BTreeMap<Symbol, ValueId> = main.values().map(|(id, value)| (value.name, id)).collect();
     let values: BTreeMap<(GraphId, ValueId), ValueId> = (bodies.graphs(&running).into_iter())
         .filter_map(|id| Some((id, running.graph(id)?)))
@@ -111,7 +115,7 @@ pub fn observe(
             let Some(&value) = values.get(&(graph, value)) else {
                 return;
             };
-            // Values of other types have no such elements.
+            // Values of other types have no float elements to observe.
             let Ok(elements) = tensor.values::<f32>() else { return };
             for kind in requests.kinds(value) {
                 let axes = axes.get(&value);
@@ -172,10 +176,10 @@ pub fn observe(
     Ok(observation)
 }
 
-/// Records of one sample, or of all.
+/// The records of one sample, or of all.
 type Seen = BTreeMap<(ValueId, Kind), Record>;
 
-/// Record of a kind of one sample. `axes` are those by which a softmax reads the value.
+/// The record of one kind for one sample. `axes` are the axes along which softmaxes read the value.
 fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: impl Iterator<Item = usize>) -> Record {
     match kind {
         Kind::Elements => {
@@ -201,7 +205,7 @@ fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: 
     }
 }
 
-/// The most bytes that the statistics take that [`observe`] gathers for these requests, over so many samples.
+/// The most bytes that the statistics of [`observe`] take for these requests and this number of samples.
 pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples: u64) -> u64 {
     let axes = softmax_axes(module, graph);
     let value = |id: ValueId| module.graph(graph).and_then(|graph: &Graph| graph.value(id));
@@ -229,7 +233,7 @@ pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples:
     bytes.fold(0, u64::saturating_add)
 }
 
-/// The largest element of each row along `axis`, of rows that hold a finite one.
+/// The largest element of each row along `axis`. Rows without a finite element are left out.
 fn peaks(elements: &[f32], shape: &[usize], axis: usize) -> Vec<f32> {
     let largest = statistics::rows(elements, shape, axis).map(|row| row.fold(f32::NEG_INFINITY, f32::max));
     largest.filter(|peak| peak.is_finite()).collect()

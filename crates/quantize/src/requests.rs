@@ -1,16 +1,17 @@
-//! Requests: which statistics of which operands are to be observed.
+//! Requests: which statistics of which values should be observed.
 
 use crate::statistics::{Kind, Observation};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
 
-/// Statistics that are asked for, each once however often it is asked for.
+/// The statistics that are requested. Each occurs once, however often it was requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests(BTreeSet<(ValueId, Kind)>);
 
 impl Requests {
-    /// Statistics that placing and annotating read: of every float value its elements, of what a softmax reads its peaks, and of
-    /// a product that leaves the model, whatever rearranges it, its channels.
+    /// The statistics that placing and annotating always need: the elements of every float value, the peaks of each
+    /// value that a softmax reads, and the channels of each product that is an output of the model, even if its
+    /// elements are rearranged on the way.
     pub fn all(module: &Module, graph: GraphId) -> Requests {
         let mut requests = Requests::default();
         let Some(g) = module.graph(graph) else { return requests };
@@ -27,8 +28,8 @@ impl Requests {
         requests
     }
 
-    /// Asks for statistics of an operand of a node; the results follow the operands. False where there is no such operand,
-    /// or one of no floats.
+    /// Requests statistics of an operand of a node. The results are counted after the operands. Returns false if there
+    /// is no such operand, or if it does not hold floats.
     pub fn operand(&mut self, graph: &Graph, node: NodeId, operand: usize, kind: Kind) -> bool {
         let value = graph.node(node).and_then(|node| {
             let operands = node.inputs.iter().copied();
@@ -42,12 +43,12 @@ impl Requests {
         float.is_some()
     }
 
-    /// Asks for statistics of a value, whoever reads it.
+    /// Requests statistics of a value, whoever reads it.
     pub fn value(&mut self, value: ValueId, kind: Kind) {
         self.0.insert((value, kind));
     }
 
-    /// Those of these requests that an observation does not answer.
+    /// The requests for which an observation has no record.
     #[must_use]
     pub fn unmet(&self, module: &Module, graph: GraphId, observation: &Observation) -> Requests {
         let name = |value: ValueId| Some(module.name(module.graph(graph)?.value(value)?.name));
@@ -56,24 +57,25 @@ impl Requests {
         Requests(self.0.iter().filter(|request| !is_met(request)).copied().collect())
     }
 
-    /// True where nothing is asked for.
+    /// True if nothing is requested.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The requests, by value and kind.
+    /// The requests, ordered by value and kind.
     pub fn iter(&self) -> impl Iterator<Item = (ValueId, Kind)> + '_ {
         self.0.iter().copied()
     }
 
-    /// The kinds that are asked for of a value.
+    /// The kinds of statistics that are requested for a value.
     pub(crate) fn kinds(&self, value: ValueId) -> impl Iterator<Item = Kind> + '_ {
         let of = self.0.range((value, Kind::Elements)..);
         of.take_while(move |(other, _)| *other == value).map(|(_, kind)| *kind)
     }
 }
 
-/// The product with constant weights that is an output of the model, whatever rearranges it, and the axis of its channels.
+/// The product with constant weights that an output of the model comes from, perhaps rearranged, and the axis of its
+/// channels.
 pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(ValueId, u32)> {
     loop {
         let (_, node) = graph.producer(value)?;
@@ -90,7 +92,7 @@ pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(Valu
     }
 }
 
-/// By value: the axes along which a softmax reads it.
+/// For each value, the axes along which softmaxes read it.
 pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId, BTreeSet<usize>> {
     let mut axes: BTreeMap<ValueId, BTreeSet<usize>> = BTreeMap::new();
     let Some(graph) = module.graph(graph) else { return axes };
@@ -105,7 +107,8 @@ pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId,
     axes
 }
 
-/// An axis counted from the first one, where negative numbers count from the last; `None` where there is no such axis.
+/// Converts an axis to a position from the first one. Negative axes count from the end. `None` if there is no such
+/// axis.
 pub(crate) fn from_first(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 {
         axis.checked_add(i64::try_from(rank).ok()?)?

@@ -1,14 +1,14 @@
-//! Steps as thresholds.
+//! Converts chains of steps to thresholds.
 
 use crate::{
     Per, Requantization, Step, form,
     thresholds::{DecideError, Thresholds, common_channels},
 };
 
-/// A chain of steps as thresholds: equal to it on each channel's interval. Above it a channel keeps its largest code; below
-/// it, it falls to the smallest code of all channels, which is where all of them start counting.
+/// Expresses a chain of steps as thresholds that equal it on each channel's interval. Above its interval, a channel
+/// keeps its largest code. Below, it falls to the smallest code of all channels, because they all start counting there.
 ///
-/// `intervals` has both ends included; the chain's result must fit the eight bits of its last step.
+/// The ends of `intervals` are included. The chain's result must have eight bits.
 pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantization, DecideError> {
     let out = steps.last().ok_or(DecideError::Empty)?.out();
     let count = common_channels(steps.iter(), intervals)?;
@@ -21,7 +21,7 @@ pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantiz
     });
     let channels = channels.collect::<Result<Vec<_>, _>>()?;
     let lowest = channels.iter().map(Thresholds::lowest).min().unwrap_or(out.min());
-    // A channel that starts above the common lowest value has reached the codes up to its own at its lower end.
+    // A channel may start above the common lowest value. Then the codes in between count as reached at its lower end.
     let list = |t: &Thresholds| {
         (i64::from(lowest) + 1..=i64::from(t.highest()))
             .map(|code| {

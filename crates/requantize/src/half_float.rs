@@ -1,8 +1,8 @@
-//! The two floats of 16 bits, as bits: those of IEEE 754 (binary16), and the upper half of an f32 (bfloat16).
+//! The two 16-bit floats, as bits: IEEE 754's binary16, and bfloat16, the upper half of an f32.
 //!
 //! **Source**: IEEE 754-2019, section 3.4, with 5 bits of exponent and 10 of mantissa, or 8 and 7.
 
-/// A float of 16 bits.
+/// A format of 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HalfFloat {
     exponent: u32,
@@ -22,7 +22,7 @@ pub const BF16: HalfFloat = HalfFloat {
 };
 
 impl HalfFloat {
-    /// The bits of an infinity.
+    /// The bits of positive infinity.
     const fn infinity(self) -> u16 {
         0x7fff >> self.mantissa << self.mantissa
     }
@@ -31,7 +31,7 @@ impl HalfFloat {
         (1 << (self.exponent - 1)) - 1
     }
 
-    /// The number that has these bits. A NaN keeps its payload, and is quiet.
+    /// The number with these bits. A NaN keeps its payload and becomes quiet.
     pub fn decode(self, bits: u16) -> f32 {
         let (sign, magnitude) = (u32::from(bits >> 15) << 31, bits & 0x7fff);
         let fraction = u32::from(magnitude & !self.infinity());
@@ -40,7 +40,8 @@ impl HalfFloat {
             return f32::from_bits(sign | f32::INFINITY.to_bits() | quiet | fraction << (23 - self.mantissa));
         }
         let field = i32::from(magnitude >> self.mantissa);
-        // Below the smallest normal number there is no leading one, and the exponent is that of the field 1.
+        // Below the smallest normal number there is no leading one, and the exponent is the same as for the field
+        // value 1.
         let whole = if field == 0 {
             fraction
         } else {
@@ -50,7 +51,7 @@ impl HalfFloat {
         f32::from_bits(sign | ((f64::from(whole) * step) as f32).to_bits())
     }
 
-    /// The bits of the number that is nearest, ties to even; an infinity where that is past the largest.
+    /// The bits of the nearest number, ties to even. Beyond the largest number it is an infinity.
     pub fn encode(self, x: f64) -> u16 {
         let (sign, magnitude) = ((x.to_bits() >> 48) as u16 & 0x8000, x.abs());
         if x.is_nan() {
@@ -59,13 +60,13 @@ impl HalfFloat {
         }
         let own = ((magnitude.to_bits() >> 52) as i32 - 1023).clamp(1 - self.bias(), self.bias() + 1);
         let whole = (magnitude / power(own - self.mantissa as i32)).round_ties_even();
-        // The leading one adds one to the field of the exponent, and so does a mantissa that was rounded up to two.
+        // The leading one adds one to the exponent field. So does a mantissa that was rounded up to two.
         let code = f64::from((own + self.bias() - 1) << self.mantissa) + whole;
         sign | code.min(f64::from(self.infinity())) as u16
     }
 }
 
-/// 2^n for exponents of normal numbers of f64.
+/// 2^n, for exponents of normal f64 numbers.
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }

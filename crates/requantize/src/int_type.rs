@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive};
 
-/// The integer types that a requantization narrows to. Wider ones exist only as accumulators and are plain `i64` here.
+/// The integer types that a requantization narrows to. Wider types occur only as accumulators and are plain `i64` here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntType {
@@ -11,7 +11,7 @@ pub enum IntType {
     U8,
     /// -32768 ..= 32767
     I16,
-    /// -2^31 ..= 2^31 - 1: a common grid for sums, or an accumulator that stays one
+    /// -2^31 ..= 2^31 - 1: for a common grid of sums, or for a result that stays an accumulator
     I32,
     /// 0 ..= 65535
     U16,
@@ -67,14 +67,14 @@ impl IntType {
         }
     }
 
-    /// `min()..=max()`.
+    /// All values of the type: `min()..=max()`.
     pub const fn range(self) -> RangeInclusive<i32> {
         self.min()..=self.max()
     }
 
     /// The nearest value of the type.
     pub fn saturate(self, x: i64) -> i32 {
-        // The clamp leaves an i32.
+        // After the clamp it fits an i32.
         x.clamp(i64::from(self.min()), i64::from(self.max())) as i32
     }
 

@@ -1,11 +1,11 @@
-//! Integer arithmetic of quantized inference: rounding, narrowing, every requantization form, and the decision
-//! procedures on them.
+//! The integer arithmetic of quantized inference: rounding, narrowing, every form of requantization, and procedures
+//! that decide questions about these.
 //!
-//! Safe, scalar and exact: this is the definition that kernels are tested against. Scale sense everywhere:
+//! The code is safe, scalar and exact: kernels are tested against it. Scales are always meant as in
 //! `real = scale * (q - zero_point)`.
 //!
-//! Is LiteRT's convolution, which rounds twice, the same as its FULLY_CONNECTED, which rounds once? Not on this interval,
-//! but they differ by one at most:
+//! An example: LiteRT's convolution rounds twice, and its FULLY_CONNECTED rounds once. Are they the same function? Not
+//! on this interval, but they differ by at most one:
 //!
 //! ```
 //! use strait_requantize::{IntType, Verdict, compare, scales::litert};

@@ -1,18 +1,18 @@
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One value for the tensor, or one per output channel.
+/// One value for the whole tensor, or one per output channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Per<T> {
-    /// The same value for every channel; fits a tensor with any number of them.
+    /// One value for all channels, however many there are.
     Tensor(T),
     /// Value `c` belongs to output channel `c`.
     Channel(Arc<[T]>),
 }
 
 impl<T> Per<T> {
-    /// The value of a channel; `None` past the last one.
+    /// The value for a channel. `None` past the last channel.
     pub fn get(&self, channel: usize) -> Option<&T> {
         match self {
             Per::Tensor(value) => Some(value),
@@ -20,7 +20,7 @@ impl<T> Per<T> {
         }
     }
 
-    /// The number of channels, `None` where one value serves any number.
+    /// The number of channels. `None` if one value is used for any number of them.
     pub fn channels(&self) -> Option<usize> {
         match self {
             Per::Tensor(_) => None,
@@ -28,7 +28,7 @@ impl<T> Per<T> {
         }
     }
 
-    /// The distinct places: one value for `Tensor`, all of them for `Channel`.
+    /// The stored values: one for `Tensor`, one per channel for `Channel`.
     pub fn values(&self) -> &[T] {
         match self {
             Per::Tensor(value) => std::slice::from_ref(value),
@@ -36,7 +36,7 @@ impl<T> Per<T> {
         }
     }
 
-    /// The same shape with each value replaced.
+    /// Applies a function to each value.
     pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Per<U> {
         match self {
             Per::Tensor(value) => Per::Tensor({ f }(value)),
@@ -44,7 +44,7 @@ impl<T> Per<T> {
         }
     }
 
-    /// The same shape with each value replaced, or the first error.
+    /// Applies a function to each value, or returns the first error.
     pub fn try_map<U, E>(&self, mut f: impl FnMut(&T) -> Result<U, E>) -> Result<Per<U>, E> {
         Ok(match self {
             Per::Tensor(value) => Per::Tensor(f(value)?),
@@ -52,7 +52,8 @@ impl<T> Per<T> {
         })
     }
 
-    /// The values of these channels, in this order; one value for all stays so. `None` past the last channel.
+    /// The values for these channels, in this order. A single value for all channels stays single. `None` if one of the
+    /// channels does not exist.
     pub fn select(&self, channels: &[usize]) -> Option<Per<T>>
     where
         T: Clone,

@@ -1,14 +1,14 @@
 //! From float to integer and back: `real = scale * (q - zero_point)`.
 //!
-//! The quotient is rounded to `f32` and then to an integer; the zero point is added behind that rounding, in integers,
-//! or in front of it, in `f32`. Infinities take the ends of the range, and NaN the value nearest to real zero: a
-//! caller that wants to refuse them looks first.
+//! The quotient is rounded to `f32` and then to an integer. The zero point is added either after that rounding, in
+//! integers, or before it, in `f32`. Infinities become the ends of the range, and NaN becomes the code nearest to real
+//! zero. A caller that wants to refuse these has to check first.
 
 use crate::{IntType, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// Place where a quantization adds its zero point. The two differ at ties, where the zero point is odd.
+/// Where a quantization adds its zero point. This makes a difference at ties if the zero point is odd.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZeroPoint {
@@ -20,7 +20,7 @@ pub enum ZeroPoint {
 }
 
 impl ZeroPoint {
-    /// Every place, in the order of the declaration.
+    /// Both places, in the order of the declaration.
     pub const ALL: [ZeroPoint; 2] = [ZeroPoint::After, ZeroPoint::InsideRounding];
 
     /// The name in text forms and tables.
@@ -37,7 +37,7 @@ impl ZeroPoint {
     }
 }
 
-/// Arithmetic between a real number and the scale.
+/// How a real number is scaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scaling {
     /// `x / scale`
@@ -48,25 +48,25 @@ pub enum Scaling {
     TimesTwice(f32),
 }
 
-/// Any quantization of real numbers: `sat(round(v + inside) + after)`, where `v` is the scaled number. One of the
-/// addends is the zero point and the other zero. What the functions on real numbers have in common, and what a kernel
-/// implements.
+/// The general quantization of real numbers: `sat(round(v + inside) + after)`, where `v` is the scaled number. One of
+/// the addends is the zero point, and the other one is zero. All quantizing functions can be expressed by it, and
+/// kernels implement it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantization {
-    /// Makes `v` of a real number, every operation rounded to `f32`.
+    /// How `v` is computed from a real number. Every operation is rounded to `f32`.
     pub scaling: Scaling,
-    /// Added in front of the rounding, in `f32`.
+    /// Added before the rounding, in `f32`.
     pub inside: f32,
-    /// Added behind the rounding.
+    /// Added after the rounding.
     pub after: i32,
-    /// Rounding of the sum.
+    /// How the sum is rounded.
     pub rounding: Rounding,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
 impl Quantization {
-    /// The zero point in one of its places.
+    /// A quantization with its zero point at one of the two places.
     pub fn new(
         scaling: Scaling,
         (zero_point, place): (i32, ZeroPoint),
@@ -103,21 +103,21 @@ pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: 
     narrow(x / scale, 0.0, zero_point, rounding, range)
 }
 
-/// `scale * (q - zero_point)` of a code or an accumulator; the difference is exact, its conversion and the product round to
-/// `f32`.
+/// `scale * (q - zero_point)` for a code or an accumulator. The difference is exact. Its conversion and the product are
+/// rounded to `f32`.
 pub fn dequantize(q: impl Into<i64>, scale: f32, zero_point: i32) -> f32 {
     scale * (i128::from(q.into()) - i128::from(zero_point)) as f32
 }
 
-/// Any way from codes to real numbers: `max(scale * (q - zero_point), 0)`, without the `max` where `relu` is not set;
-/// the difference is exact, its conversion and the product round to `f32`.
+/// The general dequantization: `max(scale * (q - zero_point), 0)`, or without the `max` if `relu` is not set. The
+/// difference is exact. Its conversion and the product are rounded to `f32`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dequantization {
-    /// Factor.
+    /// The factor.
     pub scale: f32,
     /// The code of real zero.
     pub zero_point: i32,
-    /// True if negative reals become zero.
+    /// True if negative results become zero.
     pub relu: bool,
 }
 
@@ -134,7 +134,7 @@ fn narrow(v: f32, inside: f32, after: i32, rounding: Rounding, range: &RangeIncl
     let v = if v.is_nan() { 0.0 } else { v };
     // The conversion to i64 saturates.
     let whole = (rounding.round_f32(v + inside) as i64).saturating_add(i64::from(after));
-    // Not `clamp`, which panics for an empty range. The result is one of the range's i32 ends or between them.
+    // Not `clamp`, which panics if the range is empty. The result lies between the range's ends, which are i32.
     whole.min(i64::from(*range.end())).max(i64::from(*range.start())) as i32
 }
 

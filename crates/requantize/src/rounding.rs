@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::{cmp::Ordering, fmt, num::NonZeroU32};
 
-/// Rounding of a value between two integers to one of them. Integers are unchanged in every mode.
+/// How a value between two integers is rounded to one of them. Integers stay the same in every mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
@@ -55,10 +55,10 @@ impl Rounding {
         Rounding::ALL.into_iter().find(|r| r.name() == name)
     }
 
-    /// Rounds a value strictly between `below` and `below + 1`: true is `below + 1`.
+    /// Whether a value strictly between `below` and `below + 1` is rounded up to `below + 1`.
     ///
-    /// `half` compares the distance from `below` with one half; `negative` tells the value's sign, `odd` the parity of
-    /// `below`. Everything that rounds in this crate decides here.
+    /// `half` compares the distance from `below` with one half. `negative` is the sign of the value, and `odd` the
+    /// parity of `below`. Every rounding in this crate is decided here.
     #[inline]
     pub(crate) fn goes_up(self, half: Ordering, negative: bool, odd: bool) -> bool {
         let tie = match self {
@@ -81,7 +81,7 @@ impl Rounding {
     /// `round(x / 2^shift)`, exact for every `x` and every shift.
     pub fn shift_right(self, x: i64, shift: u8) -> i64 {
         if shift > 63 {
-            // The quotient is no larger than x.
+            // The quotient is not larger than x.
             return self.shift_right_wide(i128::from(x), shift) as i64;
         }
         let below = x >> shift;
@@ -95,7 +95,7 @@ impl Rounding {
 
     /// `round(x / 2^shift)` for `|x| < 2^120`, exact for every shift.
     pub fn shift_right_wide(self, x: i128, shift: u8) -> i128 {
-        // |x| / 2^122 is below one half, and so are all further ones: they round alike.
+        // For any larger shift |x| / 2^122 is also below one half and rounds in the same way.
         let shift = shift.min(122);
         let below = x >> shift;
         let rest = x - (below << shift);
@@ -108,16 +108,16 @@ impl Rounding {
 
     /// The smallest `x` with `round(x / 2^shift) >= quotient`, for `|quotient| < 2^62` and `shift <= 62`.
     ///
-    /// With h = quotient * 2^shift - 2^(shift-1), the tie below `quotient`, the nearest modes answer h where that tie
-    /// goes up and h + 1 where it goes down; directed modes answer with one end of the unit step.
+    /// Let h = quotient * 2^shift - 2^(shift-1) be the tie below `quotient`. In the nearest modes the result is h if
+    /// that tie goes up, and h + 1 if it goes down. In the directed modes it is one end of the unit step.
     pub fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
         let exact = quotient << shift;
         if shift == 0 {
             return exact;
         }
         let (step, half) = (1i128 << shift, 1i128 << (shift - 1));
-        // Values in (quotient - 1, quotient) are negative exactly for quotient <= 0, and quotient - 1 is odd for even
-        // ones.
+        // Values in (quotient - 1, quotient) are negative exactly if quotient <= 0, and quotient - 1 is odd exactly if
+        // quotient is even.
         let (negative, odd) = (quotient <= 0, quotient & 1 == 0);
         if self.goes_up(Ordering::Less, negative, odd) {
             exact - step + 1
@@ -130,7 +130,7 @@ impl Rounding {
         }
     }
 
-    /// `round(n / d)`: the mean of `d` summands, for instance.
+    /// `round(n / d)`: for example, the mean of `d` numbers.
     pub fn divide(self, n: i64, d: NonZeroU32) -> i64 {
         let d = i64::from(d.get());
         let (below, rest) = (n.div_euclid(d), n.rem_euclid(d));
@@ -140,9 +140,9 @@ impl Rounding {
         below + i64::from(self.goes_up((2 * rest).cmp(&d), n < 0, below & 1 == 1))
     }
 
-    /// The integer that `x` rounds to, as a float. NaN and the infinities stay what they are.
+    /// Rounds `x` to an integer, as a float. NaN and the infinities stay what they are.
     pub fn round_f64(self, x: f64) -> f64 {
-        // From here on there are integers only.
+        // From this size on all floats are integers.
         const WHOLE: f64 = (1u64 << 52) as f64;
         let size = x.abs();
         if size.is_nan() || size >= WHOLE {
@@ -150,7 +150,7 @@ impl Rounding {
         }
         let below = size as i64;
         let whole = below as f64;
-        // Exact, unlike x - floor(x), which is inexact for small negative x.
+        // This is exact, while x - floor(x) is inexact for small negative x.
         let rest = size - whole;
         if rest == 0.0 {
             return x;
@@ -164,7 +164,7 @@ impl Rounding {
             Ordering::Equal
         };
         if negative {
-            // x lies between -(whole + 1) and -whole; the lower one is odd when `whole` is even.
+            // x lies between -(whole + 1) and -whole. The lower one of these is odd if `whole` is even.
             if self.goes_up(half.reverse(), true, !odd) {
                 -whole
             } else {
@@ -177,9 +177,9 @@ impl Rounding {
         }
     }
 
-    /// The integer that `x` rounds to, as a float. NaN and the infinities stay what they are.
+    /// Rounds `x` to an integer, as a float. NaN and the infinities stay what they are.
     pub fn round_f32(self, x: f32) -> f32 {
-        // Exact in both directions: a rounded f32 is an f32.
+        // Both conversions are exact: the rounded value of an f32 is an f32.
         self.round_f64(f64::from(x)) as f32
     }
 }

@@ -1,11 +1,11 @@
 //! Small floats: the numbers of formats with a few bits of exponent and mantissa, and rounding to them.
 //!
-//! A number with e bits of exponent, its field E, and m bits of mantissa, its field M, is 2^(E − b)·(1 + M·2^−m), and
-//! 2^(1 − b)·M·2^−m for E = 0, with b = 2^(e−1) − 1.
+//! A number has e bits of exponent, with the field value E, and m bits of mantissa, with the field value M. With b =
+//! 2^(e−1) − 1, its value is 2^(E − b)·(1 + M·2^−m), or 2^(1 − b)·M·2^−m for E = 0.
 //!
-//! **Source**: the formats of 6 bits and fewer have nothing but numbers (OCP Microscaling Formats, version 1.0: e2m1, e2m3,
-//! e3m2). In e4m3 the last code is NaN (OCP 8-bit Floating Point, version 1.0: numbers up to 448). In all others E with all
-//! bits set is none of a number, as in IEEE 754 (e5m2, e5m10, e8m7).
+//! **Source**: In the formats with 6 bits and fewer, every code is a number (OCP Microscaling Formats, version 1.0:
+//! e2m1, e2m3, e3m2). In e4m3 the last code is NaN (OCP 8-bit Floating Point, version 1.0: numbers up to 448). In all
+//! other formats, codes in which all bits of E are set are not numbers, as in IEEE 754 (e5m2, e5m10, e8m7).
 
 use crate::Rounding;
 
@@ -16,15 +16,16 @@ pub fn largest(exponent: u8, mantissa: u8) -> f64 {
     match (exponent, mantissa) {
         (4, 3) => (ones - power(-3)) * power(top - bias),
         _ if exponent + mantissa < 6 => ones * power(top - bias),
-        // What E = 0 alone leaves.
+        // With one bit of exponent only E = 0 is left for numbers.
         (1, _) => (ones - 1.0) * power(1 - bias),
         _ => ones * power(top - 1 - bias),
     }
 }
 
-/// A real number rounded to the format: ties as `rounding` says, of the mantissas; past the largest it saturates, and NaN is 0.
+/// Rounds a real number to the format. `rounding` decides ties between mantissas. Beyond the largest number it
+/// saturates, and NaN becomes 0.
 ///
-/// Exponents have 8 bits at most and mantissas 10, so that every number is an f32.
+/// Exponents have at most 8 bits and mantissas at most 10, so that every number is an f32.
 pub fn round(x: f64, exponent: u8, mantissa: u8, rounding: Rounding) -> f64 {
     if x.is_nan() {
         return 0.0;
@@ -33,7 +34,7 @@ pub fn round(x: f64, exponent: u8, mantissa: u8, rounding: Rounding) -> f64 {
     if x.abs() >= 2.0 * largest {
         return largest.copysign(x);
     }
-    // The exponent of an f64; the smallest of the format takes in what is subnormal there.
+    // The exponent of an f64. Where the format is subnormal, its smallest exponent is used.
     let own = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
     let step = power(own.max(1 - bias(exponent)) - i32::from(mantissa));
     (rounding.round_f64(x / step) * step).clamp(-largest, largest)
@@ -43,7 +44,7 @@ fn bias(exponent: u8) -> i32 {
     (1 << (exponent - 1)) - 1
 }
 
-/// 2^n for exponents of numbers that f64 holds in full precision.
+/// 2^n, for exponents of numbers that f64 holds with full precision.
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }

@@ -1,19 +1,19 @@
 use crate::{FormError, IntType, OutsideDomain, Requantization};
 use serde::{Deserialize, Serialize};
 
-/// A requantization and the clamp behind it: `clamp(requantize(x), low, high)`, one stage of a chain.
+/// A requantization with a clamp behind it: `clamp(requantize(x), low, high)`. Steps in a row form a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The requantization.
     pub form: Requantization,
-    /// Both ends belong to it: ReLU, ReLU6 and Clip in the output's integers.
+    /// The clamp, both ends included: ReLU, ReLU6 or Clip in integers of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clamp: Option<[i32; 2]>,
 }
 
 impl Step {
-    /// Checks that the form is legal and the clamp's ends are in order.
+    /// Checks that the form is legal, and that the ends of the clamp are in order.
     pub fn check(&self) -> Result<(), FormError> {
         self.form.check()?;
         self.check_clamp()
@@ -26,24 +26,24 @@ impl Step {
         }
     }
 
-    /// The result for one accumulator of one channel; see [`Requantization::eval`].
+    /// The result for one accumulator of one channel. See [`Requantization::eval`].
     pub fn eval(&self, channel: usize, acc: i64) -> Result<i32, OutsideDomain> {
         Ok(clamp(self.form.eval(channel, acc)?, self.clamp))
     }
 
-    /// The type that the clamp's result lies in.
+    /// The type of the result.
     pub fn out(&self) -> IntType {
         self.form.out()
     }
 }
 
-/// `x` brought between the ends. The lower one wins if they are not in order, where [`i32::clamp`] would panic.
+/// Clamps `x` to the ends. If they are not in order, the lower one wins, whereas [`i32::clamp`] would panic.
 pub(crate) fn clamp(x: i32, ends: Option<[i32; 2]>) -> i32 {
     ends.map_or(x, |[low, high]| x.min(high).max(low))
 }
 
-/// Two clamps in a row as one: what the inner one leaves lies between its ends, and the outer one moves these. Where
-/// they exclude each other, all that is left is the outer one's nearest end.
+/// Combines two clamps in a row into one: the outer clamp is applied to the ends of the inner one. If their ranges do
+/// not overlap, the result is always the end of the outer range that is nearest to the inner one.
 pub fn clamp_twice(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
     inner.map(|ends| ends.map(|end| clamp(end, outer))).or(outer)
 }

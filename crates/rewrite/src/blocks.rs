@@ -1,13 +1,14 @@
-//! Blocks of an image that are put into batches in front of a convolution, and back behind it.
+//! Recognises convolutions on blocks of an image: the blocks are moved into the batch in front of the convolution, and
+//! back to their places behind it.
 
 use crate::matching::GraphNode;
 use crate::view::{Part, View, joined};
 use strait_core::{NodeId, Op, Term, ValueId};
 
-/// Nodes between an image and the convolution that are looked through; an exporter writes no more.
+/// How many nodes between an image and the convolution are looked at. Exporters write no more.
 pub(crate) const MOST_MOVES: usize = 12;
 
-/// True for what only moves elements.
+/// True for ops that only move elements.
 pub(crate) fn moves(op: &Op) -> bool {
     matches!(
         op,
@@ -15,7 +16,7 @@ pub(crate) fn moves(op: &Op) -> bool {
     )
 }
 
-/// Takes axes of extent 1 for those that are from nowhere, in order.
+/// Assigns axes of extent 1 to those that do not come from any axis yet, in order.
 fn fill(axes: &mut [Option<usize>], ones: Vec<usize>) {
     let mut ones = ones.into_iter();
     axes.iter_mut()
@@ -23,24 +24,26 @@ fn fill(axes: &mut [Option<usize>], ones: Vec<usize>) {
         .for_each(|axis| *axis = ones.next());
 }
 
-/// The image in front of a convolution whose operand has blocks of it in the batch.
+/// The image in front of a convolution whose operand has blocks of that image in its batch.
 pub(crate) struct Image {
     pub(crate) value: ValueId,
     pub(crate) shape: Vec<u64>,
-    /// The axis of the image that each axis of the operand is from; none where that has an extent of 1 and is from nowhere.
+    /// For each axis of the operand, the axis of the image that it comes from. `None` if it has an extent of 1 and
+    /// comes from no axis.
     pub(crate) axes: Vec<Option<usize>>,
     /// The side of a block along each spatial axis of the operand.
     pub(crate) sides: Vec<u64>,
-    /// The part of the batch that counts the positions in a block along each of them, if its side is not 1.
+    /// For each spatial axis along which the side of a block is not 1: the part of the batch that counts the positions
+    /// inside a block.
     positions: Vec<Option<Part>>,
-    /// The part of the batch that is the image's own.
+    /// The part of the batch that is the image's own batch.
     batch: Option<Part>,
-    /// The nodes in between.
+    /// The nodes between the image and the operand.
     pub(crate) nodes: Vec<NodeId>,
 }
 
 impl Image {
-    /// The image that a view of an operand tells of; nothing unless there are blocks of it in the batch.
+    /// The image that the axes of an operand, given as a view, come from. `None` if the batch has no blocks of it.
     fn new(value: ValueId, shape: &[u64], view: &View, nodes: &[NodeId]) -> Option<Image> {
         let (batch, others) = view.axes.split_first()?;
         let mut axes = vec![None];
@@ -103,7 +106,7 @@ impl Image {
         Some(image)
     }
 
-    /// The image in front of a convolution, the one that was padded if there is one.
+    /// Finds the image in front of a convolution. If the image was padded, finds the padded one.
     pub(crate) fn in_front(site: &GraphNode<'_>, operand: ValueId) -> Option<Image> {
         let (mut value, mut path) = (operand, Vec::new());
         let mut found = None;
@@ -132,7 +135,8 @@ impl Image {
         found
     }
 
-    /// The axis of the convolution's result that each axis of a view of it is, once the blocks are back in their places.
+    /// For each axis of a view of the convolution's result, the axis of that result that it is, once the blocks are
+    /// back in their places. `None` as a whole if they are not.
     pub(crate) fn places(&self, view: &View, result: &[u64]) -> Option<Vec<Option<usize>>> {
         let whole = |axis: usize| Part {
             axis,

@@ -1,9 +1,14 @@
-//! The rules over the float graph.
+//! The rewrite rules for the float graph.
 //!
-//! A rule looks at one node and answers with a patch, a reason, or nothing ([`strait_core::Outcome`]); it never changes
-//! anything itself. [`canonical`] is the set that every model goes through before anything is observed, and is free of
-//! any target; [`of_target`] is the set for those that a target's table switches on, and [`on_grids`] for those of them that
-//! look at final grids. [`for_runtimes`] is the set for the Q/DQ file. `docs/rules.md` lists them, made from the documentation of the files in [`rules`].
+//! A rule looks at one node and returns a patch, a reason why it does not apply, or nothing ([`strait_core::Outcome`]).
+//! It never changes the graph itself. The sets of rules are:
+//! - [`canonical`]: rules that every model goes through before anything is observed. They are the same for every
+//!   target.
+//! - [`of_target`]: rules that a target's table switches on.
+//! - [`on_grids`]: those of a target's rules that look at final grids.
+//! - [`for_runtimes`]: rules for the Q/DQ file.
+//!
+//! `docs/rules.md` lists them all. It is generated from the documentation of the files in [`rules`].
 
 mod blocks;
 mod matching;
@@ -22,15 +27,19 @@ use strait_target::spec::FloatRule;
 
 /// The rules that make a graph canonical, in the order in which they are tried at a node.
 ///
-/// Behind them: no identity and no constant subexpression is left, batch normalization is part of its producer where that
-/// is a product, every product with a constant matrix is a `gemm` whose weights are [outputs, inputs], and functions that
-/// exporters take apart (silu, gelu, mish, hard swish, PReLU with one slope, layer normalization) are one node again.
+/// After they ran, the graph has these properties:
+/// - There are no identities and no constant subexpressions.
+/// - Batch normalization is folded into its producer if that is a product.
+/// - Every product with a constant matrix is a `gemm` with weights [outputs, inputs].
+/// - Functions that exporters write as several nodes (silu, gelu, mish, hard swish, PReLU with one slope, layer
+///   normalization) are one node again.
 pub fn canonical() -> RuleSet {
     RuleSet::new(for_all())
 }
 
-/// The rules that a target's table switches on, in front of those for every target: what a rule of the target makes is
-/// canonical, too. What makes the opposite of it is left out, and so is what looks at grids: see [`on_grids`].
+/// The rules that a target's table switches on, followed by the rules for every target, so that what the target's rules
+/// make becomes canonical too. A rule for every target that would undo one of the target's is left out. So are rules
+/// that look at grids: see [`on_grids`].
 pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
     let own = switched_on.iter().filter(|&&word| !is_on_grids(word));
     let own = own.map(|&word| rule(word));
@@ -39,12 +48,12 @@ pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
     RuleSet::new(own.chain(others).collect())
 }
 
-/// The names of all rules, as configurations and reports speak of them.
+/// The names of all rules, as they appear in configurations and reports.
 pub fn names() -> BTreeSet<&'static str> {
     every().map(|rule| rule.name()).collect()
 }
 
-/// The names of the rules that take a layer into another one.
+/// The names of the rules that fold a layer into another one.
 pub fn fusions() -> BTreeSet<&'static str> {
     every()
         .filter(|rule| rule.is_fusion())
@@ -57,13 +66,14 @@ fn every() -> impl Iterator<Item = Box<dyn Rule>> {
     for_all().into_iter().chain(of_targets).chain(of_runtimes())
 }
 
-/// The rules that a target's table switches on for the graph that is written, in which values are quantized on their final grids.
+/// The rules that a target's table switches on for the exported graph, in which values are quantized on their final
+/// grids.
 pub fn on_grids(switched_on: &[FloatRule]) -> RuleSet {
     let own = switched_on.iter().filter(|&&word| is_on_grids(word));
     RuleSet::new(own.map(|&word| rule(word)).collect())
 }
 
-/// The rules for the Q/DQ file, which other runtimes read. They compute the same numbers.
+/// The rules for the Q/DQ file, which other runtimes read. They do not change the numbers.
 pub fn for_runtimes() -> RuleSet {
     RuleSet::new(of_runtimes())
 }
@@ -130,7 +140,7 @@ fn rule(word: FloatRule) -> Box<dyn Rule> {
     }
 }
 
-/// The rule for every target that would undo one of a target.
+/// The rule for every target that would undo this rule of a target.
 fn opposite(word: FloatRule) -> Option<&'static str> {
     match word {
         FloatRule::AveragePoolToConv | FloatRule::BatchNormalizationToConv | FloatRule::Relu6ToRelu => None,

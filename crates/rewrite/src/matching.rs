@@ -1,4 +1,4 @@
-//! Queries of rules about the graph around a node.
+//! Questions that rules ask about the graph around a node.
 
 use std::borrow::Cow;
 use strait_core::op::{Transpose, Unary};
@@ -7,7 +7,7 @@ use strait_core::{
     ValueId,
 };
 
-/// One node and its surroundings.
+/// A node and the graph around it.
 #[derive(Clone, Copy)]
 pub(crate) struct GraphNode<'a> {
     pub(crate) module: &'a Module,
@@ -17,7 +17,7 @@ pub(crate) struct GraphNode<'a> {
 }
 
 impl<'a> GraphNode<'a> {
-    /// The node at `at`; the worklist asks about living nodes only.
+    /// The node at `at`. It has to exist: the worklist only asks about nodes that do.
     pub(crate) fn new(module: &'a Module, graph: GraphId, at: NodeId) -> Result<GraphNode<'a>, PassError> {
         let graph = module
             .graph(graph)
@@ -33,7 +33,7 @@ impl<'a> GraphNode<'a> {
         })
     }
 
-    /// Operand `index`, where it is present.
+    /// Operand `index`, if it is present.
     pub(crate) fn input(&self, index: usize) -> Option<ValueId> {
         self.node.inputs.get(index).copied().flatten()
     }
@@ -43,13 +43,13 @@ impl<'a> GraphNode<'a> {
         self.node.outputs.first().copied()
     }
 
-    /// The node that produces `value`, if its term is `term`.
+    /// The node that makes `value`, if its op is `term`.
     pub(crate) fn producer(&self, value: ValueId, term: Term) -> Option<GraphNode<'a>> {
         let (id, node) = self.graph.producer(value)?;
         (node.op.term() == term).then_some(GraphNode { id, node, ..*self })
     }
 
-    /// The operands of a binary node in both orders.
+    /// The two operands of a binary node, in both orders.
     pub(crate) fn both_orders(&self) -> Vec<(ValueId, ValueId)> {
         match (self.input(0), self.input(1)) {
             (Some(a), Some(b)) => vec![(a, b), (b, a)],
@@ -57,31 +57,31 @@ impl<'a> GraphNode<'a> {
         }
     }
 
-    /// True if `value` is used by one operand alone and is no output of the graph.
+    /// True if only one operand uses `value`, and it is not an output of the graph.
     pub(crate) fn used_once(&self, value: ValueId) -> bool {
         self.graph.only_use(value).is_some()
     }
 
-    /// The dimensions of a value, where all are known.
+    /// The extents of a value, if all are known.
     pub(crate) fn dims(&self, value: ValueId) -> Option<Vec<u64>> {
         Some(self.graph.value(value)?.ty.dims()?.to_vec())
     }
 
-    /// The tensor that a value is, if it is a constant.
+    /// The tensor of a value, if it is a constant.
     pub(crate) fn constant(&self, value: ValueId) -> Option<(DataId, &'a TensorData)> {
         let id = self.graph.data_of(value)?;
         Some((id, self.module.data(id)?))
     }
 
-    /// The elements of a constant of f32. Floats of other widths are left alone: what a rule makes of them would be
-    /// f32, and the op would have operands of two types.
+    /// The elements of an f32 constant. Floats of other widths are left alone: a rule's result would be f32, and the op
+    /// would have operands of two types.
     pub(crate) fn floats(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f32]>)> {
         let (_, tensor) = self.constant(value)?;
         let elements = (tensor.elem() == Elem::F32).then(|| tensor.to_f32())?;
         Some((tensor, elements.ok()?))
     }
 
-    /// The transpose of a matrix for which the model gives a grid, on that grid.
+    /// A transpose of a matrix for which the model gives a grid. The result is on the same grid.
     pub(crate) fn turned(&self, matrix: ValueId) -> Option<NewNode> {
         let value = self.graph.value(matrix)?;
         let given = value.quant.as_ref()?;
@@ -92,7 +92,7 @@ impl<'a> GraphNode<'a> {
         Some(node)
     }
 
-    /// The only element of a float constant.
+    /// The element of a float constant that has only one.
     pub(crate) fn scalar(&self, value: ValueId) -> Option<f32> {
         let (_, values) = self.floats(value)?;
         match *values {
@@ -101,14 +101,14 @@ impl<'a> GraphNode<'a> {
         }
     }
 
-    /// True if the node's result has the type of `x`: constants with more axes than x make it another.
+    /// True if the node's result has the same type as `x`. It has not if a constant operand has more axes than x.
     pub(crate) fn keeps_type(&self, x: ValueId) -> bool {
         let ty = |v| self.graph.value(v).map(|v| &v.ty);
         self.output().is_some_and(|y| ty(y) == ty(x))
     }
 
-    /// The node, then all nodes between it and `x`, which stand for one thing from now on and give it their source
-    /// names.
+    /// The node, then all nodes between it and `x`. They are about to be replaced together, and the replacement takes
+    /// all their source names.
     pub(crate) fn down_to(&self, x: ValueId) -> Vec<NodeId> {
         let mut found = vec![self.id];
         let mut next = 0;
@@ -122,23 +122,23 @@ impl<'a> GraphNode<'a> {
         found
     }
 
-    /// True if a value is the constant `wanted`, up to the rounding of an exporter.
+    /// True if a value is the constant `wanted`, up to an exporter's rounding.
     pub(crate) fn is_scalar(&self, value: ValueId, wanted: f32) -> bool {
         self.scalar(value).is_some_and(|x| near(x, wanted))
     }
 }
 
-/// True if an exporter's rounding of `wanted` is `found`.
+/// True if `found` can be what an exporter's rounding made of `wanted`.
 pub(crate) fn near(found: f32, wanted: f32) -> bool {
     (found - wanted).abs() <= 1e-6 * wanted.abs()
 }
 
-/// A tensor of f32; sizes come from tensors that exist, so an error is ours.
+/// Makes an f32 tensor. The sizes come from existing tensors, so an error is a defect of ours.
 pub(crate) fn tensor(shape: &[u64], values: &[f32]) -> Result<TensorData, PassError> {
     TensorData::from_values(shape, values).map_err(|error: TensorError| PassError::Ours(error.to_string().into()))
 }
 
-/// The op of a function of one variable.
+/// The op for a function of one variable.
 pub(crate) fn unary(function: strait_core::op::Function) -> Op {
     Unary { function }.into()
 }

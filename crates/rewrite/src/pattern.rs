@@ -1,19 +1,26 @@
-//! Patterns: plain values that say what stands above a node.
+//! Patterns: plain data that describes the nodes in front of a node.
 //!
-//! A pattern is an [`op`] whose operands are patterns, a value or a constant that is kept in a [`Slot`], a product of patterns,
-//! one of several patterns, or a pattern behind nodes that are looked through. It speaks of nothing but structure: numbers,
-//! shapes and operands whose count varies are ordinary code behind the match. Operands behind those that a pattern lists are not
-//! asked about.
+//! A pattern is one of these:
+//! - an [`op`] whose operands are patterns
+//! - a value or a constant that is kept in a [`Slot`]
+//! - a product of patterns
+//! - one of several patterns
+//! - a pattern behind nodes that are skipped
 //!
-//! Where an op commutes, its operands match in both orders. A node inside of the match is *exclusive*, unless it is
-//! [`shared`](Pattern::shared): the match alone reads it, and it is no output of the graph. Where that alone is missing, the
-//! answer is a refusal that names the node, since somebody who looks for the rewrite asks why it did not happen.
+//! A pattern describes only structure. Numbers, shapes and variable numbers of operands are checked by ordinary code
+//! after the match. An op may have more operands than the pattern lists; these can be anything.
+//!
+//! If an op commutes, its operands match in both orders. A node inside the match has to be *exclusive* unless it is
+//! [`shared`](Pattern::shared): only the match reads it, and it is not an output of the graph. If a pattern fits except
+//! that a node is not exclusive, the rule reports a refusal that names the node. So somebody who misses the rewrite
+//! learns why it did not happen.
 
 use crate::matching::GraphNode;
 use smallvec::SmallVec;
 use strait_core::{Dim, Node, NodeId, Op, Outcome, Reason, ReasonCode, Shape, Term, ValueId};
 
-/// The place of a value that a match keeps, below [`Slot::COUNT`]. A slot that stands at several places of a pattern is one value.
+/// The number of a place in which a match keeps a value, below [`Slot::COUNT`]. If a slot occurs several times in a
+/// pattern, it has to be the same value each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub(crate) u8);
 
@@ -21,35 +28,37 @@ impl Slot {
     pub(crate) const COUNT: usize = 16;
 }
 
-/// The most nodes in a row that are looked through.
+/// How many nodes in a row are skipped at most.
 const MOST_LOOKED_THROUGH: usize = 4;
 
-/// Structure above a value.
+/// A description of the nodes that make a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pattern {
     /// Any value.
     Any(Slot),
     /// A constant.
     Constant(Slot),
-    /// The first result of a node: terms, operands, the place where it is kept, and whether others may read it; see [`op`].
+    /// The first result of a node: its possible terms, its operands, the slot for the result, and true if others may
+    /// read it. See [`op`].
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
-    /// One of these, the first that fits the rest of the pattern too.
+    /// One of these: the first one with which the rest of the pattern also fits.
     OneOf(&'static [Pattern]),
-    /// This, at once or behind identities and casts from float to float.
+    /// This pattern, directly or behind identities and casts from float to float.
     Through(&'static Pattern),
-    /// This, at once or behind such nodes and those that put axes of extent 1 in or take them out.
+    /// This pattern, directly or behind such nodes and nodes that add or remove axes of extent 1.
     Reshaped(&'static Pattern),
-    /// A product of all of these, in whatever order and nesting of products, which others may read.
+    /// A product of all of these, in any order and nesting. Others may read the products inside.
     Product(&'static [Pattern]),
 }
 
-/// The first result of a node with one of these terms, whose operands begin with these.
+/// The first result of a node that has one of these terms and whose first operands match these patterns.
 pub(crate) const fn op(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     Pattern::Op(terms, operands, None, false)
 }
 
 impl Pattern {
-    /// The same with the result of the node kept. Of what is no node it does not compile in a constant.
+    /// The same pattern, with the node's result kept in a slot. For a pattern that is not a node, this does not compile
+    /// in a constant.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn keep(self, slot: Slot) -> Pattern {
         match self {
@@ -58,7 +67,8 @@ impl Pattern {
         }
     }
 
-    /// The same with a node that others may read, too. Of what is no node it does not compile in a constant.
+    /// The same pattern, for a node that others may read too. For a pattern that is not a node, this does not compile
+    /// in a constant.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn shared(self) -> Pattern {
         match self {
@@ -67,7 +77,7 @@ impl Pattern {
         }
     }
 
-    /// The terms of the nodes that the pattern may begin at.
+    /// The terms of the nodes at which the pattern can start.
     pub(crate) fn anchors(&self) -> Vec<Term> {
         let mut terms = match self {
             Pattern::Op(terms, ..) => terms.to_vec(),
@@ -81,7 +91,8 @@ impl Pattern {
         terms
     }
 
-    /// The number of nodes on the longest way up: so far above an anchor a change may make a match of it.
+    /// The number of nodes on the longest path in the pattern. A change that far in front of a node can make the
+    /// pattern match there.
     pub(crate) fn depth(&self) -> usize {
         let deepest = |patterns: &[Pattern]| patterns.iter().map(Pattern::depth).max().unwrap_or(0);
         match self {
@@ -93,7 +104,7 @@ impl Pattern {
         }
     }
 
-    /// The match that begins at a node, or the outcome of a rule that finds none there.
+    /// Matches the pattern at a node. If it does not match, returns the outcome of a rule that does nothing there.
     pub(crate) fn at<'a>(&'static self, site: &GraphNode<'a>) -> Result<Match<'a>, Outcome> {
         let found = Match {
             site: *site,
@@ -114,7 +125,7 @@ impl Pattern {
     }
 }
 
-/// The near miss: everything is there, but somebody else reads a value.
+/// The reason for a near miss: everything fits, but somebody else reads a value.
 fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Reason {
     let node = site.graph.producer(value).map(|(_, node)| node.name);
     let name = node.map(|name| site.module.name(name)).unwrap_or_default();
@@ -129,12 +140,12 @@ fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Reason {
 pub(crate) struct Match<'a> {
     site: GraphNode<'a>,
     values: [Option<ValueId>; Slot::COUNT],
-    /// The nodes of the match, the anchor first.
+    /// The nodes of the match. The first one is the node at which it starts.
     pub(crate) nodes: Vec<NodeId>,
 }
 
 impl<'a> Match<'a> {
-    /// The value in a slot; none where the match went through none of the patterns that keep it.
+    /// The value in a slot. `None` if the part of the pattern with this slot was not used.
     pub(crate) fn value(&self, slot: Slot) -> Option<ValueId> {
         self.values.get(usize::from(slot.0)).copied().flatten()
     }
@@ -146,31 +157,32 @@ impl<'a> Match<'a> {
     }
 }
 
-/// The most factors of a product.
+/// The most factors in a product.
 const MOST_FACTORS: usize = 8;
 
-/// A part of a pattern that is to be met.
+/// Something that still has to match.
 #[derive(Clone)]
 enum Want {
-    /// A value is this.
+    /// The value has to match this pattern.
     Is(&'static Pattern, Option<ValueId>),
-    /// The product of these values is that of those patterns which are not met yet: the bits of the others are set.
+    /// The product of these values has to match the product of those factors that have not matched yet. Each factor
+    /// that has matched has its bit set.
     Product(&'static [Pattern], u8, SmallVec<[ValueId; MOST_FACTORS]>),
 }
 
-/// A part of a pattern, and those that come behind it.
+/// Something that has to match, and what has to match after it.
 struct Goal<'g>(Want, Option<&'g Goal<'g>>);
 
-/// A search that goes back to the last choice where the rest does not fit.
+/// A backtracking search: it returns to the last choice if the rest does not fit.
 struct Search<'a> {
     found: Match<'a>,
     exclusive: SmallVec<[ValueId; 16]>,
-    /// The first value that was all that was wrong.
+    /// The first value that only failed because it was not exclusive.
     near: Option<ValueId>,
 }
 
 impl Search<'_> {
-    /// True if all goals are met; what is kept is then that of the match, else what it was.
+    /// True if all goals match. Then the values of the match are kept. Otherwise they are as before.
     fn solve(&mut self, goal: Option<&Goal<'_>>) -> bool {
         let Some(Goal(want, next)) = goal else {
             let shared = self.exclusive.iter().copied().find(|&value| !self.reads_alone(value));
@@ -197,7 +209,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes the first value for one of the factors, or apart.
+    /// Matches the first value with one of the factors, or splits it if it is a product itself.
     fn product(&mut self, factors: &'static [Pattern], met: u8, values: &[ValueId], next: Option<&Goal<'_>>) -> bool {
         let is_met = |index: usize| met & 1 << index != 0;
         let left = (0..factors.len()).filter(|&index| !is_met(index)).count();
@@ -279,7 +291,7 @@ impl Search<'_> {
         passes.then_some((id, operand))
     }
 
-    /// The node that makes a value of another with as many axes of extent 1 more or less, and its operand.
+    /// The node that makes a value by adding or removing axes of extent 1, and its operand.
     fn reshaped(&self, value: ValueId) -> Option<(NodeId, ValueId)> {
         let graph = self.found.site.graph;
         let (id, node) = graph.producer(value)?;
@@ -325,7 +337,7 @@ impl Search<'_> {
         is_solved
     }
 
-    /// Puts the operands of a node in front of the other goals.
+    /// Matches the operands of a node before the other goals.
     fn operands(
         &mut self,
         patterns: &'static [Pattern],
@@ -340,7 +352,7 @@ impl Search<'_> {
         }
     }
 
-    /// True if the nodes of the match alone read a value, at once or behind what is looked through, and it is no output.
+    /// True if only nodes of the match read a value, directly or behind skipped nodes, and it is not an output.
     fn reads_alone(&self, value: ValueId) -> bool {
         let graph = self.found.site.graph;
         let reads = |id: NodeId| {

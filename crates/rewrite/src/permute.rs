@@ -1,7 +1,7 @@
 //! Permutations of axes, and ops that can be computed on permuted operands.
 //!
-//! A permutation p is that of a transpose: axis i of the result is axis p\[i\] of the operand. A value v is carried by p where
-//! its readers take `transpose(v, p)` in its place.
+//! A permutation p is that of a transpose: axis i of the result is axis p\[i\] of the operand. A value v is carried by
+//! p if its readers use `transpose(v, p)` instead.
 
 use crate::matching::GraphNode;
 use smallvec::SmallVec;
@@ -11,64 +11,66 @@ use strait_core::{Dim, Op, ValueId};
 /// A permutation of axes.
 pub(crate) type Permutation = SmallVec<[u32; 4]>;
 
-/// The permutation that moves nothing.
+/// The permutation that changes nothing.
 pub(crate) fn identity(rank: usize) -> Permutation {
     (0..rank as u32).collect()
 }
 
-/// True if a permutation moves nothing.
+/// True if a permutation changes nothing.
 pub(crate) fn is_identity(p: &[u32]) -> bool {
     p.iter().enumerate().all(|(i, &axis)| i == axis as usize)
 }
 
-/// One permutation and then another: axis i of what comes out is axis `first[second[i]]`.
+/// One permutation after another: axis i of the result is axis `first[second[i]]`.
 pub(crate) fn behind(first: &[u32], second: &[u32]) -> Permutation {
     second.iter().map(|&axis| first[axis as usize]).collect()
 }
 
-/// The permutation that leads from what `from` gives to what `to` gives.
+/// The permutation that turns the result of `from` into the result of `to`.
 pub(crate) fn between(from: &[u32], to: &[u32]) -> Permutation {
     let place = |axis: &u32| from.iter().position(|own| own == axis).unwrap_or(0) as u32;
     to.iter().map(place).collect()
 }
 
-/// The permutation that undoes one.
+/// The inverse of a permutation.
 pub(crate) fn inverse(p: &[u32]) -> Permutation {
     between(p, &identity(p.len()))
 }
 
-/// True if a transpose moves elements: if more than axes of extent 1 change their places.
+/// True if a transpose moves elements in memory. It does not if only axes of extent 1 change their places.
 pub(crate) fn moves(shape: &[Dim], p: &[u32]) -> bool {
     let mut long = p.iter().filter(|&&axis| shape[axis as usize] != Dim::Fixed(1));
     let mut last = None;
     long.any(|axis| last.replace(axis).is_some_and(|last| last > axis))
 }
 
-/// A list with one entry for each axis, as it is for the permuted axes.
+/// A list with one entry for each axis, reordered for the permuted axes.
 pub(crate) fn permuted<T: Clone>(list: &[T], p: &[u32]) -> impl Iterator<Item = T> {
     p.iter().map(|&axis| list[axis as usize].clone())
 }
 
-/// A node on permuted operands.
+/// A node changed so that it works on permuted operands.
 pub(crate) struct Carried {
-    /// The op that it becomes.
+    /// The changed op.
     pub(crate) op: Op,
-    /// The permutation of each operand. One that is longer than the operand has axes first puts axes of extent 1 in front.
+    /// The permutation of each operand. If it has more axes than the operand, the operand first gets axes of extent 1
+    /// in front.
     pub(crate) operands: Vec<Permutation>,
     /// The permutation that each result then has.
     pub(crate) results: Vec<Permutation>,
 }
 
-/// From which side the permutation comes to a node.
+/// The side of a node on which a permutation is given.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
-    /// That of an operand.
+    /// At an operand.
     Operand,
-    /// That of a result.
+    /// At a result.
     Result,
 }
 
-/// The node on permuted operands, of which one, or of whose results one, is permuted by `p`; nothing where it cannot be computed so.
+/// The node changed so that one of its operands, or one of its results, is permuted by `p`. `None` if the op does not
+/// allow that.
 pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Option<Carried> {
     let op = &site.node.op;
     let shape = |v: ValueId| site.graph.value(v).map(|v| &v.ty.shape);
@@ -82,7 +84,7 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
         })
     };
     let place = |axis: usize| p.iter().position(|&own| own as usize == axis);
-    // A place in a shape; negative ones count from the end.
+    // A position in a shape. Negative axes count from the end.
     let axis = |axis: i64, rank: usize| {
         let axis = if axis < 0 { axis + rank as i64 } else { axis };
         usize::try_from(axis).ok().filter(|&axis| axis < rank)
@@ -171,7 +173,7 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
     }
 }
 
-/// A node that drops axes, or leaves them with an extent of 1.
+/// A node that drops the reduced axes, or keeps them with an extent of 1.
 fn reducing(op: Op, side: Side, p: &Permutation, reduced: &[usize], keeps: bool) -> Option<Carried> {
     let result = match (side, keeps) {
         (_, true) => p.clone(),
@@ -189,8 +191,8 @@ fn reducing(op: Op, side: Side, p: &Permutation, reduced: &[usize], keeps: bool)
     })
 }
 
-/// The permutation of the shape `to` that is p on the shape `from`, where both are the same but for axes of extent 1, which
-/// stay where they are.
+/// The permutation of the shape `to` that corresponds to p on the shape `from`. Both shapes are the same except for
+/// axes of extent 1, which stay where they are.
 fn renumbered(from: &[Dim], to: &[Dim], p: &[u32]) -> Option<Permutation> {
     let long = |shape: &[Dim]| -> Vec<usize> {
         let axes = 0..shape.len();

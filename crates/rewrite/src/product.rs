@@ -1,8 +1,8 @@
-//! The product with a constant in front of a value, and an affine map of its channels as a part of it.
+//! Finds the product with constant weights in front of a value, and folds an affine map of its channels into it.
 //!
-//! A product is a conv, a transposed conv or a gemm. Nodes that only move elements may stand between it and the value, since what is
-//! computed of each element by itself, and of all elements of a channel alike, can be computed in front of them:
-//! f(move(x)) = move(f(x)). They stay, behind the product.
+//! A product is a conv, a transposed conv or a gemm. Nodes that only move elements may stand between the product and
+//! the value. A map that treats all elements of a channel alike can also be computed in front of these: f(move(x)) =
+//! move(f(x)). The moving nodes stay, behind the product.
 
 mod channels;
 
@@ -14,37 +14,37 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Source, ValueId};
 
-/// The most moves and maps of channels that are looked through at once.
+/// How many moves and maps of channels are skipped at most.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 
-/// The most branches of a concat that are looked at.
+/// How many branches of a concat are looked at, at most.
 pub(crate) const MOST_BRANCHES: usize = 1024;
 
 /// The depth of a rule that looks for a product in front of an operand.
 pub(crate) const DEPTH: usize = MOST_MOVES + 2;
 
-/// y = factor·x + summand, for each channel of a product.
+/// For each channel of a product, factor and summand of y = factor·x + summand.
 pub(crate) type Affine = Vec<(f64, f64)>;
 
-/// The node in front of a value, and the moves in between.
+/// A node in front of a value, and the moves between them.
 pub(crate) struct InFront<'a> {
     pub(crate) node: GraphNode<'a>,
-    /// The last one first.
+    /// The moving nodes, the last one first.
     moves: Vec<GraphNode<'a>>,
-    /// The axes of the value, as those of the node's result.
+    /// Where the axes of the value come from in the node's result.
     view: View,
-    /// The axis of the channels of that result, and their number.
+    /// The axis of the channels in the node's result. `channels` is their number.
     pub(crate) axis: usize,
     pub(crate) channels: usize,
-    /// True if the value or one in between has another reader, too.
+    /// True if the value, or one of those between it and the node, also has another reader.
     pub(crate) is_shared: bool,
 }
 
-/// The axis of the channels of a product's result.
+/// The axis of the channels in a product's result.
 fn channel_axis(product: &GraphNode<'_>) -> Option<usize> {
     match &product.node.op {
         Op::Conv(_) | Op::ConvTranspose(_) => Some(1),
-        // A beta would scale what is added to the bias.
+        // A beta other than 1 would also scale what is added to the bias.
         Op::Gemm(gemm) if gemm.beta == 1.0 => {
             let result = product.graph.value(product.output()?)?;
             result.ty.shape.len().checked_sub(1)
@@ -58,7 +58,7 @@ fn normalized_axis(node: &GraphNode<'_>) -> Option<usize> {
     matches!(node.node.op, Op::BatchNormalization(_)).then_some(1)
 }
 
-/// The axis that a concat joins.
+/// The axis along which a concat joins.
 fn joined_axis(concat: &GraphNode<'_>) -> Option<usize> {
     match &concat.node.op {
         Op::Concat(concat) => usize::try_from(concat.axis).ok(),
@@ -66,8 +66,8 @@ fn joined_axis(concat: &GraphNode<'_>) -> Option<usize> {
     }
 }
 
-/// True if there is a product in front of a value, and between them stand nothing but moves and maps of its channels: it takes these
-/// one after the other, and the order in which rules see them must not matter.
+/// True if there is a product in front of a value, with only moves and maps of channels between them. The product will
+/// take these one after the other. Rules leave such a value alone, so that the order in which they run does not matter.
 pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     let is_constant = |value| numbers(site, value).is_some_and(|(shape, _)| is_list(&shape));
     for _ in 0..MOST_MAPS {
@@ -94,18 +94,19 @@ pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     false
 }
 
-/// True for a shape with no more than one axis that is longer than 1.
+/// True for a shape with at most one axis that is longer than 1.
 fn is_list(shape: &[u64]) -> bool {
     shape.iter().filter(|&&extent| extent != 1).count() <= 1
 }
 
-/// Shape and elements of a constant, also of a list that is moved and not folded yet: of that the order stays.
+/// Shape and elements of a constant. A list that is moved by nodes which are not folded yet counts too, because moving
+/// does not change its order.
 pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
     let (shape, root) = root(site, value)?;
     Some((shape, site.floats(root)?.1))
 }
 
-/// The shape of such a value, and the constant that it is moved from.
+/// The shape of such a constant, and the constant from which it is moved.
 fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     let shape = site.dims(value)?;
     let mut root = value;
@@ -122,7 +123,8 @@ fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     None
 }
 
-/// A slice cuts positions off; which of them is left does not matter to what is the same for all of them.
+/// The view after a moving node. A slice cuts off positions. It does not matter which ones are left, because the map is
+/// the same for all of them.
 fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
     let shape = node.dims(node.output()?)?;
     match &node.node.op {
@@ -137,7 +139,7 @@ impl<'a> InFront<'a> {
         InFront::find(site, value, channel_axis)
     }
 
-    /// The concat in front of a value, whose channels are those of the axis that it joins.
+    /// The concat in front of a value. Its channels are the axis along which it joins.
     pub(crate) fn concat(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
         InFront::find(site, value, joined_axis)
     }
@@ -164,7 +166,8 @@ impl<'a> InFront<'a> {
             moved = node.input(0)?;
             path.push(node);
         };
-        // Where nothing moves, an extent that is not known is none of the channels.
+        // With no moves in between, an extent that is not known does not matter, as long as it is not that of the
+        // channels.
         let shape: Vec<u64> = match path.is_empty() {
             true => {
                 let shape = &site.graph.value(moved)?.ty.shape;
@@ -186,8 +189,8 @@ impl<'a> InFront<'a> {
         })
     }
 
-    /// The place among the numbers along an axis of the value, of which there are `count`, of each channel: where the axis is a
-    /// part of the channels and of nothing else.
+    /// For each channel, the position of its number among `count` numbers along an axis of the value. `None` unless the
+    /// axis is a part of the channels and of nothing else.
     fn places(&self, axis: usize, count: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let (stride, extent) = match self.view.axes.get(axis)?[..] {
             [] => (1, 1),
@@ -199,14 +202,15 @@ impl<'a> InFront<'a> {
         Some((0..self.channels).map(move |channel| channel / stride % count))
     }
 
-    /// Elements that are given along an axis of the value, for each channel.
+    /// The elements for each channel, if they are given along an axis of the value.
     pub(crate) fn spread<T: Copy>(&self, axis: usize, given: &[T]) -> Option<Vec<T>> {
         self.places(axis, given.len())?
             .map(|place| given.get(place).copied())
             .collect()
     }
 
-    /// A constant beside the value `x`, for each channel: one number, or numbers along an axis that is a part of the channels.
+    /// The elements, for each channel, of a constant that is combined with the value `x`. It has a single element, or
+    /// elements along an axis that is a part of the channels.
     pub(crate) fn constant(&self, site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<f64>> {
         let (shape, root) = root(site, constant)?;
         site.keeps_type(x).then_some(())?;
@@ -219,8 +223,8 @@ impl<'a> InFront<'a> {
         self.spread(axis + missing, &values).filter(|_| is_list(&shape))
     }
 
-    /// The moves again, behind the last node of a patch, in place of those that were there and of the nodes `at`, whose result is
-    /// `y`.
+    /// Repeats the moves behind the last node of a patch. They replace the old moves and the nodes `at`, whose result
+    /// is `y`.
     pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
         for node in self.moves.iter().rev() {
             let last = Source::New(patch.add.len() as u16 - 1, 0);
@@ -233,11 +237,12 @@ impl<'a> InFront<'a> {
         patch.remove.extend(self.moves.iter().map(|node| node.id));
     }
 
-    /// The patch that makes a map of each channel a part of the product, with factors where there are some and summands where there
-    /// are some. `at` are the nodes that compute it, whose result is `y`, the last one first.
+    /// The patch that folds a map of the channels into the product. It changes the weights only if there are factors,
+    /// and the bias only if there are factors or summands. `at` are the nodes that compute the map, the last one first.
+    /// Their result is `y`.
     ///
-    /// With w and b of channel c, and b = 0 where there is none: w' = f·w, b' = f·b + s, in f64, each rounded to f32 once: w and b are
-    /// what they were before they were rounded, where they come from such a map themselves.
+    /// For weights w and bias b of channel c, where a missing bias is 0: w' = f·w, b' = f·b + s, in f64, each rounded
+    /// to f32 once. If w and b already come from such a map, their values before rounding are used.
     pub(crate) fn folded(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Outcome, PassError> {
         Ok(match self.patch(affine, at, y)? {
             Ok(patch) => Outcome::Apply(patch),

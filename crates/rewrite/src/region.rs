@@ -1,4 +1,4 @@
-//! Regions of nodes that are computed on permuted operands together, and what that does to the transposes around them.
+//! Regions of nodes that can be computed on permuted operands together, and the transposes that this saves or adds.
 
 mod draft;
 
@@ -10,25 +10,25 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use strait_core::op::Reduction;
 use strait_core::{Dim, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
 
-/// The most nodes of a region; what lies behind stays as it is.
+/// The most nodes in a region. Nodes beyond that stay as they are.
 const MOST_NODES: usize = 1024;
 
-/// The transposes that move elements, and how many elements they move.
+/// The number of transposes that move elements, and how many elements they move.
 pub(crate) type Cost = (usize, u64);
 
-/// Nodes that would be computed on permuted operands.
+/// A set of nodes that would be computed on permuted operands.
 pub(crate) struct Region<'a> {
     site: GraphNode<'a>,
     nodes: BTreeMap<NodeId, Carried>,
-    /// The permutation by which a value is asked for first.
+    /// For each value, the first permutation that a node of the region wanted for it.
     wanted: BTreeMap<ValueId, Permutation>,
     queue: VecDeque<ValueId>,
-    /// True if a normalization stands here that is told by its mean over the last axis.
+    /// True if a mean over the last axis is in the way: rules recognise normalizations by it, so it must not change.
     is_held: bool,
 }
 
 impl<'a> Region<'a> {
-    /// All nodes around `value` that can be computed where it is permuted by `p`.
+    /// All nodes around `value` that can be computed if it is permuted by `p`.
     pub(crate) fn around(site: GraphNode<'a>, value: ValueId, p: Permutation) -> Region<'a> {
         let mut region = Region::empty(site);
         region.want(value, &p);
@@ -38,7 +38,7 @@ impl<'a> Region<'a> {
         region
     }
 
-    /// Nodes one behind the other, of each of which an operand is permuted by `p`.
+    /// A chain of nodes. Each of them has an operand that is permuted by `p`.
     pub(crate) fn of_chain(site: GraphNode<'a>, nodes: &[NodeId], p: &Permutation) -> Region<'a> {
         let mut region = Region::empty(site);
         for &node in nodes {
@@ -70,7 +70,7 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// True for a constant, and for one that has been moved and is not folded yet.
+    /// True for a constant, and for a moved constant that is not folded yet.
     fn is_constant(&self, mut value: ValueId) -> bool {
         let graph = self.site.graph;
         while let Some((_, node)) = graph.producer(value) {
@@ -82,13 +82,13 @@ impl<'a> Region<'a> {
         graph.data_of(value).is_some()
     }
 
-    /// Takes in what makes and what reads a value.
+    /// Adds the node that makes a value, and the nodes that read it.
     fn grow(&mut self, value: ValueId) {
         let graph = self.site.graph;
         let Some(p) = self.wanted.get(&value).cloned() else {
             return;
         };
-        // A constant is permuted once and for all; others that read it have nothing to do with this.
+        // A constant is permuted ahead of time. Its other readers need not join the region.
         if self.is_constant(value) {
             return;
         }
@@ -124,7 +124,7 @@ impl<'a> Region<'a> {
         self.nodes.insert(id, node);
     }
 
-    /// The nodes, each behind those whose results it takes.
+    /// The nodes in an order in which each comes after those whose results it reads.
     fn order(&self) -> Vec<NodeId> {
         let graph = self.site.graph;
         let operands = |id: NodeId| {
@@ -147,7 +147,7 @@ impl<'a> Region<'a> {
         order
     }
 
-    /// The node of the region that makes a value, at most behind transposes.
+    /// The node of the region that makes a value, directly or through transposes.
     fn behind_transposes(&self, mut value: ValueId) -> Option<NodeId> {
         loop {
             let (id, node) = self.site.graph.producer(value)?;
@@ -158,8 +158,8 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// The patch, with the cost of the transposes that it saves and of those that it adds; nothing where there is nothing to
-    /// change, or where two outputs would become one value.
+    /// The patch, the cost of the transposes that it removes, and the cost of those that it adds. `None` if nothing
+    /// would change, or if two outputs would become the same value.
     pub(crate) fn patch(&self) -> Option<(Patch, Cost, Cost)> {
         let graph = self.site.graph;
         let mut draft = Draft {
@@ -182,7 +182,7 @@ impl<'a> Region<'a> {
                 });
             }
             let mut new = NewNode::new(carried.op.clone(), &inputs, &[id]);
-            // Grids that the model gives are for whole tensors where they are computed.
+            // If the model gives a grid for the whole tensor, the moved value keeps it.
             let grid = |&result: &ValueId| graph.value(result)?.quant.clone().filter(|grid| grid.axis.is_none());
             new.quant = node.outputs.iter().map(grid).collect();
             let position = draft.add(new)?;
@@ -209,7 +209,7 @@ impl<'a> Region<'a> {
                     let Op::Transpose(transpose) = op else { continue };
                     saved.insert(reader);
                     draft.patch.remove.push(reader);
-                    // What leads from one node of the region to others is in their permutations.
+                    // A transpose between nodes of the region is not needed: their permutations include it.
                     if !graph.is_output(moved) && graph.uses(moved).all(|at| self.nodes.contains_key(&at.node)) {
                         continue;
                     }
@@ -225,10 +225,10 @@ impl<'a> Region<'a> {
             }
             draft.patch.remove.push(id);
         }
-        // A tensor of the model is what stands for it from here on, where it does not stand any more itself.
+        // A tensor of the model that no longer exists is represented by its permuted counterpart from here on.
         let made = draft.made.iter().map(|(&result, &(source, _))| (result, source));
         draft.patch.rename.extend(made);
-        // A transpose in front goes where nothing else reads it.
+        // A transpose in front of the region disappears if nothing else reads it.
         let reads: BTreeSet<ValueId> = (draft.patch.add.iter())
             .flat_map(|node| node.inputs.iter().flatten())
             .filter_map(|source| {
@@ -260,7 +260,7 @@ impl<'a> Region<'a> {
     }
 }
 
-/// True for a mean over the last axis alone, where `p` would make that another one.
+/// True for a mean over only the last axis, if `p` would move that axis.
 fn is_last_mean(op: &Op, p: &[u32]) -> bool {
     let Op::Reduce(reduce) = op else {
         return false;
@@ -271,7 +271,7 @@ fn is_last_mean(op: &Op, p: &[u32]) -> bool {
     reduce.reduction == Reduction::Mean && moved && reduced.first().copied() == last
 }
 
-/// Counts a transpose of a tensor of this shape. An extent that is not known counts as 1.
+/// Adds a transpose of a tensor of this shape to the cost. An unknown extent counts as 1.
 pub(crate) fn add(cost: &mut Cost, shape: &[Dim], p: &[u32]) {
     if permute::moves(shape, p) {
         let elements = shape

@@ -1,14 +1,16 @@
-//! Constants that rules compute: in f64, and rounded to f32 once, however many rules compute on them one after the other.
+//! Constants that rules compute. They are computed in f64 and rounded to f32 once, even if several rules change them
+//! one after the other.
 //!
-//! A module remembers the numbers of such a constant while rules run ([`strait_core::Module::unrounded`]). So a chain of affine
-//! maps has the same weights and biases, up to the rounding of f64, in whatever order its links are taken.
+//! While rules run, a module remembers the numbers of such a constant before rounding
+//! ([`strait_core::Module::unrounded`]). So a chain of affine maps leads to the same weights and biases, up to the
+//! rounding of f64, in whatever order its parts are folded.
 
 use crate::matching::{GraphNode, tensor};
 use std::borrow::Cow;
 use strait_core::{PassError, Patch, Source, TensorData, ValueId};
 
 impl<'a> GraphNode<'a> {
-    /// The numbers of a constant of f32: those that it is rounded from, where a rule has made it.
+    /// The numbers of an f32 constant. If a rule has made it, these are its numbers before rounding.
     pub(crate) fn exact(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f64]>)> {
         let (id, _) = self.constant(value)?;
         let (tensor, values) = self.floats(value)?;
@@ -19,14 +21,15 @@ impl<'a> GraphNode<'a> {
         Some((tensor, numbers))
     }
 
-    /// One number per channel, from a constant that broadcasts along the last axis alone: `[N]`, `[1, N]`, and so on.
+    /// One number for each channel, from a constant that broadcasts along the last axis only: `[N]`, `[1, N]`, and so
+    /// on.
     pub(crate) fn per_last_axis(&self, value: ValueId, channels: usize) -> Option<Cow<'a, [f64]>> {
         let (tensor, numbers) = self.exact(value)?;
         (numbers.len() == channels && tensor.shape().last() == Some(&(channels as u64))).then_some(numbers)
     }
 }
 
-/// Puts a constant into a patch; nothing where one of its numbers is not finite in f32.
+/// Adds a constant to a patch. `None` if one of its numbers is not finite in f32.
 pub(crate) fn rounded(
     patch: &mut Patch,
     name: &str,

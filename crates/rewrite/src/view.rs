@@ -1,9 +1,10 @@
-//! Values whose elements transposes and reshapes have moved: which part of which axis of the value that they are from each axis is.
+//! Describes values whose elements were moved by transposes and reshapes: which part of which axis of the original
+//! value each axis is.
 
 use crate::matching::GraphNode;
 use strait_core::Op;
 
-/// A part of an axis of the value that the elements are from: `extent` positions along it, `stride` apart.
+/// A part of an axis of the original value: `extent` positions along it, `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) axis: usize,
@@ -11,13 +12,13 @@ pub(crate) struct Part {
     pub(crate) stride: u64,
 }
 
-/// The parts of each axis, the slowest first. An axis of extent 1 has none.
+/// The parts that each axis consists of, the slowest first. An axis of extent 1 has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     pub(crate) axes: Vec<Vec<Part>>,
 }
 
-/// Appends a part, as one with the last where the two are neighbours on their axis.
+/// Appends a part. If it continues the last part on the same axis, both are merged.
 fn append(axis: &mut Vec<Part>, part: Part) {
     match axis.last_mut() {
         _ if part.extent == 1 => {}
@@ -29,7 +30,7 @@ fn append(axis: &mut Vec<Part>, part: Part) {
     }
 }
 
-/// The parts as one list without those of extent 1, neighbours joined.
+/// The parts as one list. Parts of extent 1 are left out, and parts that continue each other are merged.
 pub(crate) fn joined(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
     let mut list = Vec::new();
     parts.into_iter().for_each(|part| append(&mut list, part));
@@ -37,7 +38,7 @@ pub(crate) fn joined(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
 }
 
 impl View {
-    /// A value of these extents as it is.
+    /// The view of an original value with these extents.
     pub(crate) fn of(shape: &[u64]) -> View {
         let whole = |(axis, &extent): (usize, &u64)| {
             joined([Part {
@@ -51,8 +52,8 @@ impl View {
         }
     }
 
-    /// Behind a node that only moves elements, which makes a value of these extents; nothing where it is none, or where axes are
-    /// cut in parts that are no whole number of positions long.
+    /// The view after a node that only moves elements and makes a value with these extents. `None` for other nodes, or
+    /// if an axis is split so that a part does not have a whole number of positions.
     pub(crate) fn behind(&self, site: &GraphNode<'_>, shape: &[u64]) -> Option<View> {
         match &site.node.op {
             Op::Transpose(transpose) => {
@@ -65,7 +66,8 @@ impl View {
         }
     }
 
-    /// Behind a slice from one shape to another: an axis that is cut is none of the value's any more.
+    /// The view after a slice from one shape to another. An axis that is cut no longer counts as an axis of the
+    /// original value.
     pub(crate) fn cut(&self, from: &[u64], to: &[u64]) -> View {
         let axis = |(axis, parts): (usize, &Vec<Part>)| match (from.get(axis), to.get(axis)) {
             (Some(from), Some(to)) if from == to => parts.clone(),

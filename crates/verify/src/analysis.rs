@@ -1,4 +1,4 @@
-//! Analysis of an artifact without running it.
+//! Analyses an artifact without running it.
 
 use crate::LOWERED;
 use crate::claims::{self, Allowed, Bounds, Fusion, Part};
@@ -12,7 +12,7 @@ use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, ValueId};
 use strait_requantize::certificate::Digest;
 
-/// Both graphs of a module, how they correspond, and whether the certificates hold.
+/// Both graphs of a module, which of their values correspond, and whether the certificates hold.
 #[derive(Debug)]
 pub struct Analysis<'a> {
     pub(crate) module: &'a Module,
@@ -21,14 +21,14 @@ pub struct Analysis<'a> {
     pub(crate) fused_graph: &'a Graph,
     pub(crate) lowered_bounds: Intervals,
     pub(crate) fused_bounds: Intervals,
-    /// Values of the fused graph with those of the lowered one that they stand for.
+    /// Values of the fused graph, each with the value of the lowered graph that it stands for.
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     fusions: Vec<Fusion>,
     findings: Vec<Finding>,
 }
 
-/// A fused graph beside the lowered one that it has to correspond to.
+/// A fused graph, and the lowered graph that it has to correspond to.
 struct Pair<'a> {
     fused_graph: &'a Graph,
     lowered_graph: &'a Graph,
@@ -51,8 +51,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The main graph beside the graph `lowered`, then each graph that the main one calls, directly or not, beside the one
-/// that the lowered graph calls in its place.
+/// Pairs the main graph with the graph `lowered`. Then pairs each graph that the main one calls, directly or
+/// indirectly, with the graph that the lowered one calls in the same place.
 fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError> {
     let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
     let mut ids = vec![(module.main, lowered)];
@@ -74,11 +74,11 @@ fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError
     Ok(found)
 }
 
-/// Holds the main graph, the fused one, against the graph `lowered`, and the certificates against both; and so each graph
-/// that the main one calls.
+/// Compares the main graph, which is fused, with the graph `lowered`, and checks the certificates against both. Does
+/// the same for each graph that the main one calls.
 ///
 /// # Errors
-/// A module without a graph `lowered`, or with a cycle.
+/// A module without a graph `lowered`; a graph with a cycle.
 pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Result<Analysis<'a>, VerifyError> {
     let lowered = lowered(module)?;
     let pairs = pairs(module, lowered)?;
@@ -113,8 +113,8 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
     })
 }
 
-/// The digest that a certificate has to name for its derivation, by the graphs and its own claim; `None`
-/// where nothing was fused at its value.
+/// The digest that a certificate should have as its `derived_from`, computed from the graphs and the certificate's own
+/// claim. `None` if nothing was fused at its value.
 ///
 /// # Errors
 /// A module without a graph `lowered`.
@@ -135,8 +135,8 @@ fn lowered(module: &Module) -> Result<GraphId, VerifyError> {
     Ok(GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?))
 }
 
-/// Fused nodes of a graph in which every requantization has to be a node of its own: there is nothing to hold them
-/// against.
+/// Findings for fused nodes in a lowered graph. There every requantization must be a node of its own, because fused
+/// nodes could not be compared with anything.
 fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item = Finding> {
     let fused = graph.nodes().filter(|(_, node)| node.fused.is_some());
     fused.map(move |(_, node)| {
@@ -151,17 +151,17 @@ fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item 
 }
 
 impl Analysis<'_> {
-    /// Every fusion that was found in the graphs, and what is true of it.
+    /// Every fusion that was found in the graphs, with what was verified about it.
     pub fn fusions(&self) -> &[Fusion] {
         &self.fusions
     }
 
-    /// Findings.
+    /// What is wrong with the artifact.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// True if both graphs have to give the same outputs, bit for bit.
+    /// True if both graphs must give the same outputs, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
     }

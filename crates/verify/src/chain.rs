@@ -1,4 +1,4 @@
-//! The steps between a value and the op that it comes from: requantizations and clamps.
+//! The chain of requantizations and clamps between a value and the op that it comes from.
 
 use strait_core::{Channels, Def, Graph, Module, Node, NodeId, Op, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Rounding, Step, form};
@@ -6,38 +6,39 @@ use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Round
 /// Where a chain starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Base<'a> {
-    /// A node's function without the steps that are fused into it.
+    /// The result of a node, without the steps that are fused into it.
     Node(NodeId, &'a Node),
     /// An input of the graph, or a tensor.
     Value(ValueId),
 }
 
-/// Requantizations and clamps of a chain, at most. A compiler makes a few; a file may have one behind the other for each of
-/// its values, and each value has a chain of its own.
+/// The most requantizations and clamps in a chain. A compiler makes a few. A malicious file could put thousands in a
+/// row, and each of their values would have a chain of its own.
 const LONGEST: usize = 32;
 
-/// The steps that make a value out of its base, in the order of their application.
+/// The steps that lead from a base to a value, in the order in which they are applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain<'a> {
     pub(crate) base: Base<'a>,
-    /// The value before the first step, where it is a value of the graph: not so with a fused node.
+    /// The value before the first step. `None` for a fused node, because the graph has no such value.
     pub(crate) start: Option<ValueId>,
     pub(crate) steps: Vec<Step>,
-    /// Channels of the elements in the steps; an error where the steps do not agree, or are too many.
+    /// How the steps find the channel of each element. An error if the steps do not agree, or if there are too many of
+    /// them.
     pub(crate) axis: Result<Option<Along<'a>>, String>,
 }
 
-/// Channels of the elements among the parameters of a requantization.
+/// How a requantization finds the channel of each element among its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Along<'a> {
-    /// By their index along an axis.
+    /// The channel is the index along an axis.
     Axis(usize),
-    /// By a constant that picks it for each of them.
+    /// A constant selects the channel for each element.
     Picked(&'a TensorData),
 }
 
 impl Along<'_> {
-    /// The axis, if it is one.
+    /// The axis, if channels lie along one.
     pub(crate) fn axis(self) -> Option<usize> {
         match self {
             Along::Axis(axis) => Some(axis),
@@ -47,7 +48,7 @@ impl Along<'_> {
 }
 
 impl<'a> Chain<'a> {
-    /// Walks up from a value as far as there are requantizations and clamps.
+    /// Walks backwards from a value over requantizations and clamps.
     pub(crate) fn to(module: &'a Module, graph: &'a Graph, value: ValueId) -> Chain<'a> {
         let mut reversed = Vec::new();
         let mut axes = Vec::new();
@@ -64,7 +65,7 @@ impl<'a> Chain<'a> {
                 Channels::Axis(axis) => Some(Along::Axis(axis)),
                 Channels::Picked(picks) => module.constant(graph, picks).map(Along::Picked),
             };
-            // A second result has no fused step of its own, and no requantization has a second result.
+            // Only a first result can have fused steps or be made by a requantization.
             let is_first = matches!(graph.value(at).map(|v| v.def), Some(Def::Node(_, 0)));
             if let Some(fused) = node.fused.as_deref().filter(|_| is_first) {
                 reversed.push(Link::Step(Step {
@@ -107,14 +108,15 @@ enum Link {
     Clamp([i32; 2]),
 }
 
-/// Clamps belong to the step before them. Those of accumulators have none before them: they belong to the identity.
+/// Turns links into steps. A clamp belongs to the step before it. A clamp of accumulators has no step before it, so it
+/// belongs to the identity.
 fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for link in links {
         match (link, steps.last_mut()) {
             (Link::Step(step), _) => steps.push(step),
             (Link::Clamp([low, high]), Some(last)) => {
-                // What the first of two clamps leaves lies between its ends, and the second one moves these.
+                // Two clamps in a row: the second one applies to the ends that the first one leaves.
                 let inner = last.clamp.unwrap_or([i32::MIN, i32::MAX]);
                 last.clamp = Some(inner.map(|end| end.min(high).max(low)));
             }
@@ -127,7 +129,7 @@ fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
     steps
 }
 
-/// Saturation to 32 bits, which changes no sum that fits them.
+/// Saturation to 32 bits, which changes no sum that fits into them.
 fn identity() -> Requantization {
     Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing {
@@ -146,14 +148,14 @@ fn common<'a>(axes: &[Option<Along<'a>>]) -> Result<Option<Along<'a>>, String> {
     }
 }
 
-/// One element through the steps.
+/// Sends one element through the steps.
 pub(crate) fn eval(steps: &[Step], channel: usize, value: i64) -> Result<i64, OutsideDomain> {
     steps
         .iter()
         .try_fold(value, |value, step| step.eval(channel, value).map(i64::from))
 }
 
-/// The elements of a constant through the steps, whose channels run along `axis`.
+/// Sends the elements of a constant through the steps. The channels run along `axis`.
 pub(crate) fn eval_tensor(
     module: &Module,
     graph: &Graph,

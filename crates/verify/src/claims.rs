@@ -1,9 +1,9 @@
 //! Checks that the certificates hold.
 //!
-//! A certificate names two chains of steps, the accumulators on which it compares them, and how they differ there. Here
-//! the chains are those found in the graphs, the accumulators are those that this crate finds possible in either graph,
-//! and the comparison is made again: the claim must be no better than the truth. The certificate must also follow from
-//! its own content.
+//! A certificate names two chains of steps, the accumulators on which it compares them, and how far they differ there.
+//! This module takes the chains that are really in the graphs and the accumulators that this crate finds possible in
+//! either graph, and compares the chains again. The certificate must not claim a smaller difference than this
+//! comparison finds. It must also follow from its own content.
 
 use crate::chain::{Along, Base, Chain};
 use crate::finding::{Fault, Finding};
@@ -17,34 +17,34 @@ use strait_core::CertificateRecord;
 use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::{Argument, FromFloat, Per, Step, Verdict, certificate::ordered};
 
-/// Result of verifying the fusions of an artifact.
+/// What was verified about the fusions of an artifact.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     pub(crate) fusions: Vec<Fusion>,
-    /// Allowed distance between values of the main graph and those of the lowered one that they stand for, by both.
+    /// For a value of the main graph and the value of the lowered graph that it stands for: how far they may differ.
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Result of verifying one fusion.
+/// What was verified about one fusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fusion {
     /// The name of the value that the fused node computes.
     pub value: String,
-    /// The row of the target's table that its certificate names, if it has one.
+    /// The row of the target's table that the certificate names. `None` without a certificate.
     pub row: Option<String>,
-    /// The word for the argument by which its certificate holds, if it has one.
+    /// The name of the argument that the certificate uses. `None` without a certificate.
     pub argument: Option<&'static str>,
-    /// The largest difference on what can occur; 0 where the fusion is exact.
+    /// The largest difference for everything that can occur. 0 if the fusion is exact.
     pub max_lsb: u32,
 }
 
-/// Allowed distance between the elements of a value and those that they stand for; 0 by default.
+/// How far the elements of a value may differ from those of the value that it stands for. The default is 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allowed {
-    /// The axis of the channels, where there is more than one bound.
+    /// The axis of the channels, if there is more than one bound.
     axis: usize,
-    /// One for each channel, or one for all; none is 0.
+    /// One bound for each channel, or one for all. Empty means 0.
     max_lsb: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ impl Allowed {
         let bounds = verdict.values().iter().map(Verdict::max_lsb);
         let max_lsb = match axis {
             Some(_) => bounds.collect(),
-            // Nothing is known by channel.
+            // Without an axis nothing is known by channel, so the largest bound is used for all.
             None => bounds.max().into_iter().collect(),
         };
         let axis = axis.unwrap_or(0);
@@ -71,14 +71,14 @@ impl Allowed {
     }
 }
 
-/// Ranges of the values in both graphs.
+/// The bounds of the values in both graphs.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds<'a> {
     pub(crate) fused: &'a Intervals,
     pub(crate) lowered: &'a Intervals,
 }
 
-/// A fused graph beside the lowered one that it corresponds to.
+/// A fused graph, and the lowered graph that it corresponds to.
 pub(crate) struct Part<'a> {
     pub(crate) lowered: &'a Graph,
     pub(crate) fused: &'a Graph,
@@ -86,25 +86,25 @@ pub(crate) struct Part<'a> {
     pub(crate) bounds: Bounds<'a>,
 }
 
-/// Certificates by the names of their values. Values of different graphs may have one name.
+/// The certificates, by the names of their values. Values of different graphs may have the same name.
 struct Records<'a> {
     all: &'a [CertificateRecord],
     by_value: BTreeMap<&'a str, Named>,
 }
 
-/// Positions of the certificates of one name.
+/// The positions of all certificates for one name.
 #[derive(Default)]
 struct Named {
     count: usize,
-    /// Those that no site has.
+    /// Certificates that no site has taken yet.
     open: VecDeque<usize>,
-    /// The last part with a site of the name, and those that its sites have.
+    /// The last part that had a site of this name. `own` are the certificates that its sites have taken.
     part: usize,
     own: Vec<usize>,
 }
 
-/// Certificates of one name among which that of a site is looked for, at most. Each is held against all weights of the
-/// site; graphs have few names in common.
+/// How many certificates of one name are tried for a site. Trying one reads all weights of the site, and graphs have
+/// few names in common.
 const MOST_NAMESAKES: usize = 64;
 
 impl<'a> Records<'a> {
@@ -118,9 +118,9 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// The certificate of a site: of those of its name that no other part has, the first that was derived from the
-    /// site, else the first. A value of the fused graph may stand for several equal ones of the lowered graph, so that
-    /// sites of one part share one.
+    /// Finds the certificate of a site among those of its name that no other part has taken: the first one that was
+    /// derived from this site, else the first one. A value of the fused graph may stand for several equal values of the
+    /// lowered graph, so sites of the same part may share a certificate.
     fn take(
         &mut self,
         (part, graphs): (usize, [&Graph; 2]),
@@ -149,7 +149,7 @@ impl<'a> Records<'a> {
         all.get(chosen)
     }
 
-    /// Certificates that no site has, in their order.
+    /// The certificates that no site has taken, in their order.
     fn unused(&self) -> impl Iterator<Item = &'a CertificateRecord> {
         let open: BTreeSet<usize> = self.by_value.values().flat_map(|named| &named.open).copied().collect();
         let all = self.all;
@@ -157,7 +157,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate, and that every certificate has its site. The first part is that of the main
+/// Checks every site against its certificate, and that every certificate has a site. The first part is the pair of main
 /// graphs.
 pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
@@ -167,7 +167,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
         for site in part.sites {
             let record = records.take((position, graphs), module, site);
             if let Some(record) = record.filter(|_| position == 0) {
-                // Where channels are picked, the largest of their bounds holds for all.
+                // If a constant selects the channels, there is no axis, and the largest bound is used for all elements.
                 let axis = site.along().and_then(Along::axis);
                 let allowed = Allowed::new(&record.certificate.verdict, axis);
                 claims.allowed.insert(site.pair, allowed);
@@ -200,20 +200,20 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
 }
 
 impl<'a> FusedSite<'a> {
-    /// Channels of the elements, in both graphs.
+    /// How the steps find the channel of each element, in either graph.
     fn along(&self) -> Option<Along<'a>> {
         let both = [&self.fused.axis, &self.lowered.axis];
         both.into_iter()
             .find_map(|along| along.as_ref().ok().copied().flatten())
     }
 
-    /// The number of channels that the steps have parameters for.
+    /// The number of channels for which the steps have parameters.
     fn channels(&self) -> Option<usize> {
         let all = self.fused.steps.iter().chain(&self.lowered.steps);
         all.filter_map(|step| step.form.channels()).next()
     }
 
-    /// True if the fused graph has the same steps, in nodes of their own.
+    /// True if the fused graph has the same steps as nodes of their own, so that nothing was fused.
     fn is_trivial(&self) -> bool {
         let is_fused = match self.fused.base {
             Base::Node(_, node) => node.fused.is_some(),
@@ -239,7 +239,7 @@ impl Claims {
         self.findings.push(Finding { value, fault });
     }
 
-    /// True if a certificate follows from its own content and is about the site's steps.
+    /// Checks that a certificate follows from its own content, and that it is about the site's steps.
     fn check_record(&mut self, site: &FusedSite<'_>, record: &CertificateRecord) {
         if let Some(fault) = contradiction::of(&record.certificate) {
             self.fault(site, fault);
@@ -251,15 +251,15 @@ impl Claims {
         if record.certificate.before != site.lowered.steps {
             self.fault(site, other("before"));
         }
-        // A constant that was requantized does not show by which step.
+        // For a constant that was requantized ahead of time, the graph does not show which step did it.
         let shows = !matches!(site.kind, SiteKind::Constants(_));
         if shows && site.fused.steps != record.certificate.after.as_slice() {
             self.fault(site, other("after"));
         }
     }
 
-    /// True if a certificate speaks of all that can occur, per channel or of all together. To speak of more is no
-    /// fault: what is claimed of it is so of its parts.
+    /// Checks that a certificate covers everything that can occur, for each channel or for all together. It may cover
+    /// more: what it claims for more is also true for less.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         if let Some((channel, claimed, found)) = outside(&record.certificate.interval, found) {
             let fault = Fault::Interval {
@@ -292,7 +292,7 @@ impl Claims {
         self.count(site, record, max_lsb);
     }
 
-    /// Both quantizations with the steps behind them, on every float.
+    /// Compares both quantizations, each with the steps behind it, for every float.
     fn check_floats(
         &mut self,
         site: &FusedSite<'_>,
@@ -343,14 +343,15 @@ impl Claims {
         let [own, intervals] =
             picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
-            // What was fused in front of it by less than exact certificates may have moved it a little: an interval is
-            // about the fused graph, in which it was derived, and what is claimed has to hold in both.
+            // Fusions in front of this one may have moved the accumulators a little if they are not exact. The
+            // certificate's interval was derived in the fused graph, so it has to cover that. Its claim has to hold for
+            // both graphs.
             self.check_interval(site, record, &own);
         }
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
-                // Nothing is known by channel: what holds must be enough for the boldest claim.
+                // Nothing is known by channel, so the strictest claim has to hold for all.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
             }
@@ -371,7 +372,7 @@ impl Claims {
                 return self.fault(site, fault);
             }
             let claimed = claimed(channel);
-            // A certificate says something of every channel.
+            // A certificate must claim something for every channel.
             if record.is_some() && claimed.is_none_or(|c| c.max_lsb() < derived.max_lsb()) {
                 let claimed = claimed.cloned();
                 self.fault(
@@ -398,8 +399,8 @@ impl Claims {
     }
 }
 
-/// True if what is fused into a max pool could stand in front of it as well. A window without elements is the smallest
-/// integer of what is pooled, which is then among the accumulators that can occur; it has to become the smallest code.
+/// True if a step that is fused into a max pool could as well come before it. A window without elements gives the
+/// smallest integer of the pooled type. If that can occur, the step must map it to the smallest code.
 fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
     // Both graphs pool the same type.
     let pooled = match site.lowered.base {
@@ -421,14 +422,14 @@ fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, inte
     }
 }
 
-/// Range of the operand of the first step of a chain.
+/// The bounds of the operand of a chain's first step.
 fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),
         (None, Base::Node(id, _)) => intervals.accumulator(id),
         (None, Base::Value(_)) => None,
     };
-    // Where nothing is known, any integer: no form is defined on all of them, which is told.
+    // If nothing is known, any integer is possible. No form is defined for all of them, so this leads to a finding.
     let any = Interval {
         low: i64::MIN,
         high: i64::MAX,
@@ -436,8 +437,9 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
     range.cloned().unwrap_or_else(|| Range::tensor(any))
 }
 
-/// Accumulators that can occur in the fused graph and in either, per channel of the steps or else by the index along an axis of
-/// which both graphs know more.
+/// The accumulators that can occur: first those of the fused graph, then those of either graph. They are listed by
+/// channel of the steps. If the steps have no channels, they are listed by index along an axis for which both graphs
+/// have such bounds.
 fn accumulators(
     site: &FusedSite<'_>,
     [fused, lowered]: [&Range; 2],
@@ -456,7 +458,8 @@ fn accumulators(
     match (along, of_steps) {
         (Some(Along::Picked(_)), Some(count)) => together(count),
         (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
-        // Steps that are the same for all elements hold along any axis. A certificate does not say along which it speaks.
+        // Steps without channels are the same along every axis. The certificate does not say which axis its intervals
+        // belong to, so one that fits is chosen.
         _ => {
             let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
             let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();
@@ -469,8 +472,8 @@ fn accumulators(
     }
 }
 
-/// The first channel of which a certificate that speaks of `claimed` says less than can occur: what it speaks of there, and what
-/// can occur.
+/// The first channel for which a certificate covers less than what can occur: what it covers there, and what can occur.
+/// `claimed` is the certificate's interval.
 fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
     (0..found.len().max(claimed.values().len())).find_map(|channel| {
         let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });
@@ -480,8 +483,8 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
     })
 }
 
-/// The sums of a pool that go through each channel that is picked by position: by what its operand can be in the fused
-/// graph, and in either.
+/// For a pool whose channels are selected by position: the sums of each channel, first for the operand's bounds in the
+/// fused graph, then for those in either graph.
 fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;
@@ -494,7 +497,7 @@ fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Ve
     Some([own, either].map(|x| picks::sums(op, x, &found)))
 }
 
-/// The elements of the windows whose sums go through each channel, where a constant picks it by position.
+/// For each channel that is selected by position: the numbers of elements in its windows.
 pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
     let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
         return None;

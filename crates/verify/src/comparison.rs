@@ -1,7 +1,7 @@
-//! Both graphs on the same inputs: as they are, and layer by layer.
+//! Runs both graphs on the same inputs and compares them, as a whole and layer by layer.
 //!
-//! This proves nothing by itself. It is there for what proofs do not see: kernels that do not compute what their forms
-//! say, and defects of the proofs.
+//! This proves nothing by itself. It finds what proofs cannot see: kernels that do not compute what their forms say,
+//! and mistakes in the proofs.
 
 use crate::LOWERED;
 use crate::analysis::Analysis;
@@ -17,17 +17,17 @@ use strait_execute::{ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, Te
 /// Both graphs, ready to run. Immutable, and shared between threads.
 pub struct Comparison<'a> {
     analysis: &'a Analysis<'a>,
-    /// By the host's own loops, nothing joined, so that every value is seen.
+    /// Runs on the host's own loops, with no kernels joined, so that every value can be seen.
     lowered: Plan,
-    /// As it is deployed where every fusion is exact. Where one is not, nothing is joined, so that each value is held
-    /// against its own bound.
+    /// If every fusion is exact, this is the graph as it is deployed. Otherwise no kernels are joined, so that each
+    /// value can be compared within its own bound.
     fused: Plan,
-    /// The fused graph as it is deployed, where `fused` is not that.
+    /// The fused graph as it is deployed, if `fused` is not that.
     deployed: Option<Plan>,
     layers: Layers,
 }
 
-/// Memory that one thread needs to compare.
+/// The memory that one thread needs for comparing.
 pub struct ComparisonSpace {
     lowered: Workspace,
     fused: Workspace,
@@ -35,8 +35,7 @@ pub struct ComparisonSpace {
 }
 
 impl<'a> Comparison<'a> {
-    /// Prepares both graphs. `options` are those of the fused graph; the lowered one is computed by the host's own
-    /// loops.
+    /// Prepares both graphs. `options` apply to the fused graph. The lowered one runs on the host's own loops.
     ///
     /// # Errors
     /// A graph that cannot be run.
@@ -67,18 +66,18 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Number of layers that are compared with the lowered graph one by one.
+    /// How many layers are compared with the lowered graph one by one.
     pub fn layer_count(&self) -> usize {
         self.layers.count()
     }
 
-    /// The inputs of both graphs.
+    /// The inputs, which are the same for both graphs.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.lowered.inputs()
     }
 
-    /// Inputs that are the same for the same seed and index. Integers are those of `ranges`; where there is none for an input,
-    /// they are 0, which is an index and a length, or any code of an input of 16 bits or fewer.
+    /// Random inputs, determined by seed and index. Integers come from `ranges`. If an input has no range there, inputs
+    /// of at most 16 bits get any code, and wider ones get 0, which is valid as an index and as a length.
     ///
     /// # Errors
     /// Inputs that are too large.
@@ -90,7 +89,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Memory for one comparison at a time.
+    /// Allocates the memory for one comparison at a time.
     pub fn space(&self, threads: &Threads) -> ComparisonSpace {
         ComparisonSpace {
             lowered: Workspace::new(&self.lowered, threads),
@@ -99,12 +98,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Runs both graphs once. In the fused graph the result of each layer, once it is compared, is replaced by what the
-    /// lowered graph computed, so that every layer runs on operands of the lowered graph. `sample` is how findings call
-    /// these inputs.
+    /// Runs both graphs once. After the result of a layer of the fused graph was compared, it is replaced by what the
+    /// lowered graph computed. So every layer runs on operands of the lowered graph. Findings name these inputs by
+    /// `sample`.
     ///
-    /// Layers may differ from the lowered graph by what their certificates say; outputs not at all, where everything is
-    /// exact; and no integer may leave the bounds that were derived for it.
+    /// A layer may differ from the lowered graph by what its certificate allows. If everything is exact, the outputs
+    /// must not differ at all. No integer may leave the bounds that were derived for it.
     ///
     /// # Errors
     /// A run that fails.
@@ -117,7 +116,7 @@ impl<'a> Comparison<'a> {
         let analysis = self.analysis;
         let failed = |graph| move |source| VerifyError::Execute { graph, source };
         let mut findings = Vec::new();
-        // All are there when the lowered graph has run; dropping one after its layer would not lower the peak.
+        // All of these exist once the lowered graph has run. Dropping one after its layer would not lower the peak.
         let mut kept: BTreeMap<ValueId, Tensor> = BTreeMap::new();
         let mut see = |id: ValueId, tensor: TensorView<'_>| {
             let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);
@@ -146,7 +145,7 @@ impl<'a> Comparison<'a> {
         };
         let found = self.fused.run_replacing(&mut space.fused, inputs, &mut replace);
         let found = found.map_err(failed(crate::FUSED))?;
-        // A layer that differs says more than the outputs behind it.
+        // If a layer differs, that says more than the outputs behind it.
         if analysis.is_exact() && findings.is_empty() {
             findings.extend(self.outputs(&expected, &found, sample));
         }
@@ -158,7 +157,7 @@ impl<'a> Comparison<'a> {
         Ok(findings)
     }
 
-    /// A layer that differs by more than it may.
+    /// The finding for a layer that differs by more than it may.
     fn differs(&self, value: ValueId, found: Deviation, sample: &str) -> Finding {
         Finding {
             value: self.analysis.name(value),
@@ -172,7 +171,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The outputs that are not the same bits.
+    /// Findings for the outputs that are not equal bit for bit.
     fn outputs(&self, expected: &[Tensor], found: &[Tensor], sample: &str) -> Vec<Finding> {
         let ports = self.lowered.outputs().zip(expected.iter().zip(found));
         let differs = |(port, (expected, found)): (&Port, (&Tensor, &Tensor))| {
@@ -189,7 +188,7 @@ impl<'a> Comparison<'a> {
         ports.filter_map(differs).collect()
     }
 
-    /// An integer that cannot occur, and does.
+    /// Findings for integers that lie outside of the derived bounds.
     fn escaped(
         &self,
         name: &'static str,
@@ -211,7 +210,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The first channel in which a tensor leaves its bounds: what was met there, and what can occur.
+/// The first channel in which a tensor leaves its bounds: the values that were found there, and the bounds.
 fn outside(range: &Range, tensor: TensorView<'_>) -> Option<(Interval, Interval)> {
     fn of<T: strait_core::tensor::Element + Into<i64>>(
         range: &Range,

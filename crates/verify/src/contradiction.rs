@@ -1,11 +1,12 @@
-//! Checks that a certificate follows from its own content: the verdicts from its argument, its steps and its interval.
+//! Checks that a certificate follows from its own content: that its argument, its steps and its interval lead to its
+//! verdicts.
 
 use crate::finding::Fault;
 use crate::functions::{Chains, Undecided, compare_floats};
 use crate::intervals::Interval;
 use strait_requantize::{Argument, Certificate, Per, Step, Verdict};
 
-/// In what a certificate contradicts its own steps and interval.
+/// How a certificate contradicts its own steps and interval. `None` if it does not.
 pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     let derived = match derived(certificate) {
         Ok(derived) => derived?,
@@ -25,8 +26,8 @@ pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     })
 }
 
-/// The verdicts that follow from a certificate's own steps and interval; `None` where those of single entries do, which
-/// it does not hold.
+/// The verdicts that follow from a certificate's own steps and interval. `None` if the certificate is about single
+/// entries, which it does not contain.
 fn derived(certificate: &Certificate) -> Result<Option<Per<Verdict>>, Undecided> {
     let (before, after) = (&certificate.before[..], certificate.after.as_slice());
     match &certificate.argument {

@@ -1,25 +1,25 @@
 use strait_core::GraphId;
 use strait_execute::ExecuteError;
 
-/// Reason why a module cannot be verified at all. An error in a module that can be verified is a
-/// [`Finding`](crate::Finding).
+/// The reason why a module cannot be verified at all. If a module can be verified and something is wrong with it, that
+/// is a [`Finding`](crate::Finding).
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// There is nothing to compare the fused graph with. The fault is the module's.
+    /// The module has nothing to compare the fused graph with.
     #[error("there is no graph `{0}`")]
     NoLowered(&'static str),
-    /// A graph that is not in the module. The fault is the caller's.
+    /// The module does not have this graph. The caller asked for the wrong one.
     #[error("{0} is not in the module")]
     NoGraph(GraphId),
-    /// A node depends on itself. The fault is the module's.
+    /// The module is broken: a node depends on itself.
     #[error("node `{0}` lies on a cycle")]
     Cycle(String),
     /// A graph does not run.
     #[error("{graph}: {source}")]
     Execute {
-        /// Which one: `lowered` or `fused`.
+        /// The graph that does not run: `lowered` or `fused`.
         graph: &'static str,
-        /// Reason.
+        /// The reason.
         source: ExecuteError,
     },
 }

@@ -1,6 +1,6 @@
 //! Checks the facts from which a certificate's interval follows.
 //!
-//! The interval itself is derived anew, whatever the facts say; so one that is left out hides nothing.
+//! The interval itself is derived again without these facts, so leaving out a fact hides nothing.
 
 use crate::chain::Base;
 use crate::claims::picked_elements;
@@ -11,7 +11,7 @@ use crate::structure::{FusedSite, SiteKind};
 use strait_core::{Graph, Node, Op, ValueId};
 use strait_requantize::Because;
 
-/// The facts that are not so.
+/// The facts that are not true.
 pub(crate) fn check<'a>(
     lowered: &'a Graph,
     site: &'a FusedSite<'_>,
@@ -23,7 +23,7 @@ pub(crate) fn check<'a>(
     untrue.map(|fact| Fault::Fact(fact.clone()))
 }
 
-/// Subject of the facts.
+/// What the facts are about.
 struct About<'a> {
     lowered: &'a Graph,
     site: &'a FusedSite<'a>,
@@ -51,7 +51,7 @@ impl About<'_> {
         }
     }
 
-    /// Interval of an operand of the producer in the fused graph.
+    /// The interval of an operand of the producer, in the fused graph.
     fn operand(&self, index: u32) -> Option<Interval> {
         let Base::Node(_, node) = self.site.fused.base else {
             return None;
@@ -74,7 +74,7 @@ impl About<'_> {
             Because::Elements { most } => {
                 let found = picked_elements(self.lowered, self.site);
                 found.is_some_and(|found| {
-                    // Of a channel that no window is picked for, anything is true.
+                    // If no window selects a channel, its number of elements does not matter.
                     let same = |(own, most): (&Option<Elements>, &u64)| own.is_none_or(|own| own.most == *most);
                     found.len() == most.len() && found.iter().zip(most).all(same)
                 })
@@ -96,7 +96,7 @@ impl About<'_> {
     }
 }
 
-/// Number of elements that a node adds up for each of its results, by the extents of its first operand.
+/// How many elements a node adds up for each of its results, given the extents of its first operand.
 fn summands(node: &Node, extents: &[u64]) -> Option<u64> {
     match &node.op {
         Op::MatMul(_) => extents.last().copied(),

@@ -1,4 +1,4 @@
-//! Findings: the faults of an artifact.
+//! Findings: what is wrong with an artifact.
 
 use crate::Interval;
 use crate::functions::Undecided;
@@ -8,134 +8,135 @@ use std::mem::{Discriminant, discriminant};
 use strait_core::Elem;
 use strait_requantize::{Because, OutsideDomain, Verdict};
 
-/// Something that does not hold, and the value where it does not.
+/// Something that is wrong, and the value where it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The source name of the value.
     pub value: String,
-    /// The fault.
+    /// What is wrong.
     pub fault: Fault,
 }
 
-/// Kind of a fault.
+/// The kinds of faults.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// The fused graph does not compute what the lowered one computes.
     Structure(String),
-    /// Requantizations were taken into a producer, and nothing says with what right.
+    /// Requantizations were fused into a producer, and no certificate covers this.
     NoCertificate,
-    /// A certificate speaks of a fusion that is not there.
+    /// A certificate is about a fusion that is not in the graphs.
     NoFusion {
-        /// The row that it names.
+        /// The row that the certificate names.
         row: String,
     },
     /// A certificate is about other steps than those in the graphs.
     OtherSteps {
-        /// The row that it names.
+        /// The row that the certificate names.
         row: String,
-        /// `before` in the lowered graph or `after` in the fused one.
+        /// Which steps differ: `before` in the lowered graph, or `after` in the fused one.
         which: &'static str,
     },
-    /// Nothing follows from a certificate's own steps and interval.
+    /// Nothing can be derived from a certificate's own steps and interval.
     Certificate(Undecided),
-    /// A certificate claims another verdict than follows from its own steps and interval.
+    /// A certificate claims another verdict than the one that follows from its own steps and interval.
     Contradiction {
-        /// The first such channel.
+        /// The first channel with such a verdict.
         channel: usize,
-        /// Verdict of the certificate.
+        /// The verdict that the certificate claims.
         claimed: Verdict,
-        /// Verdict that follows.
+        /// The verdict that follows.
         derived: Verdict,
     },
-    /// A certificate holds by an argument that is not one for what it is about.
+    /// A certificate uses an argument that does not apply to this op.
     Argument {
-        /// The word for the argument.
+        /// The name of the argument.
         claimed: &'static str,
-        /// The term of the op that makes the accumulators.
+        /// The op that makes the accumulators.
         term: &'static str,
     },
-    /// A certificate was derived from other steps, intervals or parameters than are there.
+    /// A certificate was derived from other steps, intervals or parameters than those in the graphs.
     Grounds,
-    /// A certificate speaks of fewer accumulators, entries or floats than can occur.
+    /// A certificate covers fewer accumulators, entries or floats than can occur.
     Interval {
         /// The channel of the result.
         channel: usize,
-        /// Of what the certificate speaks there, if it does.
+        /// The interval that the certificate covers there, if any.
         claimed: Option<Interval>,
-        /// Interval that can occur there.
+        /// The interval that can occur there.
         found: Interval,
     },
-    /// A certificate speaks of another number of entries than there are.
+    /// A certificate covers another number of entries than there are.
     Entries {
-        /// Of how many it speaks; nothing if it argues in another way.
+        /// The number that the certificate covers. `None` if it uses another argument.
         claimed: Option<u64>,
-        /// Number that was found.
+        /// The number of entries that there are.
         found: u64,
     },
-    /// A certificate rests on something that is not so.
+    /// A certificate relies on a fact that is not true.
     Fact(Because),
-    /// The claim cannot be derived on the accumulators that can occur.
+    /// The claim cannot be derived for the accumulators that can occur.
     Undecided(Undecided),
-    /// A certificate claims more than holds on the accumulators that can occur.
+    /// A certificate claims more than is true for the accumulators that can occur.
     Claim {
         /// The channel of the result.
         channel: usize,
-        /// Verdict of the certificate.
+        /// The verdict that the certificate claims.
         claimed: Option<Verdict>,
-        /// Verdict that holds.
+        /// The verdict that is true.
         derived: Verdict,
         /// The accumulators that can occur.
         interval: Interval,
     },
-    /// A sum can leave the type that carries it.
+    /// A sum can overflow the type that carries it.
     Overflow {
         /// The channel of the sum.
         channel: usize,
-        /// Interval of the value.
+        /// The interval of the sum.
         interval: Interval,
-        /// The type.
+        /// The type that carries it.
         carrier: Elem,
     },
-    /// An accumulator can lie where its requantization is not defined.
+    /// An accumulator can lie outside of the domain of its requantization.
     OutsideDomain(OutsideDomain),
-    /// An execution met an integer that cannot occur: a defect of this verifier, or of the executor.
+    /// A run met an integer outside of the derived bounds: a defect of this verifier or of the executor.
     Escaped {
         /// The graph that was run.
         graph: &'static str,
-        /// Interval that was met.
+        /// The values that were met.
         found: Interval,
-        /// Interval that can occur.
+        /// The derived bounds.
         bounds: Interval,
     },
-    /// On the operands of the lowered graph, an execution gave another result than the certificate allows.
+    /// A layer ran on the operands of the lowered graph and gave a result that differs by more than its certificate
+    /// allows.
     Layer {
-        /// Sample of the run: `random sample 3`, for instance.
+        /// The sample of the run, for example `random sample 3`.
         sample: String,
         /// The first such element of the result.
         element: usize,
-        /// Result of the lowered graph there.
+        /// The result of the lowered graph for this element.
         expected: i64,
-        /// Result of the fused node.
+        /// The result of the fused node.
         found: i64,
-        /// By how much the certificate lets it differ.
+        /// The largest difference that the certificate allows.
         max_lsb: u32,
     },
-    /// Every fusion is exact, and yet an execution gave different outputs.
+    /// Every fusion is exact, but a run gave different outputs.
     Output {
-        /// Sample of the run.
+        /// The sample of the run.
         sample: String,
         /// The first byte that differs.
         byte: usize,
     },
 }
 
-/// Adds findings of a kind and at a value where there is none of that kind yet.
+/// Adds findings, but only one of each kind for each value.
 pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
     let mut more = more.into_iter().peekable();
     if more.peek().is_none() {
         return;
     }
-    // By value: the kinds, of which there are a few.
+    // For each value, the kinds that it already has. There are only a few.
     let mut known: BTreeMap<String, Vec<Discriminant<Fault>>> = BTreeMap::new();
     let mut is_new = |finding: &Finding| {
         let (kinds, kind) = (
@@ -272,7 +273,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A verdict as people say it.
+/// A verdict in words.
 fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Exact => "exact".into(),

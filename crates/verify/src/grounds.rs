@@ -1,5 +1,4 @@
-//! Compares the statements of a certificate about itself with the graphs: its argument, and the digest of its
-//! derivation.
+//! Checks what a certificate says about its own derivation: its argument, and the digest of what it was derived from.
 
 use crate::chain::{Along, Base};
 use crate::finding::Fault;
@@ -9,7 +8,7 @@ use strait_core::{Graph, Kind, Module, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate};
 
-/// Misfits of the lowered and the fused graph.
+/// The faults that this finds in a certificate.
 pub(crate) fn check(
     module: &Module,
     graphs: [&Graph; 2],
@@ -25,7 +24,7 @@ pub(crate) fn check(
     argument.into_iter().chain(grounds)
 }
 
-/// True if the argument is one for what makes the accumulators.
+/// True if the argument applies to the op that makes the accumulators.
 fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
     match (site.kind, site.lowered.base) {
         (SiteKind::Constants(_), _) => matches!(argument, Argument::EveryEntry { .. }),
@@ -33,7 +32,7 @@ fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
         (SiteKind::Accumulators, Base::Node(_, node)) => match node.op.term().kind() {
             Kind::Selects => *argument == Argument::Commutes,
             Kind::Accumulates | Kind::Integer => *argument == Argument::SameAccumulator,
-            // It makes no accumulators, or divides them by itself.
+            // These make no accumulators, or divide them themselves.
             Kind::Divides
             | Kind::Compares
             | Kind::Function
@@ -56,15 +55,18 @@ fn term(base: Base<'_>) -> &'static str {
     }
 }
 
-/// The position of the operand of a requantization that picks its channels.
+/// In a requantization, the position of the operand that selects its channels.
 const PICKS: usize = 1;
 
-/// SHA-256 of the argument, both chains, the interval and the facts behind it as JSON, and then of each constant
-/// operand of the node that makes the accumulators, or of the constant or table that the chain was applied to: its
-/// position, the number of its bytes (both 64 bits, little-endian) and these; then the same of what picks the channels
-/// of the chain, an operand of its requantizations.
+/// The digest of everything that a certificate is derived from: SHA-256 over the following, in this order. Numbers are
+/// 64 bits, little-endian.
+/// - JSON with the argument, both chains, the interval and the facts behind it
+/// - each constant operand of the node that makes the accumulators, or the constant or table that the chain was applied
+///   to: its position, its number of bytes, and the bytes
+/// - the constant that selects the channels of the chain, in the same form; it is an operand of the chain's
+///   requantizations
 ///
-/// Constants are requantized before anything is fused into a node: its operands are those of the fused graph.
+/// Constants are requantized before anything is fused into a node. So the node's operands are those of the fused graph.
 pub(crate) fn derived_from(
     module: &Module,
     [lowered, fused]: [&Graph; 2],
@@ -80,9 +82,9 @@ pub(crate) fn derived_from(
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
-        // With what is added to it, which is no operand of the product.
+        // These include what is added, which is not an operand of the product in the lowered graph.
         (SiteKind::Accumulators, _, Base::Node(_, own)) if site.product.is_some() => (fused, own.inputs.to_vec()),
-        // What picks channels is an operand of the fused node alone.
+        // The constant that selects the channels is an operand only of the fused node, so it is left out here.
         (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {
             (fused, own.inputs.iter().take(node.inputs.len()).copied().collect())
         }

@@ -1,8 +1,8 @@
-//! The layers of the fused graph, each on what the lowered graph gave its operands.
+//! Compares the layers of the fused graph one by one, each running on operands of the lowered graph.
 //!
-//! A layer is what lies between values of the fused graph that correspond to values of the lowered one: most often one
-//! node. On the same operands it may differ from the lowered graph by as much as its certificate says and not more;
-//! what layers above it did plays no part.
+//! A layer lies between values of the fused graph that correspond to values of the lowered one. Most often it is a
+//! single node. On the same operands, it may differ from the lowered graph by what its certificate allows. Differences
+//! of the layers before it do not matter.
 
 use crate::analysis::Analysis;
 use crate::claims::Allowed;
@@ -12,24 +12,23 @@ use strait_core::tensor::Element;
 use strait_core::{Elem, Graph, Node, Op, Value, ValueId};
 use strait_execute::{Plan, TensorView};
 
-/// A value of the lowered graph that the result of a layer stands for.
+/// A value of the lowered graph for which the result of a layer stands.
 pub(crate) struct Counterpart {
     pub(crate) value: ValueId,
-    /// Largest distance of the result from it.
+    /// How far the result may differ from it.
     pub(crate) allowed: Allowed,
 }
 
-/// The layers in which something is requantized. All others are the same nodes in both graphs, computed by the same
-/// code.
+/// The layers that requantize something. All other nodes are the same in both graphs and are computed by the same code.
 pub(crate) struct Layers {
-    /// By the position of a value of the fused graph: what it stands for, where it is the result of a layer.
+    /// For each value of the fused graph, by position: the values that it stands for, if it is the result of a layer.
     results: Vec<Vec<Counterpart>>,
-    /// By the position of a value of the lowered graph: whether the result of a layer stands for it.
+    /// For each value of the lowered graph, by position: true if the result of a layer stands for it.
     read: Vec<bool>,
 }
 
 impl Layers {
-    /// The layers whose results a run of `plan`, of the fused graph, shows.
+    /// The layers whose results can be seen when `plan`, a plan of the fused graph, runs.
     pub(crate) fn find(analysis: &Analysis<'_>, plan: &Plan) -> Result<Layers, VerifyError> {
         let graph = analysis.fused_graph;
         let order = graph.topological_order().map_err(|id| {
@@ -45,7 +44,7 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // By value: whether something was requantized behind the last value that corresponds to one of the lowered
+        // For each value: true if something was requantized since the last value that corresponds to one of the lowered
         // graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
@@ -71,12 +70,12 @@ impl Layers {
         self.results.iter().map(Vec::len).sum()
     }
 
-    /// Counterparts of a value of the fused graph as the result of a layer; empty where it is none.
+    /// The values that this result of a layer stands for. Empty if the value is not the result of a layer.
     pub(crate) fn of(&self, value: ValueId) -> &[Counterpart] {
         self.results.get(value.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// True if the result of a layer stands for a value of the lowered graph.
+    /// True if the result of a layer stands for this value of the lowered graph.
     pub(crate) fn reads(&self, value: ValueId) -> bool {
         self.read.get(value.index()).is_some_and(|read| *read)
     }
@@ -109,7 +108,7 @@ pub(crate) struct Deviation {
     pub(crate) max_lsb: u32,
 }
 
-/// The first element of integers that differs by more than is allowed.
+/// The first integer element that differs by more than is allowed.
 pub(crate) fn deviation(expected: TensorView<'_>, found: TensorView<'_>, allowed: &Allowed) -> Option<Deviation> {
     fn of<T: Element + Copy + Into<i64>>(
         expected: TensorView<'_>,

@@ -1,25 +1,27 @@
-//! Checks an integer module against itself, without the compiler that made it.
+//! Checks an integer module without the compiler that made it.
 //!
-//! 1. The fused graph is the lowered one with requantizations and clamps taken into their producers, and nothing else.
-//! 2. Every such fusion has a certificate that holds: its own comparison can be repeated, it is about the steps that
-//!    are in the graphs, its argument is one for the op, it was derived from the parameters that are there, the facts
-//!    that it names are so, its interval holds all accumulators that can occur, and it claims no more than is true on them.
-//!    These are derived here anew ([`intervals`]).
-//! 3. No sum can leave the 32 or 64 bits that carry it, and no requantization is asked for more than it is defined for.
-//! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same
-//!    operands, bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where
-//!    every fusion is exact.
+//! It checks that
+//! 1. the fused graph is the lowered one with requantizations and clamps fused into their producers, and nothing else
+//!    differs;
+//! 2. every fusion has a certificate that holds: it follows from its own content, it is about the steps and parameters
+//!    that are in the graphs, its argument applies to the op, the facts that it names are true, its interval covers all
+//!    accumulators that can occur, and it claims no more than is true for them. All of this is derived here again
+//!    ([`intervals`]);
+//! 3. no sum can overflow the 32 or 64 bits that carry it, and no requantization gets a value outside of its domain;
+//! 4. on random and given inputs, each layer of the fused graph gives what the lowered graph computes from the same
+//!    operands: bit for bit if its certificate is exact, otherwise within its bound. If every fusion is exact, the
+//!    outputs are equal bit for bit too.
 //!
 //! # Shared with the compiler
 //!
-//! - of `requantize` what defines the meaning of a step: `eval`, the domain on which a form is defined, and that no
-//!   form decreases there; the quantization of floats and the order of floats; the certificate as data;
-//! - of `core` the graph, its text and bytes, and the types and shapes of its ops;
-//! - of `execute` plans and the host's loops, by which both graphs are run.
+//! - from `requantize`, what defines the meaning of a step: `eval`, the domain of a form, and that no form decreases on
+//!   its domain; the quantization of floats and the order of floats; the certificate as data
+//! - from `core`, the graph, its text and bytes, and the types and shapes of its ops
+//! - from `execute`, plans and the host's loops, which run both graphs
 //!
-//! Intervals, the correspondence of the graphs, and the decision on a pair of functions (`functions`) are this crate's
-//! own. It uses no decision procedure of `requantize`, no thresholds and no closed form of them; `cargo xtask tidy`
-//! looks.
+//! This crate has its own intervals, its own comparison of the graphs' structure, and its own decision on a pair of
+//! functions (`functions`). It uses none of the decision procedures, thresholds and closed forms in `requantize`.
+//! `cargo xtask tidy` checks this.
 
 mod analysis;
 mod chain;
@@ -49,30 +51,30 @@ pub use samples::Ranges;
 use strait_core::{Bodies, CertificateRecord, GraphId, Module};
 use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads};
 
-/// The name of the graph before the fusions; the main graph is the one after them.
+/// The name of the graph before fusion. The main graph is the one after fusion.
 pub const LOWERED: &str = "lowered";
 
-/// Name of the main graph in findings and errors.
+/// The name of the main graph in findings and errors.
 const FUSED: &str = "fused";
 
-/// Options of the verification.
+/// Options for verifying.
 #[derive(Clone, Copy)]
 pub struct VerifyOptions<'a> {
-    /// Number of random inputs on which both graphs run.
+    /// How many random inputs both graphs run on.
     pub samples: usize,
-    /// Source of the inputs.
+    /// The seed of the random inputs.
     pub seed: u64,
-    /// The integers that random inputs have.
+    /// The ranges of integers in random inputs.
     pub ranges: Option<&'a Ranges>,
-    /// Who computes the requantizations of the fused graph: the target, or the host itself. Those of the lowered graph
-    /// are the host's.
+    /// Who computes the requantizations of the fused graph: the target or the host. Those of the lowered graph are
+    /// always computed by the host.
     pub loops: &'a dyn LoopsFor,
     /// The threads to run on.
     pub threads: &'a Threads,
 }
 
 impl<'a> VerifyOptions<'a> {
-    /// A few random inputs on the host's own loops.
+    /// A few random inputs, on the host's own loops.
     pub fn new(threads: &'a Threads) -> VerifyOptions<'a> {
         VerifyOptions {
             samples: 3,
@@ -84,32 +86,32 @@ impl<'a> VerifyOptions<'a> {
     }
 }
 
-/// The output.
+/// The result of verifying a module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VerifyReport {
-    /// Fusions that are proved to change nothing.
+    /// The number of fusions that are proven to change nothing.
     pub exact: usize,
-    /// Fusions that change something: the value, and by how many units at most.
+    /// Fusions that change something: the value, and the largest difference in units of the result.
     pub bounded: Vec<(String, u32)>,
-    /// The random inputs that both graphs were run on.
+    /// The number of random inputs that both graphs were run on.
     pub samples: usize,
-    /// True if their outputs were required to be the same bits: every fusion is exact.
+    /// True if the outputs were required to be equal bit for bit, because every fusion is exact.
     pub compared: bool,
-    /// Findings. None, for a sound artifact.
+    /// What is wrong. Empty for a sound artifact.
     pub findings: Vec<Finding>,
 }
 
 impl VerifyReport {
-    /// True if everything holds.
+    /// True if nothing is wrong.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
 }
 
-/// Lays the bodies of control flow open in both graphs of an artifact's module, so that each step of a body is held against
-/// what it stands for like any other. The nodes of the control flow itself name the lowered bodies in both graphs.
+/// Inlines the bodies of control flow in both graphs of an artifact's module, so that the steps inside a body are
+/// checked like all others. In both graphs, the nodes of the control flow itself refer to the lowered bodies.
 ///
-/// Answers with the bodies of the main graph.
+/// Returns the bodies of the main graph.
 pub fn lay_open(module: &mut Module) -> Bodies {
     let mut graphs = module.graphs.iter();
     let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
@@ -120,8 +122,8 @@ pub fn lay_open(module: &mut Module) -> Bodies {
     module.lay_open_like(module.main, &bodies)
 }
 
-/// Verifies a module that holds the graph [`LOWERED`] and, as its main graph, the fused one. One sample after the
-/// other: whoever has many, or some of their own, makes a [`Comparison`] of the [`Analysis`].
+/// Verifies a module that holds the graph [`LOWERED`] and the fused graph as its main graph. Samples run one after the
+/// other. A caller with many samples, or with samples of its own, makes a [`Comparison`] of the [`Analysis`] instead.
 pub fn verify_module(
     module: &Module,
     certificates: &[CertificateRecord],

@@ -1,6 +1,6 @@
-//! The same numbers on every machine.
+//! Random numbers that are the same on every machine.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a counter, and a mixer that is a bijection.
+/// SplitMix64 (Steele, Lea, Flood 2014): a counter, and a mixing function that is a bijection.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -9,7 +9,7 @@ impl Random {
         Random(seed)
     }
 
-    /// Any 64 bits.
+    /// 64 random bits.
     pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -17,19 +17,20 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// An integer from `low` to `high`; the ends with probability one half, where `extreme`.
+    /// An integer from `low` to `high`. If `extreme`, it is one of the ends with probability one half.
     pub(crate) fn between(&mut self, low: i32, high: i32, extreme: bool) -> i32 {
         let bits = self.bits();
         if extreme && bits & 1 == 0 {
             return if bits & 2 == 0 { low } else { high };
         }
-        // Both are 32 bits: the product of the span and 32 random bits fits, and so does the sum.
+        // Both factors have at most 33 and 32 bits, so the product fits, and so does the sum.
         let span = i64::from(high) - i64::from(low) + 1;
         let above = ((bits >> 32).wrapping_mul(span.max(1) as u64)) >> 32;
         (i64::from(low) + above as i64) as i32
     }
 
-    /// An integer from `low` to `high`, of any span; the ends with probability one half, where `extreme`.
+    /// An integer from `low` to `high`, which may be any distance apart. If `extreme`, it is one of the ends with
+    /// probability one half.
     pub(crate) fn whole(&mut self, low: i64, high: i64, extreme: bool) -> i64 {
         let bits = self.bits();
         if extreme && bits & 1 == 0 {

@@ -1,16 +1,17 @@
-//! Inputs that nobody has chosen.
+//! Makes random inputs.
 
 use crate::random::Random;
 use std::collections::BTreeMap;
 use strait_core::{Elem, F16, Graph, Op};
 use strait_execute::{Port, Tensor};
 
-/// The least and the largest number that random inputs have, by the name of an input that holds integers. What a number may be
-/// is not in a graph: an index of a table, a length, a class. Those of the calibration samples are all right.
+/// For each input that holds integers, by its name, the smallest and the largest value that random inputs may have. The
+/// graph does not say which values are valid for an index of a table, a length or a class. The values of the
+/// calibration samples are valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(pub BTreeMap<String, [i64; 2]>);
 
-/// Random inputs for the ports of a graph: the same for the same seed and index, whatever was drawn before.
+/// Random inputs for the ports of a graph. They depend only on seed and index, not on what was drawn before.
 pub(crate) fn random<'a>(
     graph: &Graph,
     ports: impl Iterator<Item = &'a Port>,
@@ -18,7 +19,7 @@ pub(crate) fn random<'a>(
     index: usize,
     ranges: &Ranges,
 ) -> Result<Vec<Tensor>, strait_core::TensorError> {
-    // The mixer is a bijection, so samples of one seed start from different states that have nothing in common.
+    // The mixing function is a bijection, so different samples of one seed start from different states.
     let mut random = Random::new(Random::new(seed.wrapping_add(index as u64)).bits());
     ports
         .map(|port| {
@@ -31,8 +32,9 @@ pub(crate) fn random<'a>(
         .collect()
 }
 
-/// The bytes of a random input: real numbers around every code of the grid that it is quantized to, so that every code
-/// occurs and rounding matters; codes for an input that is one; integers in the input's range.
+/// The bytes of a random input. Real numbers lie around every code of the grid that they are quantized to, so that
+/// every code occurs and rounding matters. An input of codes gets any codes. Other integers come from the input's
+/// range.
 fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges: &Ranges) -> Vec<u8> {
     let count = port.shape.iter().product();
     if let (false, Some(&[low, high])) = (port.elem.is_float(), ranges.0.get(&port.name)) {
@@ -77,7 +79,7 @@ fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges:
             let bits = (0..count).flat_map(|_: usize| format.encode(real().into()).to_le_bytes());
             bits.collect()
         }
-        // Indices and shapes, of which nothing is known: 0 is both.
+        // Indices or shapes without a known range: 0 is valid for both.
         elem @ (Elem::I32 | Elem::I64 | Elem::U32 | Elem::U64) => vec![0; count * elem.size()],
     }
 }

@@ -1,9 +1,9 @@
-//! Checks that the fused graph is the lowered one with requantizations and clamps taken into their producers.
+//! Checks that the fused graph is the lowered one with requantizations and clamps fused into their producers.
 //!
-//! Both graphs are walked upwards from their outputs, two values at a time. Names do not count: two values correspond
-//! if the same op makes them out of values that correspond, or if both are the same op's result after chains of
-//! requantizations and clamps. Where the chains are not the same nodes, that is a [`FusedSite`], whose chains a
-//! certificate has to compare.
+//! Both graphs are walked backwards from their outputs, in pairs of values. Names do not matter. Two values correspond
+//! if the same op makes them from values that correspond, or if both come from the same op through chains of
+//! requantizations and clamps. If the chains do not consist of the same nodes, the place is a [`FusedSite`], and a
+//! certificate has to compare the chains.
 
 use crate::chain::{Along, Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
@@ -20,9 +20,10 @@ pub(crate) struct FusedSite<'a> {
     pub(crate) fused: Chain<'a>,
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
-    /// The product of the lowered graph that a sum is added to, where the fused node adds to its own accumulator.
+    /// If the fused node adds something inside its accumulator: the product in the lowered graph, whose sum the addend
+    /// is added to.
     pub(crate) product: Option<&'a Node>,
-    /// The value in the fused graph and the one in the lowered graph.
+    /// The value in the fused graph and the value in the lowered graph.
     pub(crate) pair: (ValueId, ValueId),
 }
 
@@ -32,28 +33,29 @@ pub(crate) enum SiteKind {
     Accumulators,
     /// The chains were applied to constants.
     Constants(Constants),
-    /// Both chains stand behind a quantization of the same floats, to another grid each.
+    /// Both chains come after a quantization of the same floats, each to its own grid.
     Floats { lowered: FromFloat, fused: FromFloat },
 }
 
-/// Result of a chain that was applied to a constant.
+/// What comes out when the chains are applied to constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Constants {
-    /// The elements of the constant in the lowered graph, before the chain: their number, and what they lie between.
+    /// How many elements the constant in the lowered graph has before the chain. `interval` contains all of them.
     pub(crate) entries: u64,
     pub(crate) interval: Option<Interval>,
-    /// The largest difference of two elements behind the chains.
+    /// The largest difference between two elements after the chains.
     pub(crate) max_lsb: u32,
 }
 
-/// Correspondence of two graphs.
+/// How two graphs correspond.
 #[derive(Debug, Default)]
 pub(crate) struct Correspondence<'a> {
     pub(crate) sites: Vec<FusedSite<'a>>,
     pub(crate) findings: Vec<Finding>,
-    /// Values of the fused graph, each with one of the lowered graph of the same type and grid that it stands for.
+    /// Values of the fused graph, each with the value of the lowered graph that it stands for. Both have the same type
+    /// and grid.
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
-    /// Graphs that the fused graph calls, each with the one that the lowered graph calls in its place.
+    /// Graphs that the fused graph calls, each with the graph that the lowered graph calls in its place.
     pub(crate) calls: BTreeSet<(GraphId, GraphId)>,
 }
 
@@ -75,7 +77,8 @@ pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a 
     for pair in fused.outputs().iter().copied().zip(lowered.outputs().iter().copied()) {
         walk.expect(pair);
     }
-    // A value stands for one of the other graph, or several for one: there are no more such pairs than values.
+    // Each value stands for one value of the other graph, or several for one. So there are no more pairs than values in
+    // both.
     let most = fused.value_bound().saturating_add(lowered.value_bound());
     while let Some(pair) = walk.open.pop() {
         if walk.result.pairs.len() == most {
@@ -144,7 +147,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// True if two nodes are of one op that names graphs, which have to correspond then.
+    /// True if both nodes have the same op and it calls graphs. The called graphs then have to correspond as well.
     fn are_calls(&mut self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
         let Some((f, l)) = fused.zip(lowered) else { return false };
         let (own, other) = (f.op.graphs(), l.op.graphs());
@@ -156,7 +159,7 @@ impl<'a> Walk<'a> {
         f.fused == l.fused && f.place == l.place
     }
 
-    /// True if two nodes compute the same of the same operands.
+    /// True if both nodes compute the same from the same operands.
     fn is_same(&self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
         fused
             .zip(lowered)
@@ -234,7 +237,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Both chains start at the same op.
+    /// Compares two values whose chains start at the same op.
     fn compare_nodes(
         &mut self,
         pair: (ValueId, ValueId),
@@ -244,7 +247,7 @@ impl<'a> Walk<'a> {
     ) {
         let f = pair.0;
         match &a.op {
-            // round(x / s1) then requantized, against round(x / s2): a function of a float, not of an accumulator.
+            // round(x / s1), requantized, against round(x / s2): this is a function of a float, not of an accumulator.
             Op::Quantize(_) if a.op != b.op || fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
                 self.expect_operands(f, Some(a), Some(b));
                 let from = (from_float(self.lowered, b), from_float(self.fused, a));
@@ -266,7 +269,7 @@ impl<'a> Walk<'a> {
                 }
                 let tables = [a, b].map(|n| n.inputs.get(1).copied().flatten());
                 match tables {
-                    // A table is the same for all channels.
+                    // A lookup has one table for all channels.
                     [Some(x), Some(y)] if fused.axis == Ok(None) && lowered.axis == Ok(None) => {
                         self.compare_constants(pair, (fused, x), (lowered, y), None);
                     }
@@ -274,7 +277,7 @@ impl<'a> Walk<'a> {
                 }
             }
             _ => {
-                // What picks channels belongs to the chains: one node may have it from several.
+                // The operand that selects channels belongs to the chains, and not to what the op computes.
                 let own = a.op.channel_operand().unwrap_or(usize::MAX);
                 self.expect_some_operands(f, [a, b].map(|node| node.inputs.get(..own).unwrap_or(&node.inputs)));
                 self.site(pair, fused, lowered, SiteKind::Accumulators);
@@ -282,8 +285,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The fused node adds inside its accumulator, and the lowered one is a sum: of the same product, and of what brings the
-    /// same codes onto its grid in the same way.
+    /// Compares a fused node that adds inside its accumulator with a sum in the lowered graph. The sum must add the
+    /// same codes, brought onto the accumulator's grid in the same way, to the same product.
     fn compare_sums(
         &mut self,
         pair: (ValueId, ValueId),
@@ -311,13 +314,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The node of the lowered graph that makes a sum, if it is the product that a fused node is.
+    /// The node of the lowered graph that makes a sum, if it is the same product as the fused node.
     fn product(&self, fused: &Node, sum: ValueId) -> Option<&'a Node> {
         let (_, node) = self.lowered.producer(sum)?;
         (node.op == fused.op && node.fused.is_none() && node.place == fused.place).then_some(node)
     }
 
-    /// The codes of the lowered graph that come onto the grid of a sum as the addend of a fused node says.
+    /// The codes of the lowered graph that are brought onto the grid of a sum, if this is done as in the fused node.
     fn added(&self, fused: &Node, value: ValueId) -> Option<ValueId> {
         let (addend, _) = fused.addend()?;
         let alike = |node: &Node| node.fused.is_none() && node.place == fused.place;
@@ -339,13 +342,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// True if both chains start on the same grid, which is what a quantization quantizes to.
+    /// True if both chains start on the same grid, the one to which their quantization leads.
     fn is_one_grid(&self, fused: &Chain<'_>, lowered: &Chain<'_>) -> bool {
         let grid = |graph: &'a Graph, chain: &Chain<'_>| chain.start.and_then(|v| graph.value(v)).map(|v| &v.quant);
         grid(self.fused, fused) == grid(self.lowered, lowered)
     }
 
-    /// True if two lookups have other tables: other entries, or the same ones on another grid.
+    /// True if two lookups have different tables: different entries, or the same entries on different grids.
     fn burnt(&self, a: &Node, b: &Node) -> bool {
         let table = |graph: &'a Graph, node: &Node| {
             let table = node.inputs.get(1).copied().flatten()?;
@@ -355,7 +358,7 @@ impl<'a> Walk<'a> {
         table(self.fused, a) != table(self.lowered, b)
     }
 
-    /// Both chains start at inputs or constants.
+    /// Compares two values whose chains start at inputs or constants.
     fn compare_values(
         &mut self,
         pair: (ValueId, ValueId),
@@ -374,7 +377,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Both chains are applied to constants: every element is known.
+    /// Compares two chains that are applied to constants. Every element is known.
     fn compare_constants(
         &mut self,
         pair: (ValueId, ValueId),
@@ -432,13 +435,13 @@ fn adds_alike(a: &Node, b: &Node) -> bool {
     addend(a) == addend(b)
 }
 
-/// True if two nodes compute the same of the same operands, before anything that is fused into them; a quantization of
-/// floats may narrow to another type, which its certificate is about.
+/// True if two nodes compute the same from the same operands, before anything that is fused into them. A quantization
+/// of floats may narrow to another type: its certificate covers that.
 fn same_op(a: &Node, b: &Node) -> bool {
     matches!((&a.op, &b.op), (Op::Quantize(_), Op::Quantize(_))) || a.op == b.op
 }
 
-/// The quantization of floats that a node is: of 32-bit ones, to a single grid.
+/// The quantization that a node performs, if it quantizes 32-bit floats to a single grid.
 fn from_float(graph: &Graph, node: &Node) -> Option<FromFloat> {
     let Op::Quantize(op) = &node.op else { return None };
     let operand = graph.value(node.inputs.first().copied().flatten()?)?;

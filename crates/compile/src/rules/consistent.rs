@@ -1,4 +1,4 @@
-//! Keys of rules that are right one by one, but do not go together.
+//! Finds keys of rules that are right one by one but do not go together.
 
 use strait_document::{KeyPath, codes};
 use strait_target::spec::{Activation, Observer, ObserverOptions};
@@ -8,7 +8,7 @@ use super::{KEYS, Range, Rule, RuleError, RuleErrors, Rules, Run, keys::rule_pla
 /// Refuses rules that contradict themselves, whatever the model and the target are.
 ///
 /// # Errors
-/// All that does not go together.
+/// Everything that does not go together.
 pub fn consistent(rules: &Rules) -> Result<(), RuleErrors> {
     let mut found = RuleErrors::default();
     let of_all = KeyPath::of(&["calibration"]);
@@ -37,8 +37,8 @@ pub fn consistent(rules: &Rules) -> Result<(), RuleErrors> {
     found.or(())
 }
 
-/// Settings of an observer that another one reads. An absent observer may be the one that takes the option: the target's, or that
-/// of an earlier rule.
+/// Errors for settings that belong to another observer than the one given. If no observer is given, any setting is
+/// accepted: the observer may come from the target or from an earlier rule.
 fn of_observer(observer: Option<Observer>, options: &ObserverOptions, table: &KeyPath) -> Vec<RuleError> {
     let others = |readers: &[Observer]| observer.is_some_and(|observer| !readers.contains(&observer));
     let unread = options.given().filter(|(_, readers)| others(readers));
@@ -50,7 +50,7 @@ fn of_observer(observer: Option<Observer>, options: &ObserverOptions, table: &Ke
     unread.map(error).collect()
 }
 
-/// Numbers outside of their limits. Documents are held against these by their schema.
+/// Errors for numbers outside of their limits. Configuration files are checked against the same limits by their schema.
 fn out_of_limits(range: Option<Range>, options: &ObserverOptions, table: &KeyPath) -> Vec<RuleError> {
     let single = |x: Option<f64>| x.map(|x| [x; 2]);
     let any = [f64::from(f32::MIN), f64::from(f32::MAX)];
@@ -95,7 +95,7 @@ fn out_of_limits(range: Option<Range>, options: &ObserverOptions, table: &KeyPat
     outside.collect()
 }
 
-/// Observers as errors name them.
+/// A list of observers for an error message.
 pub(super) fn named(readers: &[Observer]) -> String {
     let readers: Vec<String> = readers.iter().map(|reader| format!("{:?}", reader.name())).collect();
     readers.join(" or ")

@@ -1,21 +1,22 @@
-//! All that can be wrong with rules.
+//! The errors in a user's rules.
 
 use strait_core::codes;
 use strait_document::KeyPath;
 
-/// One thing that is wrong with a rule, or with what is said of all layers.
+/// One error in a rule, or in the settings for all layers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {message}")]
 pub struct RuleError {
-    /// The key at fault, as a configuration has it: `quantize.rule[2].layers[0]` is in the rule at position 2.
+    /// The key at fault, as it is written in a configuration. For example, `quantize.rule[2].layers[0]` belongs to the
+    /// rule at position 2.
     pub key: KeyPath,
-    /// The code by which programs know it.
+    /// The code by which programs recognise the error.
     pub code: &'static str,
-    /// One sentence.
+    /// What is wrong, in one sentence.
     pub message: String,
     /// Further facts.
     pub notes: Vec<String>,
-    /// Ways out.
+    /// Suggestions for fixing it.
     pub help: Vec<String>,
 }
 
@@ -30,12 +31,12 @@ impl RuleError {
         }
     }
 
-    /// A rule that is wrong for the model.
+    /// The error for a rule that is wrong for the model.
     pub(super) fn wrong(key: KeyPath, message: impl Into<String>) -> RuleError {
         RuleError::new(codes::RULE, key, message)
     }
 
-    /// A rule that asks for what the target does not have.
+    /// The error for a rule that asks for something that the target does not have.
     pub(super) fn unsupported(key: KeyPath, message: impl Into<String>) -> RuleError {
         RuleError::new(codes::UNSUPPORTED, key, message)
     }
@@ -53,20 +54,20 @@ impl RuleError {
     }
 }
 
-/// All that is wrong with the rules of a compilation.
+/// All errors in the rules of a compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentences(.0))]
 pub struct RuleErrors(pub Vec<RuleError>);
 
 impl RuleErrors {
-    /// One more, unless something is wrong with the same key already.
+    /// Adds an error, unless there is already one for the same key.
     pub(super) fn tell(&mut self, error: RuleError) {
         if self.0.iter().all(|known| known.key != error.key) {
             self.0.push(error);
         }
     }
 
-    /// The value, if nothing is wrong.
+    /// Returns the value if there are no errors.
     pub(super) fn or<T>(self, value: T) -> Result<T, RuleErrors> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }

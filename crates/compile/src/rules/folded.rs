@@ -1,4 +1,5 @@
-//! Layers of the model that were folded into others, and so have no result, or no operand, of their own any more.
+//! Finds layers of the model that were folded into other layers, and therefore no longer have a result or an operand of
+//! their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +9,20 @@ use strait_document::Glob;
 
 use super::{Pattern, Rule, RuleError, keys::rule_place};
 
-/// The layers of a model as it was read, by their source names: what they read, and which comes behind which.
+/// The layers of a model as it was read, by their source names. Each entry says which layers it reads, and its position
+/// in the order of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Layers(BTreeMap<Symbol, Layer>);
 
 #[derive(Clone, Debug, Default)]
 struct Layer {
-    /// Of its last node in topological order.
+    /// The position of the layer's last node in topological order.
     rank: usize,
-    /// Layers that make what it reads. None for an input of the graph.
+    /// The layers that make what this layer reads. `None` stands for an input of the graph.
     reads: BTreeSet<Option<Symbol>>,
 }
 
-/// A part of a layer that may have gone with the layer's folding.
+/// A part of a layer that may be lost when the layer is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Operands,
@@ -28,7 +30,7 @@ pub(super) enum Part {
 }
 
 impl Layers {
-    /// Those of a module behind which nothing was rewritten.
+    /// The layers of a module before anything is rewritten in it.
     pub fn of(module: &Module) -> Layers {
         let graph = module.main();
         let mut layers: BTreeMap<Symbol, Layer> = BTreeMap::new();
@@ -53,14 +55,14 @@ impl Layers {
         Layers(layers)
     }
 
-    /// The one of a node's layers whose result is the node's: all others are in front of it.
+    /// Of the layers that this node stands for, the last one. The result of the node is the result of that layer.
     fn last(&self, node: &Node) -> Option<Symbol> {
         let rank = |source: &Symbol| self.0.get(source).map(|layer| layer.rank);
         node.sources.iter().copied().max_by_key(rank)
     }
 
-    /// True if a node has this part of one of its layers. A layer may be several nodes, as one between two transposes: the first
-    /// reads its operand, and the last makes its result.
+    /// True if a node has this part of one of its layers. A layer may consist of several nodes, for example one between
+    /// two transposes: the first node reads the layer's operand, and the last one makes its result.
     fn has(&self, part: Part, graph: &Graph, node: &Node, source: Symbol) -> bool {
         match part {
             Part::Results => {
@@ -77,8 +79,9 @@ impl Layers {
         }
     }
 
-    /// Of the nodes that a rule chooses, those that have this part of a layer which it names: all where it names none. And the
-    /// error, if there are layers of which no node has it.
+    /// Filters the nodes that a rule chooses: keeps those that have this part of a layer that the rule names. If the
+    /// rule names no layers, all nodes are kept. Also returns an error if there are layers of which no node has the
+    /// part.
     pub(super) fn left(
         &self,
         part: Part,
@@ -154,7 +157,8 @@ fn help(part: Part, module: &Module, node: &Node, error: RuleError) -> RuleError
     error.help("`optional = true` leaves such layers out")
 }
 
-/// The node of a layer whose result nodes of the layer only move up to this one.
+/// Walks back from `node` over nodes of the same layer that only move data, to the node of the layer that computes the
+/// result.
 fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a Node {
     while node.op.term().kind() == Kind::Rearranges
         && let Some(&Some(x)) = node.inputs.first()
@@ -165,7 +169,7 @@ fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a
     node
 }
 
-/// True if the result of a node, or what its layer moves it to, leaves the layer.
+/// True if the result of a node is used outside of the layer, also where nodes of the layer move it first.
 fn leaves(graph: &Graph, node: &Node, source: Symbol) -> bool {
     let mut open = node.outputs.to_vec();
     let mut stays = false;
@@ -184,7 +188,7 @@ fn leaves(graph: &Graph, node: &Node, source: Symbol) -> bool {
     !stays
 }
 
-/// True if something that a node reads is made outside of the layer.
+/// True if the node reads something that is made outside of the layer.
 fn enters(graph: &Graph, node: &Node, source: Symbol) -> bool {
     let mut variable = node
         .inputs

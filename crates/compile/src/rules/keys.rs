@@ -1,24 +1,25 @@
-//! The keys that rules set, as one table; and what several rules say together, of which later ones win.
+//! The keys that rules can set, as one table, and how several rules for the same thing are combined: the later one
+//! wins.
 
 use strait_document::KeyPath;
 use strait_target::spec::{Integer, ObserverOptions};
 
 use super::{Quantize, Rule, Run};
 
-/// A key that rules set.
+/// A key that rules can set.
 pub struct Key {
-    /// Its way through the tables of a rule: `weights.type`.
+    /// The path of the key in a rule, such as `weights.type`.
     pub name: &'static str,
-    /// The things that it is for.
+    /// What the key applies to.
     pub of: Of,
-    /// The need without which it is of no use.
+    /// What a layer or tensor must have for the key to have any effect.
     pub(super) need: Option<Need>,
     is_given: fn(&Rule) -> bool,
-    /// Takes what a later rule says.
+    /// Takes over the key's value from a later rule.
     take: fn(&mut Rule, &Rule),
 }
 
-/// Things that a key is for.
+/// What a key applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Layers.
@@ -31,21 +32,21 @@ pub enum Of {
     Ranges,
 }
 
-/// Need of a key, of a layer or a tensor.
+/// What a layer or tensor must have for a key to have any effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Weights,
     /// Operands or results that may share a grid.
     Sharing,
-    /// An op that the target computes, or weights that are read by real numbers.
+    /// An op that the target computes, or weight-only quantization.
     Types,
-    /// Activations with codes.
+    /// Activations that are quantized to codes.
     Codes,
-    /// Values that have a grid: those of layers with codes, and what stands beside such a layer.
+    /// Values that have a grid: values of layers that compute on codes, and values next to such a layer.
     Grid,
 }
 
-/// A value of a key, or none.
+/// The value of a key in a rule, which may be absent.
 trait Given {
     fn is_given(&self) -> bool;
     fn overlay(&mut self, later: &Self);
@@ -75,7 +76,7 @@ impl Given for ObserverOptions {
 
 macro_rules! keys {
     ($($name:literal: $($field:ident).+, $of:ident, $need:expr;)*) => {
-        /// All keys that rules set.
+        /// All keys that rules can set.
         pub static KEYS: &[Key] = &[$(Key {
             name: $name,
             of: Of::$of,
@@ -106,51 +107,52 @@ keys! {
 }
 
 impl Key {
-    /// True if a rule sets it.
+    /// True if a rule sets this key.
     pub fn is_given(&self, rule: &Rule) -> bool {
         (self.is_given)(rule)
     }
 }
 
-/// The place of a key of a rule, or of `[quantize]`, in a configuration.
+/// The path of a key in a configuration: in the rule at this index, or in `[quantize]`.
 pub(super) fn place(rule: Option<usize>, name: &str) -> KeyPath {
     let quantize = KeyPath::of(&["quantize"]);
     let table = rule.map_or(quantize.clone(), |index| quantize.key("rule").index(index));
     name.split('.').fold(table, KeyPath::key)
 }
 
-/// The place of a rule in a configuration.
+/// The path of a rule in a configuration.
 pub(super) fn rule_place(index: usize) -> KeyPath {
     KeyPath::of(&["quantize", "rule"]).index(index)
 }
 
 impl Rule {
-    /// True if it chooses layers, not only tensors.
+    /// True if the rule chooses layers, not only tensors.
     pub fn selects_layers(&self) -> bool {
         !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
     }
 
-    /// True if it is for a target.
+    /// True if the rule applies to this target.
     pub fn is_for(&self, target: &str) -> bool {
         self.target.is_empty() || self.target.iter().any(|id| id == target)
     }
 
-    /// True if it is for some operands or results of the layers that it chooses, and not for these.
+    /// True if the rule applies only to some operands or results of the layers that it chooses.
     pub fn selects_ports(&self) -> bool {
         !self.operands.is_empty() || !self.results.is_empty()
     }
 
-    /// True if it says where the ranges of results, or of the operands that it names, come from.
+    /// True if the rule says where the ranges of results or operands come from.
     pub fn ranges(&self) -> bool {
         self.range.is_some() || self.observer.is_some() || self.observer_options.is_given()
     }
 
-    /// Key by key, what `later` says wins, with its reason for where the layers run.
+    /// Overwrites, key by key, with what `later` sets. The reason goes along with the key that says where the layers
+    /// run.
     fn overlay(&mut self, later: &Rule) {
         if later.run.is_some() {
             self.reason.clone_from(&later.reason);
         }
-        // A range and an observer are two answers to one question.
+        // A range and an observer exclude each other: the later one replaces the other.
         if later.observer.is_some() {
             self.range = None;
         }
@@ -159,7 +161,7 @@ impl Rule {
 }
 
 impl Quantize {
-    /// All that the rules at these positions set together, in rising order, as one rule.
+    /// All that the rules at these positions set together, as one rule. The positions are in rising order.
     pub fn together<'a>(&self, matched: impl IntoIterator<Item = &'a usize>) -> Rule {
         let rules = matched.into_iter().filter_map(|&index| self.rule.get(index));
         rules.fold(Rule::default(), |mut together, rule| {
@@ -174,22 +176,23 @@ impl Quantize {
         matched.iter().copied().rfind(sets)
     }
 
-    /// The rule by which a layer runs in float, if it does by the last one that says where it runs.
+    /// The rule that makes a layer run in float: the last of these rules that says where the layer runs, if it says
+    /// `float`.
     pub fn in_float(&self, matched: &[usize]) -> Option<usize> {
         let says = |index: &usize| Some((*index, self.rule.get(*index)?.run?));
         let (index, run) = matched.iter().rev().find_map(says)?;
         (run == Run::Float).then_some(index)
     }
 
-    /// The place of a key of one of these rules, in rising order: where the last of them gives it, which wins; else that
-    /// of `[quantize]`.
+    /// The path of a key: in the last of these rules that sets it, else in `[quantize]`. The positions are in rising
+    /// order.
     pub fn asks(&self, matched: &[usize], name: &str) -> KeyPath {
         let key = KEYS.iter().find(|key| key.name == name);
         place(key.and_then(|key| self.last(matched, key)), name)
     }
 
-    /// The type of a layer's weights. Where the layer runs in float, that is said by the rule which says so or a later one:
-    /// what was said of it in integers is not meant of it in float.
+    /// The type of a layer's weights. If a rule makes the layer run in float, only that rule and later ones count:
+    /// earlier rules chose the type for a layer in integers.
     pub(super) fn weight_type(&self, matched: &[usize]) -> Option<Integer> {
         let first = self.in_float(matched).unwrap_or(0);
         let meant = matched.iter().filter(|&&index| index >= first);

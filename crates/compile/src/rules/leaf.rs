@@ -1,4 +1,4 @@
-//! The values of keys that are more than a number or a word.
+//! Types of keys whose values are more than a number or a word.
 
 use serde::{Deserialize, Serialize};
 use strait_document::Glob;
@@ -9,7 +9,7 @@ use strait_document::Glob;
 pub struct Pattern(String);
 
 impl Pattern {
-    /// Every text is a pattern.
+    /// Makes a pattern. Every text is valid.
     pub fn new(text: impl Into<String>) -> Pattern {
         Pattern(text.into())
     }
@@ -19,25 +19,25 @@ impl Pattern {
         &self.0
     }
 
-    /// Ready to be matched.
+    /// The compiled pattern, ready for matching.
     pub fn glob(&self) -> Glob {
         Glob::new(&self.0)
     }
 }
 
-/// `[lowest, highest]`, both of them finite in `f32`, the first below the second.
+/// `[lowest, highest]`: both are finite in `f32`, and the first is below the second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Range(pub [f64; 2]);
 
 impl Range {
-    /// The limits as they are computed with.
+    /// The two limits as `f32`, the type that the compiler computes with.
     pub(super) fn limits(self) -> [f32; 2] {
         self.0.map(|limit| limit as f32)
     }
 }
 
-/// The forms of these values in a JSON schema.
+/// How these values are described in a JSON schema.
 #[cfg(feature = "schema")]
 pub(super) mod schema {
     use std::borrow::Cow;
@@ -48,10 +48,10 @@ pub(super) mod schema {
 
     use super::{Pattern, Range};
 
-    /// The words for a type of codes: those of weights and activations have up to 16 bits.
+    /// The words for a type of codes. Codes of weights and activations have up to 16 bits.
     pub(crate) struct CodesWord;
 
-    /// The same with real numbers.
+    /// The words for a type of activations: a type of codes, or `float32`.
     pub(crate) struct ActivationWord;
 
     fn words(others: &[&'static str]) -> Vec<&'static str> {

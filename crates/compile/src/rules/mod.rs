@@ -1,8 +1,12 @@
-//! Rules: what whoever compiles wants of layers, operands and tensors, and its way to the settings of one target's graph.
+//! Rules: what the user wants for layers, operands and tensors, and how this becomes the settings of one target's
+//! graph.
 //!
-//! [`select`] finds what each [`Rule`] is for, in the graph that knows no target; [`Selection::carried`] brings that to the graph of a target,
-//! and [`settings`] makes [`Settings`](crate::Settings) of what the rules say together, of which later ones win, and
-//! holds them against the target's table. Whatever is wrong is a [`RuleError`], which names the key.
+//! - [`select`] finds what each [`Rule`] applies to, in the canonical graph, which is the same for every target.
+//! - [`Selection::carried`] translates that to the graph of one target.
+//! - [`settings`] combines the rules for each layer, where later rules win, checks them against the target's table, and
+//!   makes [`Settings`](crate::Settings).
+//!
+//! Each error is a [`RuleError`] and names the key.
 
 mod check;
 mod consistent;
@@ -36,15 +40,15 @@ pub use selection::{Selection, weighs};
 pub use settings::settings;
 pub use strait_quantize::annotate::Unfit;
 
-/// All that rules say.
+/// Everything that the user can say about quantization.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rules {
-    /// For all layers, and for some.
+    /// Settings for all layers, and the rules for some of them.
     pub quantize: Quantize,
-    /// The observer that makes ranges where no rule says another. Absent: that of the target's table.
+    /// The observer that makes ranges, unless a rule names another one. Absent: the one of the target's table.
     pub observer: Option<Observer>,
-    /// Its settings, as far as a rule does not say others.
+    /// Settings of the observer, unless a rule gives others.
     pub observer_options: ObserverOptions,
-    /// The values that inputs of the model take, by name.
+    /// The ranges of the model's inputs, by name.
     pub inputs: BTreeMap<String, Range>,
 }

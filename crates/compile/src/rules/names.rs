@@ -1,8 +1,8 @@
-//! The names that patterns of rules are matched against, and those that are near where nothing matches.
+//! Matches the patterns of rules against the names in a model, and suggests similar names where nothing matches.
 //!
-//! Layers are chosen by source names: a layer that was folded into another one is found as that one. Patterns over
-//! operators are held against the terms of the canonical graph; they ignore letter case and underscores, so that
-//! `GlobalAveragePool` is `global_average_pool`.
+//! Layers are chosen by their source names. A layer that was folded into another one is found as that other one.
+//! Patterns for operators are matched against the terms of the canonical graph. They ignore letter case and
+//! underscores, so that `GlobalAveragePool` matches `global_average_pool`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use strait_document::{Glob, KeyPath, nearest};
 
 use super::{Between, Pattern, Rule, RuleError, keys::rule_place};
 
-/// Number of names that an error lists.
+/// How many names an error lists.
 const MOST_NAMES: usize = 3;
 
-/// Errors that have the names that are near, which takes long where there are many names. Nobody reads more.
+/// How many errors suggest similar names. Finding these takes long in a large model, and nobody reads more.
 pub(super) const MOST_NEAR: usize = 20;
 
-/// An error for each of these patterns over layers, in a list at `key`, that matches none: with the names that are near. `what` is
-/// what a layer does that has a name, as in `layer is called`.
+/// One error, with similar names, for each of these patterns for layers that matches nothing. The patterns are a list
+/// at `key`. `what` is a phrase for the message, such as `layer is called`.
 pub fn unmatched_layers(module: &Module, key: &KeyPath, patterns: &[Pattern], what: &str) -> Vec<RuleError> {
     let names = Names::of(module);
     let unknown = unmatched(key.clone(), patterns, &names.layers, what, true);
@@ -32,8 +32,8 @@ pub fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
         .any(|&source| patterns.iter().any(|pattern| pattern.matches(module.name(source))))
 }
 
-/// The words by which rules choose a node by its operator. Of convolutions there are two kinds: depthwise ones, in which each
-/// channel of several is by itself, and dense ones.
+/// The words by which rules can choose a node by its operator. A convolution also has a second word: `depthwise_conv`
+/// if it computes each of several channels by itself, otherwise `dense_conv`.
 fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
     let weight = || graph.value(node.inputs.get(1).copied().flatten()?);
     let kind = match &node.op {
@@ -50,13 +50,13 @@ fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
 /// The names in a graph.
 pub(super) struct Names<'a> {
     graph: &'a Graph,
-    /// Of layers, with the nodes that answer for them.
+    /// The names of layers, with the nodes that stand for them.
     layers: ByName<'a, NodeId>,
-    /// Of tensors that are no constants.
+    /// The names of tensors, constants excluded.
     tensors: ByName<'a, ValueId>,
 }
 
-/// Everything of a kind that has a name.
+/// Everything of one kind that has a name, by that name.
 type ByName<'a, T> = BTreeMap<&'a str, Vec<T>>;
 
 impl<'a> Names<'a> {
@@ -94,12 +94,12 @@ impl<'a> Names<'a> {
         chosen.map(|(id, _)| id).collect()
     }
 
-    /// The tensors that one of the patterns matches.
+    /// The tensors that at least one of the patterns matches.
     pub(super) fn tensors(&self, patterns: &[Pattern]) -> BTreeSet<ValueId> {
         matching(&self.tensors, patterns)
     }
 
-    /// Every node on a way from one that `from` names to one that `to` names, both included.
+    /// Every node on a path from a node that `from` names to one that `to` names, both included.
     fn between(&self, between: &Between) -> BTreeSet<NodeId> {
         let graph = self.graph;
         let start = |patterns: &[Pattern]| matching(&self.layers, patterns).into_iter().collect();
@@ -120,7 +120,8 @@ impl<'a> Names<'a> {
         below.intersection(&above).copied().collect()
     }
 
-    /// The rule's patterns that match nothing by themselves; `near` with the names that are most like them.
+    /// The patterns of the rule that match nothing, each with an error. If `near` is set, the errors suggest similar
+    /// names.
     pub(super) fn unknown<'r>(&self, index: usize, rule: &'r Rule, near: bool) -> Vec<(&'r Pattern, RuleError)> {
         let place = |name: &str| rule_place(index).key(name);
         let (layers, tensors) = (&self.layers, &self.tensors);
@@ -158,7 +159,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// All that one of the patterns matches by its name.
+/// Everything whose name matches at least one of the patterns.
 fn matching<T: Copy + Ord>(names: &ByName<'_, T>, patterns: &[Pattern]) -> BTreeSet<T> {
     patterns
         .iter()
@@ -166,7 +167,7 @@ fn matching<T: Copy + Ord>(names: &ByName<'_, T>, patterns: &[Pattern]) -> BTree
         .collect()
 }
 
-/// All that a pattern matches. A name without wildcards is looked up and not compared with each.
+/// Everything whose name matches a pattern. A name without wildcards is looked up directly.
 fn found<T: Copy>(names: &ByName<'_, T>, word: &str) -> Vec<T> {
     if !word.contains(['*', '?']) {
         return names.get(word).cloned().unwrap_or_default();
@@ -176,7 +177,7 @@ fn found<T: Copy>(names: &ByName<'_, T>, word: &str) -> Vec<T> {
     matched.flat_map(|(_, found)| found.iter().copied()).collect()
 }
 
-/// Those of the patterns that match none of the names; `near` with the names that are most like them.
+/// The patterns that match none of the names, each with an error. If `near` is set, the errors suggest similar names.
 fn unmatched<'r, T: Copy>(
     key: KeyPath,
     patterns: &'r [Pattern],
@@ -195,7 +196,8 @@ fn unmatched<'r, T: Copy>(
     })
 }
 
-/// An error for each of the patterns, in a list at `key`, that does not match; `near` with its help.
+/// One error for each of these patterns without a match. The patterns are in a list at `key`. If `near` is set, the
+/// errors suggest similar names.
 fn without_match<'r>(
     key: KeyPath,
     patterns: &'r [Pattern],
@@ -216,7 +218,7 @@ fn without_match<'r>(
     unknown.map(error).collect()
 }
 
-/// Lower case, without underscores.
+/// The name in lower case, without underscores.
 fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', "")
 }

@@ -1,4 +1,4 @@
-//! Statistics that the observers of rules read, and observers that serve none of what they are given.
+//! The statistics that the observers of rules need, and errors for observers that do not fit what they are chosen for.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,11 @@ use strait_target::spec::{CodeKind, Observed, Observer};
 
 use super::{Quantize, RuleError, RuleErrors, Rules, Selection, keys::rule_place};
 
-/// Requests for the statistics that annotating reads, and those that the observers of rules read besides.
+/// Requests for the statistics that annotation always needs, and those that the observers of rules need besides.
 ///
 /// # Errors
-/// Observers that make no ranges of integers for the values that they are chosen for, and axes that these do not have.
+/// An observer that cannot make an integer range for a value that it is chosen for; an axis that the value does not
+/// have.
 pub fn requests(module: &Module, rules: &Rules, selection: &Selection) -> Result<Requests, RuleErrors> {
     let quantize = &rules.quantize;
     let mut requests = Requests::all(module, module.main);
@@ -45,7 +46,7 @@ pub fn requests(module: &Module, rules: &Rules, selection: &Selection) -> Result
     found.or(requests)
 }
 
-/// The observer of all ranges is for every activation.
+/// The error if the default observer cannot be used for activations: it is used for all of them.
 fn default_refused(rules: &Rules) -> Option<RuleError> {
     let observer = rules.observer?;
     let text = observer.refusal(Observed::Activations, CodeKind::Integers)?;
@@ -60,7 +61,7 @@ fn with_help(observer: Observer, error: RuleError) -> RuleError {
     }
 }
 
-/// A value that rules are for.
+/// A value that rules apply to.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     module: &'a Module,
@@ -78,7 +79,7 @@ impl Of<'_> {
         value.map_or(0, |value| value.ty.shape.len())
     }
 
-    /// The error where the observer of a rule makes no ranges for the value.
+    /// The error if the observer of a rule cannot make a range for the value.
     fn refused(&self, quantize: &Quantize, rule: usize) -> Option<RuleError> {
         let observer = quantize.rule.get(rule)?.observer?;
         let text = observer.refusal(Observed::Activations, CodeKind::Integers)?;

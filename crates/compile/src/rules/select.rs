@@ -1,4 +1,4 @@
-//! Which layers, operands and tensors each rule chooses in the canonical graph.
+//! Finds the layers, operands and tensors that each rule chooses in the canonical graph.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,12 @@ use super::{
     ports::ports,
 };
 
-/// Resolves the rules for any of these targets. `layers` are those of the module before it was rewritten.
+/// Resolves the rules that apply to at least one of these targets. `layers` are the layers of the module before it was
+/// rewritten.
 ///
 /// # Errors
-/// Each rule that matches nothing and is not optional, and each name in one, with the nearest names; positions that no
-/// matched layer has, or that no rule can set; ranges of results that have gone with a layer's folding.
+/// Rules that match nothing and are not optional; names that match nothing, with similar names; positions that no
+/// matched layer has or that no rule can set; a range for the result of a layer that was folded away.
 pub fn select(
     module: &Module,
     layers: &Layers,
@@ -30,7 +31,7 @@ pub fn select(
         if !targets.iter().any(|id| rule.is_for(id.as_ref())) {
             continue;
         }
-        // An optional rule may choose nothing, and none of its parts is missed.
+        // An optional rule may choose nothing, and none of its patterns has to match.
         let mut errors = Vec::new();
         let mut nodes = names.layers(rule);
         let mut values = names.tensors(&rule.tensors);
@@ -46,7 +47,7 @@ pub fn select(
             }
             errors.push(error.help("`optional = true` allows a rule to match nothing"));
         } else {
-            // Of patterns one is enough, and a name stands for a layer.
+            // Of several patterns with wildcards it is enough that one matches. A name without wildcards has to match.
             let named = unknown
                 .into_iter()
                 .filter(|(pattern, _)| !pattern.as_str().contains(['*', '?']));
@@ -61,7 +62,7 @@ pub fn select(
             [] => BTreeSet::new(),
             _ => left(Part::Operands),
         };
-        // A type is that of what a layer became; a range is that of its result alone.
+        // A rule for a type applies to whatever the layer became. A range applies only to the layer's own result.
         let ranges = rule.ranges() && !rule.selects_ports();
         let making = match ranges || !rule.results.is_empty() {
             true => left(Part::Results),
@@ -85,7 +86,7 @@ pub fn select(
 }
 
 impl Selection {
-    /// Chooses a rule at a position for the layers and the tensors that it names.
+    /// Adds the rule at this index to the selection of the layers and tensors that it names.
     pub fn extend(&mut self, module: &Module, rule: &Rule, index: usize) {
         let names = Names::of(module);
         let nodes = names.layers(rule);

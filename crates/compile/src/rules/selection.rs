@@ -1,4 +1,4 @@
-//! The rules that hold for each layer, operand and tensor.
+//! The rules that apply to each layer, operand and tensor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use strait_target::{TargetSpec, spec::RecipeName};
 
 use super::Quantize;
 
-/// The positions of the rules that match, in rising order.
+/// For each layer, operand and tensor, the positions of the rules that apply to it, in rising order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Of layers.
+    /// The rules for layers.
     pub nodes: BTreeMap<NodeId, Vec<usize>>,
-    /// Of operands by their position, which are activations.
+    /// The rules for operands, by their position. These operands are activations.
     pub operands: BTreeMap<(NodeId, usize), Vec<usize>>,
-    /// Of values: of the results of those nodes, too.
+    /// The rules for values. Results of the chosen nodes are included.
     pub values: BTreeMap<ValueId, Vec<usize>>,
 }
 
 impl Selection {
-    /// Choice of the rules for a target alone.
+    /// The selection with only the rules that apply to one target.
     #[must_use]
     pub fn of_target(&self, quantize: &Quantize, target: &str) -> Selection {
         let is_for = |index: usize| quantize.rule.get(index).is_some_and(|rule| rule.is_for(target));
@@ -30,7 +30,7 @@ impl Selection {
         }
     }
 
-    /// The layers, operands and values that one rule is for.
+    /// The layers, operands and values that one rule applies to.
     pub fn of_rule(&self, index: usize) -> (Vec<NodeId>, Vec<(NodeId, usize)>, Vec<ValueId>) {
         (
             having(&self.nodes, index),
@@ -39,7 +39,7 @@ impl Selection {
         )
     }
 
-    /// The value of an operand, and the rules for its range: those for the value and those for the operand.
+    /// The value of an operand, and the rules for its range: the rules for the value and those for the operand.
     pub fn read(&self, graph: &Graph, (id, index): (NodeId, usize)) -> Option<(ValueId, Vec<usize>)> {
         let value = graph.node(id)?.inputs.get(index).copied().flatten()?;
         let rules = united(self.values.get(&value), self.operands.get(&(id, index)));
@@ -51,8 +51,8 @@ impl Selection {
         united(self.nodes.get(&id), self.operands.get(&(id, index)))
     }
 
-    /// The rules that choose the type of what each node computes on: those for the node, for its operands, and, where these
-    /// share their grid with the results, for its results.
+    /// For each node, the rules that choose the type that it computes on: the rules for the node and for its operands.
+    /// If operands and results share a grid, also the rules for its results.
     pub(super) fn computing(&self, graph: &Graph, spec: &TargetSpec) -> BTreeMap<NodeId, Vec<usize>> {
         let mut computing: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
         let nodes = self.nodes.iter().map(|(&id, rules)| (id, rules));
@@ -68,9 +68,9 @@ impl Selection {
         computing
     }
 
-    /// The selection in the graph that a target's rules have made of the canonical one: a rule holds for a new node if it holds
-    /// for one of the nodes that the new one answers for, and for a new value if it holds for the one whose name that has. Ids
-    /// that are in both modules mean the same.
+    /// Translates the selection to the graph that a target's rules have made of the canonical one. A rule applies to a
+    /// new node if it applies to one of the nodes that the new node stands for. It applies to a new value if it applies
+    /// to the old value with the same name. An id that is in both modules means the same thing.
     #[must_use]
     pub fn carried(self, canonical: &Module, module: &Module) -> Selection {
         if std::ptr::eq(canonical, module) {
@@ -114,7 +114,7 @@ impl Selection {
                 carried.operands.insert((id, index), rules.clone());
                 continue;
             }
-            // A node that stands for it reads the same value, in whatever position.
+            // A node that stands for the old one reads the same value, perhaps at another position.
             let Some(node) = before.node(id) else { continue };
             let Some(value) = node.inputs.get(index).copied().flatten() else {
                 continue;
@@ -136,7 +136,7 @@ pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
     row.and_then(|row| row.recipe).is_some_and(RecipeName::keeps_grid)
 }
 
-/// True if a node has weights that rules speak of.
+/// True if a node has weights that rules can set.
 pub fn weighs(node: &Node) -> bool {
     matches!(node.op, Op::Conv(_) | Op::Gemm(_))
 }
@@ -147,7 +147,7 @@ fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Vec<usize> {
     rules.into_iter().collect()
 }
 
-/// Those that rules of a kind are for, with these.
+/// The entries that still have a rule when only the rules are kept for which `is_kind` is true, with these rules.
 fn those<K: Ord + Copy>(all: &BTreeMap<K, Vec<usize>>, is_kind: impl Fn(usize) -> bool) -> BTreeMap<K, Vec<usize>> {
     let kept = all.iter().filter_map(|(&of, rules)| {
         let kept: Vec<usize> = rules.iter().copied().filter(|&index| is_kind(index)).collect();
@@ -156,7 +156,7 @@ fn those<K: Ord + Copy>(all: &BTreeMap<K, Vec<usize>>, is_kind: impl Fn(usize) -
     kept.collect()
 }
 
-/// Those that a rule is for.
+/// The entries that the rule at this index applies to.
 fn having<K: Copy>(all: &BTreeMap<K, Vec<usize>>, index: usize) -> Vec<K> {
     let having = all.iter().filter(|(_, rules)| rules.contains(&index));
     having.map(|(&of, _)| of).collect()

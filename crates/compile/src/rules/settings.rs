@@ -1,4 +1,4 @@
-//! Rules resolved to the layers, values and operands of one target's graph.
+//! Turns rules into settings for the layers, values and operands of one target's graph.
 
 use strait_core::{Module, NodeId, ValueId};
 use strait_quantize::{
@@ -17,10 +17,10 @@ use super::{
     selection::{moves_codes, weighs},
 };
 
-/// Resolves the rules that are selected, and what is said of all layers, and holds them against what the target has.
+/// Combines the selected rules with the settings for all layers, and checks them against what the target has.
 ///
 /// # Errors
-/// Types that the target does not have, and the like.
+/// Types and other settings that the target does not have.
 pub fn settings(
     module: &Module,
     rules: &Rules,
@@ -44,7 +44,7 @@ pub fn settings(
     Ok(settings)
 }
 
-/// Material of resolving.
+/// What resolving works with.
 struct Resolving<'a> {
     module: &'a Module,
     rules: &'a Rules,
@@ -112,7 +112,7 @@ impl Resolving<'_> {
         let (quantize, graph) = (&self.rules.quantize, self.module.main());
         for (&value, rules) in &self.selection.values {
             let said = quantize.together(rules);
-            // What a rule for the layer that makes it says is for what that computes on.
+            // A rule for the layer that makes the value is about what that layer computes on, not about the value.
             let maker = graph.producer(value).and_then(|(id, _)| self.selection.nodes.get(&id));
             let named = rules
                 .iter()
@@ -136,7 +136,7 @@ impl Resolving<'_> {
         for (&at, rules) in &self.selection.operands {
             let range = self.selection.read(graph, at).and_then(|(value, rules)| {
                 let from = self.range(&quantize.together(&rules))?;
-                // Where it would be the same, the operand is on the grid of the value.
+                // If both have the same range, the operand uses the value's grid.
                 let same = match settings.values.get(&value).and_then(|value| value.range.as_ref()) {
                     Some(of_value) => *of_value == from,
                     None => from == RangeFrom::Observer(settings.default.observer.clone()),
@@ -152,7 +152,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// The source of a range that rules name; none where they leave it to the default.
+    /// The source of the range that rules name. `None` if they leave it to the default.
     fn range(&self, said: &Rule) -> Option<RangeFrom> {
         if let Some(range) = said.range {
             return Some(RangeFrom::Rule(range.limits()));
@@ -161,7 +161,7 @@ impl Resolving<'_> {
         said.ranges().then(observer)
     }
 
-    /// The ranges that are known of inputs.
+    /// The ranges that the user gave for inputs.
     fn input_ranges(&self) -> impl Iterator<Item = (ValueId, [f32; 2])> {
         let graph = self.module.main();
         graph.inputs().iter().filter_map(move |&id| {
@@ -172,7 +172,8 @@ impl Resolving<'_> {
 }
 
 impl Rules {
-    /// The observer that rules say, together; else that of all ranges, or the target's.
+    /// The observer that the rules choose. If they choose none, the default of the configuration, or that of the
+    /// target.
     pub(super) fn observer_of(&self, said: &Rule, spec: &TargetSpec) -> ObserverChoice {
         let observer = said.observer.or(self.observer).unwrap_or(spec.quantize.observer);
         ObserverChoice {
@@ -205,7 +206,7 @@ fn grid(symmetric: Option<bool>, scale: Option<ScaleSet>) -> GridSettings {
     }
 }
 
-/// As rules say of all layers, else as the target's table does.
+/// The alignments for all layers. Whatever the configuration does not set comes from the target's table.
 fn alignments(said: &Alignment, table: Alignments) -> Alignments {
     Alignments {
         activation: said.activation.unwrap_or(table.activation),

@@ -1,7 +1,8 @@
-//! A batch that has an axis of its own in front of those that a value has for one sample.
+//! The case in which the batch gets an extra axis, in front of the axes that a value has for one sample.
 //!
-//! Rules turn reshapes and transposes of one sample into a single reshape, in which the batch is no axis of the result: `[1,32,128]` to
-//! `[32,4,32]`. With such an axis, the ops behind it compute the same, until a reshape leaves one for the batch.
+//! Rewrite rules merge reshapes and transposes of one sample into a single reshape, such as `[1,32,128]` to
+//! `[32,4,32]`. Its result has no axis for the batch. With an extra axis in front, the ops behind it compute the same
+//! for each sample, until another reshape gives the batch an axis of its own again.
 
 use super::Samples;
 use super::rules::{At, MIXED, Rule, Ruled, UNKNOWN, position, rule};
@@ -9,15 +10,15 @@ use smallvec::SmallVec;
 use strait_core::op::Reshape;
 use strait_core::{Dim, Op, TensorType};
 
-/// The type with an axis in front for the batch, for one sample.
+/// The type for one sample, with an extra axis in front for the batch.
 pub(super) fn lifted_type(ty: &TensorType) -> TensorType {
     let mut ty = ty.clone();
     ty.shape.insert(0, Dim::Fixed(1));
     ty
 }
 
-/// The rule of a node whose operands have an axis in front of theirs for the batch, those of them that have samples. A reshape takes it
-/// away where the result has an axis for it.
+/// The rule for a node whose operands have the extra axis in front, if they depend on samples. A reshape removes the
+/// extra axis if its result has an axis for the batch.
 pub(super) fn behind(
     op: &Op,
     operands: &[Option<&TensorType>],
@@ -62,11 +63,11 @@ pub(super) fn behind(
     Ok(rule)
 }
 
-/// The op on operands that have one more axis in front of theirs, for the batch. `ranks` are those without it, of the first operand and
-/// of the result.
+/// The op, changed for operands with one more axis in front. `ranks` are the ranks without that axis, of the first
+/// operand and of the result.
 ///
 /// # Errors
-/// An op that is not known for such operands.
+/// An op for which this is not known.
 fn lifted(op: &Op, ranks: [usize; 2]) -> Ruled<Op> {
     let mut op = op.clone();
     let behind = |axis: &mut i64, rank: usize| match position(*axis, rank) {

@@ -1,9 +1,10 @@
-//! A graph for one sample as one for any number of them.
+//! Turns a graph for one sample into a graph for any number of samples.
 //!
-//! Shapes of a model are fixed when it is read, with a batch of 1, and lists of extents that a model computes are numbers then. Here
-//! the batch is a name again: each value that depends on an input has an axis along which the samples lie, with as many elements
-//! of each sample as it had of the one ([`Samples`]). [`rules`] says for each op which axis that is, and how the op has to change, or
-//! that it makes one result of several samples. A constant that stands beside samples in a Concat is repeated for each.
+//! The shapes of a model are fixed when it is read, with a batch of 1, and lists of extents that the model computes
+//! become constants. This module makes the batch a named extent again. Each value that depends on an input gets an axis
+//! along which the samples lie. On that axis each sample has as many elements as the value had for one sample
+//! ([`Samples`]). [`rules`] says for each op which axis this is and how the op has to change, or refuses the op because
+//! its result mixes samples. A constant in a Concat beside samples is repeated for each sample.
 
 mod hidden;
 mod rules;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
 use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
-/// A place at which the batch cannot be free.
+/// The place at which the batch cannot be freed.
 #[derive(Debug, PartialEq)]
 pub struct OneSample {
     /// The node.
@@ -26,25 +27,26 @@ pub struct OneSample {
     pub why: String,
 }
 
-/// The axis along which samples lie, one after the other.
+/// The axis along which the samples lie, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Samples {
     axis: usize,
-    /// Elements of each sample along the axis.
+    /// The number of elements of each sample along the axis.
     each: u64,
 }
 
-/// The main graph of `module` for any number of samples: the first axis of every input, which has an extent of 1, is called `name`.
-/// The graph has no control flow, and is that of a simulation.
+/// The main graph of `module` for any number of samples. The first axis of every input, which has the extent 1, gets
+/// the extent `name`. The graph must be that of a simulation and have no control flow.
 ///
 /// # Errors
-/// The first node that is not known to compute the same of each sample.
+/// The first node that is not known to treat each sample alike.
 pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
     let joined = freed(module, name, false);
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
 }
 
-/// The same, where a reshape may join the batch with another axis, or hides it in front of the axes that it has for one sample.
+/// As [`free_batch`]. If `hides` is set, a reshape that would merge the batch with another axis may put it into an
+/// extra axis in front.
 fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> {
     let mut freeing = Freeing::new(module, name, hides);
     let order = module.main().topological_order().map_err(|id| OneSample {
@@ -79,13 +81,13 @@ struct Freeing<'a> {
     source: &'a Module,
     out: Module,
     batch: Symbol,
-    /// By value of the source: its counterpart, and where samples lie in it.
+    /// For each value of the source: the new value, and the axis of the samples if it has one.
     made: BTreeMap<ValueId, (ValueId, Option<Samples>)>,
-    /// Values of the source whose counterparts have an axis in front of theirs for the samples.
+    /// Values of the source for which the new value has an extra axis in front for the samples.
     hidden: BTreeSet<ValueId>,
-    /// True if there may be such values.
+    /// True if extra axes for the samples are allowed.
     hides: bool,
-    /// The number of samples, as a list of one.
+    /// The number of samples, as a list with one element.
     count: Option<ValueId>,
 }
 
@@ -94,7 +96,7 @@ impl<'a> Freeing<'a> {
         let main = source.main();
         let graph = strait_core::Graph::new(main.name, main.stage());
         let mut out = Module::new(graph, source.names.clone());
-        // With the ids that they have in the source.
+        // The tensors keep their ids.
         source.pool().iter().for_each(|tensor| {
             out.add_data(tensor.clone());
         });
@@ -127,7 +129,7 @@ impl<'a> Freeing<'a> {
         Ok(())
     }
 
-    /// The counterpart of a value; a constant is copied when first asked for.
+    /// The new value for a value of the source. A constant is copied when it is first needed.
     fn made(&mut self, id: ValueId) -> Option<ValueId> {
         if let Some((made, _)) = self.made.get(&id) {
             return Some(*made);
@@ -140,7 +142,7 @@ impl<'a> Freeing<'a> {
         Some(made)
     }
 
-    /// The type with the extent of all samples.
+    /// The type for one sample, with the extent of all samples on their axis.
     fn typed(&mut self, ty: &TensorType, samples: Option<Samples>) -> TensorType {
         let mut ty = ty.clone();
         if let Some(Samples { axis, each }) = samples
@@ -164,7 +166,7 @@ impl<'a> Freeing<'a> {
         ids.map(|id| graph.value(id?).map(|value| &value.ty)).collect()
     }
 
-    /// The node for several samples; none of a node that depends on no input.
+    /// How the node changes for several samples. `None` if it depends on no input.
     fn rule(&self, node: &'a Node, results: &[&'a TensorType]) -> Result<Option<Rule>, String> {
         let samples: Vec<Option<Samples>> = (node.inputs.iter())
             .map(|id| self.made.get(&(*id)?).and_then(|(_, samples)| *samples))
@@ -255,7 +257,7 @@ impl<'a> Freeing<'a> {
         Ok(())
     }
 
-    /// A value with an extent of 1 along an axis, repeated for each sample.
+    /// A value with the extent 1 along an axis, repeated for each sample.
     fn repeated(&mut self, value: ValueId, axis: usize) -> Result<ValueId, String> {
         let ty = self.out.main().value(value).map(|value| value.ty.clone());
         let ty = ty.ok_or("an operand is missing")?;
@@ -280,7 +282,7 @@ impl<'a> Freeing<'a> {
         self.step("repeated", Expand { shape }.into(), &[value, list], Some(named))
     }
 
-    /// The number of samples.
+    /// The number of samples, as a value of the graph.
     fn count(&mut self) -> Result<ValueId, String> {
         if let Some(count) = self.count {
             return Ok(count);
@@ -304,7 +306,7 @@ impl<'a> Freeing<'a> {
         Ok(self.out.main_mut().add_data(name, ty, None, data))
     }
 
-    /// A step that the source does not have, with the type that is stated or inferred.
+    /// Appends a node that the source does not have. Its type is given or inferred.
     fn step(&mut self, name: &str, op: Op, operands: &[ValueId], ty: Option<TensorType>) -> Result<ValueId, String> {
         let types: Vec<_> = operands
             .iter()

@@ -1,38 +1,39 @@
-//! For each op, the axis along which samples lie in its results.
+//! For each op, finds the axis along which the samples lie in its results.
 //!
-//! With n samples, the result has to be that of each sample, one behind the other along that axis. An op of which this is not known
-//! is refused.
+//! With n samples, the result must consist of the results of each single sample, one after the other along that axis.
+//! An op for which this is not known is refused.
 
 use super::{Samples, shapes};
 use strait_core::op::{Gather, Reduce, Slice};
 use strait_core::{Op, QuantParams, TensorType};
 
-/// A node with the types that it has for one sample.
+/// A node, with the types that it has for one sample.
 pub(super) struct At<'a> {
     pub(super) op: &'a Op,
-    /// Grids of operands and results.
+    /// The grids of operands and results.
     pub(super) grids: &'a [&'a QuantParams],
     pub(super) operands: &'a [Option<&'a TensorType>],
     pub(super) samples: &'a [Option<Samples>],
     pub(super) results: &'a [&'a TensorType],
-    /// True where a batch that a reshape joins with another axis gets one of its own, which the module does not have ([`super::hidden`]).
+    /// True if a reshape that would merge the batch with another axis may give the batch an extra axis instead
+    /// ([`super::hidden`]).
     pub(super) hides: bool,
 }
 
-/// A node for several samples.
+/// How a node changes for several samples.
 pub(super) struct Rule {
     pub(super) op: Op,
-    /// One for each result.
+    /// For each result, the axis of the samples.
     pub(super) results: Vec<Samples>,
-    /// Operands without samples that are repeated for each of them: position and axis.
+    /// Operands without samples that have to be repeated for each sample: their position, and the axis.
     pub(super) repeated: Vec<(usize, usize)>,
-    /// True if the results have a first axis for the batch that they do not have for one sample.
+    /// True if the results have an extra first axis for the batch, which they do not have for one sample.
     pub(super) is_hidden: bool,
-    /// A permutation of the first operand's axes in front of the op; none where it is empty.
+    /// A permutation of the first operand's axes that has to come before the op. Empty if there is none.
     pub(super) turned: Vec<u32>,
 }
 
-/// The result, or why there is none.
+/// A result, or the reason why there is none.
 pub(super) type Ruled<T> = Result<T, String>;
 
 pub(super) const MIXED: &str = "it computes along the batch";
@@ -47,7 +48,7 @@ impl At<'_> {
             .map_or(0, |ty| ty.shape.len())
     }
 
-    /// The samples of an operand that must have some, where no other operand has any.
+    /// The samples of the operand at this position. It is an error if it has none, or if another operand has some.
     pub(super) fn only(&self, position: usize) -> Ruled<Samples> {
         let others = self
             .samples
@@ -60,7 +61,7 @@ impl At<'_> {
         }
     }
 
-    /// The samples that several operands have alike, and the others must not have.
+    /// The samples of the operands at these positions, which must agree. Other operands must have none.
     pub(super) fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
         let has = |at: &usize| self.samples.get(*at).copied().flatten();
         let first = positions.iter().find_map(has).ok_or(UNKNOWN)?;
@@ -82,7 +83,7 @@ impl At<'_> {
         self.results.first().copied().ok_or_else(|| UNKNOWN.into())
     }
 
-    /// The same axis in all results, and the op as it is.
+    /// The rule for an op that stays as it is and has the samples on the same axis in all results.
     pub(super) fn same(&self, samples: Samples) -> Ruled<Rule> {
         self.with(self.op.clone(), samples)
     }
@@ -97,7 +98,7 @@ impl At<'_> {
         })
     }
 
-    /// The same axis, unless it is one that the op computes along.
+    /// As [`At::same`]. It is an error if the op computes along the axis of the samples.
     pub(super) fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
         match position(axis, self.rank(0)) == Some(samples.axis) {
             true => Err(MIXED.into()),
@@ -105,7 +106,7 @@ impl At<'_> {
         }
     }
 
-    /// The first axis, of which each element has a result of its own.
+    /// The rule for an op that computes a separate result for each element of the first axis.
     pub(super) fn rows(&self) -> Ruled<Rule> {
         let samples = self.only(0)?;
         match samples.axis {
@@ -115,18 +116,18 @@ impl At<'_> {
     }
 }
 
-/// An axis as a position.
+/// An axis as a position. Negative axes count from the end.
 pub(super) fn position(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }
 
-/// The node for several samples.
+/// How the node changes for several samples.
 ///
 /// # Errors
-/// One that is not known to compute the same of each sample.
+/// A node that is not known to treat each sample alike.
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
-    // A second operand stands in the place of a list.
+    // A second operand that replaces a list of constants.
     let is_late = at.operands.get(1).is_some_and(Option::is_some);
     match at.op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
@@ -192,7 +193,7 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
     }
 }
 
-/// Operands broadcast: axes are counted from the last.
+/// The rule for ops whose operands broadcast. Axes are counted from the last one.
 pub(super) fn elementwise(at: &At<'_>) -> Ruled<Rule> {
     let rank = at.result()?.shape.len();
     let aligned = |position: usize, samples: Samples| Samples {
@@ -221,7 +222,7 @@ pub(super) fn elementwise(at: &At<'_>) -> Ruled<Rule> {
     at.same(samples)
 }
 
-/// A grid along the batch has a scale for each of its elements.
+/// The error for a grid whose axis is the batch: it has scales for a fixed number of samples.
 fn grid(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let mut axes = at.grids.iter().filter_map(|grid| grid.axis).map(usize::from);
@@ -249,7 +250,7 @@ fn matmul(at: &At<'_>) -> Ruled<Rule> {
         (samples.axis + 2 < ranks[position]).then(|| samples.axis + rank - ranks[position])
     };
     match [0, 1].map(|position| at.samples.get(position).copied().flatten()) {
-        // Rows of the one, or columns of the other.
+        // The samples are rows of the first operand, or columns of the second.
         [Some(samples), None] if samples.axis + 2 == ranks[0] => at.same(Samples {
             axis: rank - 2,
             ..samples
@@ -289,7 +290,7 @@ fn reduced(at: &At<'_>, axes: &[i64], keeps: bool) -> Ruled<Rule> {
     })
 }
 
-/// Constants beside samples are repeated.
+/// The rule for Concat. Constants beside samples are repeated for each sample.
 fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     let samples = at.samples.iter().copied().flatten().next().ok_or(UNKNOWN)?;
     if at.samples.iter().flatten().any(|other| *other != samples) {
@@ -306,7 +307,7 @@ fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// A part that is whole along the batch.
+/// The rule for Slice. The slice must take all of the batch axis.
 fn slice(at: &At<'_>, op: &Slice) -> Ruled<Rule> {
     let (samples, rank) = (at.only(0)?, at.rank(0));
     match op.axes.iter().any(|&axis| position(axis, rank) == Some(samples.axis)) {
@@ -331,7 +332,8 @@ fn gather(at: &At<'_>, op: &Gather) -> Ruled<Rule> {
     }
 }
 
-/// Sequences lie along the second axis of the operand and of states, and along the third of all states.
+/// The rule for recurrent ops. The samples lie along the second axis of the operand and of the states, and along the
+/// third axis of the output with all states.
 fn recurrent(at: &At<'_>) -> Ruled<Rule> {
     const LENGTHS: usize = 2;
     const STATES: [usize; 2] = [3, 4];

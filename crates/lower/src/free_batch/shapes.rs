@@ -1,4 +1,4 @@
-//! Ops that give the same elements another shape, and those that repeat or resample them.
+//! Rules for ops that give the same elements another shape, and for ops that repeat or resample them.
 
 use super::Samples;
 use super::rules::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise, position};
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use strait_core::Op;
 use strait_core::op::{Expand, Reshape, Resize, Squeeze};
 
-/// The axis of the result in front of which there are as many elements as in front of that of the operand.
+/// The axis of the result that has as many elements in front of it as the samples' axis has in the operand.
 fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
     let fits = |axis: &usize| *axis < to.len() && before(to, *axis) == before(from, samples.axis);
@@ -15,8 +15,9 @@ fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     Some(Samples { axis, each: to[axis] })
 }
 
-/// A permutation of the operand by which the extents stay in their order, but for that of the batch, and the axis of the result that is
-/// the batch then: with one sample a transpose that moves its axis is a reshape.
+/// For a reshape that moves the batch axis past other axes. For one sample such a move is a plain reshape, but for
+/// several it has to be a transpose. Returns the permutation of the operand's axes, and the axis of the samples in the
+/// result. `None` if the order of the other extents changes.
 fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Samples)> {
     let axis = to
         .iter()
@@ -47,7 +48,8 @@ fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Sample
     ))
 }
 
-/// The extent of the batch is what remains, or that of the operand.
+/// The rule for Reshape. The extent of the batch is written as 0, the extent of the operand, or as -1, whatever
+/// remains.
 pub(super) fn reshape(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
@@ -101,7 +103,7 @@ pub(super) fn unsqueeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
     at.same(Samples { axis, ..samples })
 }
 
-/// An extent of 1 leaves the samples as they are.
+/// The rule for Expand. It writes 1 as the extent of the batch, which leaves the samples as they are.
 pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     let mut rule = elementwise(at)?;
     let samples = rule.results.first().copied().ok_or(UNKNOWN)?;
@@ -117,7 +119,8 @@ pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// Sizes name the extent of the batch; scales do not, where the sizes follow from them.
+/// The rule for Resize. Sizes would fix the extent of the batch, and scales do not. So scales are used if the sizes
+/// follow from them.
 pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
@@ -129,7 +132,7 @@ pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
             .collect(),
         false => op.scales.clone(),
     };
-    // Runtimes multiply in f32; the product in f64 is exact.
+    // Runtimes multiply in f32. The product in f64 is exact.
     let follows = |((&from, &to), &scale): ((&u64, &u64), &f32)| {
         let products = [from as f64 * f64::from(scale), f64::from(from as f32 * scale)];
         products.iter().all(|product| product.floor() == to as f64)

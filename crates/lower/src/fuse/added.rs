@@ -1,16 +1,16 @@
-//! A sum of a product with other codes, as rows with a second op see it: the product with an operand more.
+//! A sum of a product with other codes. Table rows with a second op treat it as the product with one more operand.
 
 use super::site::{Producer, RequantizationSite};
 use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
 use strait_requantize::IntType;
 use strait_target::spec::{FusionRow, With};
 
-/// A product, and what is added to its sums.
+/// A product, and the codes that are added to its sums.
 pub(super) struct Added<'a> {
-    /// The convolution or Gemm, and its node.
+    /// The node of the product, a convolution or Gemm.
     pub(super) id: NodeId,
     pub(super) product: &'a Node,
-    /// The codes that are added, and how.
+    /// The codes that are added.
     pub(super) codes: ValueId,
     pub(super) addend: Addend,
     /// The nodes that bring the codes onto the grid of the sums.
@@ -18,7 +18,7 @@ pub(super) struct Added<'a> {
 }
 
 impl<'a> Added<'a> {
-    /// The sum that a node is, if nothing else reads what is added.
+    /// Recognises a node as such a sum. Nothing else may read the product or the added codes on the sums' grid.
     pub(super) fn of(graph: &'a Graph, node: &'a Node) -> Option<Added<'a>> {
         let &[Some(a), Some(b)] = matches!(node.op, Op::Add(_)).then_some(&node.inputs[..])? else {
             return None;
@@ -60,7 +60,7 @@ impl<'a> Added<'a> {
 }
 
 impl RequantizationSite<'_> {
-    /// Checks that a row with a second op is for a sum like this one.
+    /// Checks that a row with a second op applies to this sum.
     pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
         let refuse = |text: String| Err(Reason::new(ReasonCode::Producer, text));
         let (term, wide) = (self.term(), self.name_of(self.wide));
@@ -102,7 +102,8 @@ impl RequantizationSite<'_> {
         self.graph.node(node)?.outputs.first().copied()
     }
 
-    /// The node whose operands a row reads: the producer, or the product that it adds to.
+    /// The node whose operands a row looks at: the producer or, for a fusion `inside` the accumulator, the product that
+    /// the producer adds to.
     pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
         match (&self.added, self.producer) {
             (Some(added), _) if inside => Some(added.product),

@@ -1,4 +1,4 @@
-//! The proof of what a row would make of a site.
+//! Proves that what a row would put at a site computes the right result.
 
 use super::grounds;
 use super::plan::{Becomes, Planned};
@@ -6,7 +6,8 @@ use super::site::RequantizationSite;
 use strait_core::{Reason, ReasonCode, TensorData};
 use strait_requantize::{Argument, Certificate, DecideError, certificate::ordered};
 
-/// The claim that what is planned equals what stands there, on all that can occur.
+/// A certificate that says how far the planned node agrees with the nodes that stand there now. It covers every
+/// accumulator that can occur.
 pub(super) fn certificate(site: &RequantizationSite<'_>, planned: &Planned) -> Result<Certificate, Reason> {
     let before = site.steps(planned.links);
     let undecided = |error: DecideError| Reason::new(ReasonCode::Undecided, error.to_string());

@@ -1,4 +1,4 @@
-//! Conditions at a site that are checked before a row looks at the forms.
+//! Conditions of a row that are checked at a site before its forms are looked at.
 
 use super::site::{Producer, RequantizationSite};
 use crate::interval::may_be_empty;
@@ -7,7 +7,7 @@ use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
 impl RequantizationSite<'_> {
-    /// Checks that the row is for producers like this one.
+    /// Checks that the row applies to producers with this op.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
         if let Some(with) = &row.with {
             return self.matches_sum(row, with);
@@ -24,7 +24,7 @@ impl RequantizationSite<'_> {
         ))
     }
 
-    /// Checks that everything that the row asks of the site holds, but for the form.
+    /// Checks all conditions of the row at this site, except for those on the form.
     pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
         let when = &row.when;
         for (key, wanted) in &when.option {
@@ -67,7 +67,7 @@ impl RequantizationSite<'_> {
         };
         let operand = reads.inputs.first().copied().flatten();
         is("the producer's operand", when.input, operand.and_then(elem))?;
-        // Whatever the row says: it would compute the second requantization alone.
+        // This holds for every row: the fused node can compute only one requantization, so it would lose the first one.
         if let Some(fused) = node.fused.as_deref()
             && !(fused.requant.is_identity() && fused.requant.out() == IntType::I32)
         {
@@ -79,7 +79,7 @@ impl RequantizationSite<'_> {
         self.only_reader()
     }
 
-    /// Checks that the result has a multiple of so many elements along each axis that it is concatenated on.
+    /// Checks the results that go into a concatenation: their extent along its axis must be divisible by `multiple`.
     fn concatenates(&self, multiple: Option<u32>) -> Result<(), Reason> {
         let (Some(multiple), Some((_, result))) = (multiple, self.taken(self.links.len())) else {
             return Ok(());
@@ -110,7 +110,7 @@ impl RequantizationSite<'_> {
         Ok(())
     }
 
-    /// Checks that nothing reads the accumulator but the chain. A producer with other readers must leave it to them,
+    /// Checks that only the chain reads the accumulator. If others read it too, the producer has to leave it to them,
     /// whatever the row says.
     fn only_reader(&self) -> Result<(), Reason> {
         let mut nodes: Vec<_> = self.graph.uses(self.wide).map(|reader| reader.node).collect();
@@ -128,8 +128,8 @@ impl RequantizationSite<'_> {
         Err(Reason::new(ReasonCode::Consumers, text))
     }
 
-    /// Reason why comparing the steps behind the producer is enough: the function of the producer does not depend on
-    /// the steps that are fused into it.
+    /// The reason why it is enough to compare the steps behind the producer: what the producer computes does not depend
+    /// on the steps that are fused into it.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
@@ -148,8 +148,9 @@ impl RequantizationSite<'_> {
         }
     }
 
-    /// Parameters per channel can only be fused where the producer finds its channels in the same way: along the same
-    /// axis, or by the same operand. One that has no such operand yet may take it over, if it can have one.
+    /// Checks parameters by channel: they can be fused only if the producer finds its channels in the same way, along
+    /// the same axis or by the same operand. A producer that may have such an operand, and has none yet, can take it
+    /// over.
     pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
         let Some(node) = self.reads(inside) else {
             return Ok(());
@@ -182,12 +183,11 @@ impl RequantizationSite<'_> {
         }
     }
 
-    /// Checks that the codes that stand for zero, at the resolution of the accumulators, become the zero point of the
-    /// result.
+    /// Checks that the chain maps the accumulator's zero point to the zero point of the result.
     ///
-    /// A chain may have parameters per channel, and its accumulator a zero point per channel. The grid of the result
-    /// has one zero point, so the zero points of all channels have to become the same code. That code is R of the
-    /// accumulator's zero point, where R is the chain; so it is rounded as every accumulator is.
+    /// The chain may have parameters by channel, and the accumulator a zero point for each channel. The grid of the
+    /// result has a single zero point. So the chain R must map the zero points of all channels to the same code,
+    /// rounding as it does for every other accumulator.
     pub(super) fn zero_points_meet(&self, links: usize) -> Result<(), Reason> {
         let zeros = |value: ValueId| {
             let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
@@ -225,10 +225,10 @@ impl RequantizationSite<'_> {
         Ok(())
     }
 
-    /// Checks that the step makes the same codes in front of a max pool and behind it. The step is monotonic, so it
-    /// commutes with the maximum of a window's elements. A window without elements becomes the smallest integer of the
-    /// pool's type: behind the step, that of the result's type. So the step has to map the smallest accumulator to the
-    /// smallest code.
+    /// Checks that the step gives the same codes in front of a max pool and behind it. The step is monotonic, so it
+    /// commutes with the maximum over the elements of a window. A window without elements gives the smallest integer of
+    /// the pool's type, and behind the step that must be the smallest integer of the result's type. So the step has to
+    /// map the smallest accumulator to the smallest code.
     pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(());

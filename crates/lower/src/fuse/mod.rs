@@ -1,10 +1,11 @@
-//! Fuse: requantizations and clamps into their producers, row by row of the target's table.
+//! Fuse: moves requantizations and clamps into their producers, by the rows of the target's table.
 //!
-//! A site is a producer (or a constant) and the chain of requantizations and clamps behind it, down to the first value
-//! that something else reads. The engine knows ops, forms and verbs only as data: of the rows whose conditions hold,
-//! which accept the form and whose result can be proved, the first of those fires that take most of the chain. Its
-//! verbs make the patch, and a certificate says whether the fused node computes the same on everything that can occur.
-//! Rows that do not fire are recorded one by one, each with its reason.
+//! A site is a producer (a node or a constant) with the chain of requantizations and clamps behind it, down to the
+//! first value that something else reads. Ops, forms and verbs are plain data for this engine. Among the rows whose
+//! conditions hold, whose forms accept the requantization and whose result can be proven, those that take the longest
+//! part of the chain are preferred, and of these the first one fires. Its verbs make the patch. A certificate says
+//! whether the fused node computes the same for everything that can occur. Each row that does not fire is recorded with
+//! its reason.
 
 mod added;
 mod certify;
@@ -26,14 +27,14 @@ use strait_requantize::{Certificate, Verdict};
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Target, TargetSpec};
 
-/// Which differences a fusion may make.
+/// How much a fusion may change results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FusionPolicy {
-    /// None.
+    /// Not at all.
     Exact,
-    /// At most so many LSB, units of the result.
+    /// By at most this many LSB, units of the result.
     Bounded(u32),
-    /// Any, as long as it is stated: what is undecided is not.
+    /// By any known amount. A fusion whose difference cannot be decided is still refused.
     Any,
 }
 
@@ -65,55 +66,56 @@ impl FusionPolicy {
 /// A fusion that was made.
 #[derive(Clone, Debug)]
 pub struct Fused {
-    /// The name of the node that resulted.
+    /// The name of the fused node.
     pub node: String,
-    /// The name of its result, which identifies it in the lowered graph too.
+    /// The name of the fused node's result. The lowered graph has a value of the same name.
     pub value: String,
     /// The row that fired.
     pub row: String,
-    /// Claim of the fusion.
+    /// The certificate of the fusion.
     pub certificate: Certificate,
-    /// The other rows that were tried; near misses first.
+    /// The other rows that were tried, near misses first.
     pub tried: Vec<Attempt>,
 }
 
 impl Fused {
-    /// As [`dropped_clamp`], of its certificate.
+    /// As [`dropped_clamp`], for this fusion's certificate.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
 }
 
-/// That a clamp in front of the requantization was dropped, and why; `None` where there was none, or one is left.
+/// If a clamp in front of the requantization was dropped because it changes nothing: the reason. `None` if there was no
+/// clamp, or if it is still there.
 pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let after = certificate.after.as_ref()?;
     let out = after.out();
-    // A form with a ReLU has taken over the clamp instead.
+    // A form that includes a ReLU has taken over the clamp instead of dropping it.
     let clamps = after.clamp.is_some() || after.form.range() != [out.min(), out.max()];
     let [low, high] = certificate.before.iter().find_map(|step| step.clamp)?;
     let text = format!("without the clamp to [{low}, {high}] no result is another one");
     (!clamps && certificate.worst().is_exact()).then(|| Reason::new(ReasonCode::RedundantClamp, text))
 }
 
-/// A requantization that stays a node of its own.
+/// A requantization that was not fused and stays a node of its own.
 #[derive(Clone, Debug)]
 pub struct Refused {
     /// The name of the producer.
     pub node: String,
     /// The name of the requantized value.
     pub value: String,
-    /// The row that came nearest; none where the table has no row for the producer.
+    /// The row that came nearest to firing. `None` if the table has no row for the producer.
     pub row: Option<String>,
-    /// Reason of the refusal.
+    /// The reason why it was not fused.
     pub reason: Reason,
-    /// All rows of the table, near misses first; none where a row has fired on the front of the chain that this one
-    /// ends.
+    /// All rows of the table, near misses first. Empty if this requantization is what is left at the end of a chain
+    /// whose front part was fused.
     pub tried: Vec<Attempt>,
 }
 
 impl Refused {
-    /// True if a row of the table is for this site: its ops and all its conditions hold, and only the form, the proof
-    /// or the policy stood against it.
+    /// True if some row of the table is meant for this site: the row's ops and conditions match, and it failed only at
+    /// the form, the proof or the policy.
     pub fn has_row(&self) -> bool {
         self.tried.iter().any(|attempt| attempt.until > Until::Conditions)
     }
@@ -122,58 +124,59 @@ impl Refused {
 /// A row that did not fire at a site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// The row.
+    /// The name of the row.
     pub row: String,
-    /// Stage at which the row failed.
+    /// The stage at which the row failed.
     pub until: Until,
-    /// Reason of the failure.
+    /// The reason why it failed.
     pub reason: Reason,
 }
 
-/// Stage at which a row failed, in the order in which the stages are looked at: the later, the nearer a miss.
+/// The stage at which a row failed, in the order in which the stages are checked. A row that failed later was nearer to
+/// firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
-    /// It is for producers of other ops.
+    /// The row is for producers with other ops.
     Producer,
-    /// Something that it asks of the site does not hold.
+    /// A condition of the row does not hold at the site.
     Conditions,
-    /// It accepts no such form.
+    /// The row does not accept this form.
     Form,
-    /// The proof of the result failed, or the patch could not be made.
+    /// The result could not be proven, or the patch could not be made.
     Proof,
     /// The result differs by more than the policy allows.
     Policy,
-    /// It could fire, but another row takes more of the chain.
+    /// The row could fire, but another row takes more of the chain.
     Length,
 }
 
 impl Until {
-    /// A reason that a row fails at this.
+    /// Combines this stage with a reason.
     fn failed(self) -> impl Fn(Reason) -> (Until, Reason) {
         move |reason| (self, reason)
     }
 }
 
-/// All that happened, in topological order.
+/// The results of fusing a graph, in topological order.
 #[derive(Clone, Debug, Default)]
 pub struct Fusion {
     /// The fusions that were made.
     pub fired: Vec<Fused>,
-    /// The requantizations that stay.
+    /// The requantizations that were not fused.
     pub refused: Vec<Refused>,
-    /// Equal requantizations that became one before anything was fused.
+    /// Equal requantizations that were merged before anything was fused.
     pub merged: Vec<Merged>,
 }
 
-/// Reason why fusing stopped.
+/// The reason why fusing stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum FuseError {
-    /// A patch did not fit: a defect of ours, or of the target's code.
+    /// A patch did not fit: a defect of the compiler or of the target's code.
     #[error("row {row}: {error}")]
     Patch {
         /// The row.
         row: String,
-        /// Error of the patch.
+        /// The error of the patch.
         error: PatchError,
     },
     /// The graph is broken.
@@ -181,14 +184,15 @@ pub enum FuseError {
     Ours(String),
 }
 
-/// Fuses what the rows of the target's table say, in a graph of the integer stage and in those that it calls.
+/// Fuses a graph of the integer stage, and the graphs that it calls, by the rows of the target's table.
 ///
-/// Equal requantizations of one accumulator become one, then constants are requantized, one clone for each reader, and
-/// then requantizations go into their producers. A graph that is called is fused once, however often ours calls it. Of
-/// one that is also called from elsewhere (the lowered graph calls what its fused copy does) ours gets a copy first.
+/// First, equal requantizations of the same accumulator are merged. Then constants are requantized, with one copy for
+/// each reader. Then requantizations go into their producers. A graph that is called several times is fused once. If
+/// other graphs call it too, this graph gets its own copy first: the lowered graph, for example, calls the same graphs
+/// as its fused copy.
 ///
 /// # Errors
-/// See [`FuseError`]; a site that cannot be fused is no error.
+/// See [`FuseError`]. A site that cannot be fused is not an error.
 pub fn fuse(
     module: &mut Module,
     graph: GraphId,
@@ -220,13 +224,13 @@ fn requantizations(module: &Module, graph: GraphId) -> Result<Vec<NodeId>, FuseE
     Ok(order.into_iter().filter(is_site).collect())
 }
 
-/// Table of the fusions: the rows, and the differences that they may make.
+/// The rows of the table, and how much fusions may change results.
 struct Table<'a> {
     target: &'a dyn Target,
     policy: FusionPolicy,
 }
 
-/// Work of a row at a site.
+/// What a row makes of a site.
 struct Made {
     row: String,
     added: Option<String>,
@@ -240,24 +244,24 @@ struct Fires {
     made: Made,
     /// The name of the producer.
     node: String,
-    /// The name of the result of what is fused.
+    /// The name of the fused result.
     name: String,
     is_output: bool,
     is_constant: bool,
-    /// The name of what is added inside the accumulator, on its grid.
+    /// For a sum that moves into the accumulator: the name of the added value on the accumulator's grid.
     added: Option<String>,
-    /// The name of a value that is still requantized behind it, and the nodes of the chain that are left there.
+    /// If part of the chain is left behind the fused node: the name of the value that is still requantized.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,
 }
 
 impl Fires {
-    /// Puts the fused node in place. Answers with the nodes of the chain that are left behind it, which are no site of
-    /// their own.
+    /// Puts the fused node in place. Returns the nodes of the chain that are left behind it, which do not start a site
+    /// of their own.
     fn apply(self, module: &mut Module, graph: GraphId, done: &mut Fusion) -> Result<Vec<NodeId>, FuseError> {
         let row = self.made.row;
-        // Tensors of a patch are its first values.
+        // The tensors of a patch become its first values.
         let first = ValueId::new(module.graph(graph).map_or(0, Graph::value_bound));
         let applied = module.apply(graph, self.made.patch);
         applied.map_err(|error| FuseError::Patch {
@@ -268,7 +272,7 @@ impl Fires {
             true => named(module, graph, first, self.is_output.then_some(&*self.name)),
             false => self.name.clone(),
         };
-        // It is no requantization of its own any more.
+        // The added value is no longer a requantization of its own.
         done.refused
             .retain(|refused| Some(&refused.value) != self.added.as_ref());
         if let Some(value) = self.left {
@@ -296,7 +300,8 @@ impl Fires {
 }
 
 impl Table<'_> {
-    /// The sites of one graph, in topological order: those behind constants or those behind nodes.
+    /// Fuses the sites of one graph, in topological order: either those with a constant as producer, or those with a
+    /// node.
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();
@@ -323,7 +328,8 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// One site: of the rows that can, the first that takes most of the chain fires, or all of them are refused.
+    /// Decides one site. Of the rows that can fire, the first one of those that take the most of the chain is returned.
+    /// If none can, the site is recorded as refused.
     fn decide(
         &self,
         site: RequantizationSite<'_>,
@@ -357,17 +363,17 @@ impl Table<'_> {
                 }
             }
         }
-        // Of those that came as far, the last one is looked at first.
+        // Among rows that failed at the same stage, the one that was tried last comes first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
         let fires = made.map(|made| {
             let result = site.taken(made.links).map(|(_, result)| result);
-            // A sum inside of the accumulator goes into the product.
+            // A sum inside the accumulator becomes part of the product.
             let into = site.added.as_ref().filter(|_| made.added.is_some());
             Fires {
                 node: into.map_or_else(|| node.clone(), |added| site.module.name(added.product.name).to_owned()),
                 added: made.added.clone(),
-                // Behind what fires, a second requantization may be left.
+                // A second requantization may be left behind the fused node.
                 left: site.requantized(made.links..all),
                 behind: site.links[made.links..].iter().map(|link| link.node).collect(),
                 name: result.map(|value| site.name_of(value)).unwrap_or_default(),
@@ -399,8 +405,8 @@ impl Table<'_> {
         fires
     }
 
-    /// Work of `row` at a site with more than `taken` links, or the stage at which it fails. A row takes as many links
-    /// as it can.
+    /// What `row` makes of a site, taking as many links of the chain as it can but more than `taken`. Otherwise the
+    /// stage at which it fails.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,
@@ -450,7 +456,7 @@ impl Table<'_> {
         Err(nearest.unwrap_or_else(|| (Until::Form, Reason::new(ReasonCode::NoForm, "the row accepts no form"))))
     }
 
-    /// Plans of the row for the first `links` links.
+    /// The plans of the row for the first `links` links.
     fn plans(
         &self,
         site: &RequantizationSite<'_>,
@@ -476,7 +482,7 @@ impl Table<'_> {
         }
     }
 
-    /// The patch of what is planned, if it can be proved to be within the policy.
+    /// The patch for a plan, if the result is proven to differ by no more than the policy allows.
     fn prove(
         &self,
         site: &RequantizationSite<'_>,
@@ -491,7 +497,8 @@ impl Table<'_> {
     }
 }
 
-/// The name of a constant. One that became an output takes over the output's name, by which it is known outside.
+/// The name of a constant. A constant that became an output takes the output's name, because the output is known by
+/// that.
 fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<&str>) -> String {
     if let Some(output) = output {
         let symbol = module.names.intern(output);
@@ -501,7 +508,7 @@ fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<
     value.map(|v| module.name(v.name).to_string()).unwrap_or_default()
 }
 
-/// Checks that a form of the table called `name` accepts a requantization with this clamp.
+/// Checks that the table's form called `name` accepts a requantization with this clamp.
 fn accepts(
     spec: &TargetSpec,
     name: &str,

@@ -1,4 +1,4 @@
-//! Plans of a row for a site.
+//! Plans what a row can make of a site.
 
 use super::accepts;
 use super::site::{Producer, RequantizationSite, does};
@@ -9,26 +9,26 @@ use strait_requantize::{FromFloat, IntType, Per, Requantization, Step, clamp_twi
 use strait_target::TargetSpec;
 use strait_target::spec::{FormRow, FusionRow, Verb};
 
-/// Plan for the producer and the first links.
+/// A plan for the producer and the first links of the chain.
 pub(super) struct Planned {
-    /// Number of links.
+    /// The number of links that the plan covers.
     pub(super) links: usize,
-    /// True if the sum that the producer is goes into the product that it adds to.
+    /// True if the producer is a sum that moves into the accumulator of its product.
     pub(super) inside: bool,
     pub(super) becomes: Becomes,
 }
 
-/// Replacement of the producer.
+/// What replaces the producer.
 pub(super) enum Becomes {
     /// The same op, with this step behind its accumulator.
     Step(Step),
-    /// A constant, or a lookup with a table, of these elements.
+    /// A constant, or the table of a lookup, with these elements.
     Entries(TensorData),
     /// A quantization of floats to another grid.
     Quantize(FromFloat),
 }
 
-/// Plans of a row for the first `links` links, the preferred one first; or the reason why there are none.
+/// The plans of a row for the first `links` links, the preferred one first. If there are none, the reason.
 pub(super) fn plans(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -64,8 +64,8 @@ pub(super) fn plans(
     }
 }
 
-/// Checks that the row accepts the form of each requantization; one that names none accepts any. What is computed ahead
-/// of time needs no clamp of the form's.
+/// Checks that the row accepts the form of each requantization. A row that names no forms accepts all. These
+/// requantizations are computed ahead of time, so the form need not support their clamp.
 fn accepted(site: &RequantizationSite<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
     let requantizations = site.requantizations(links).filter(|_| row.accept.is_some());
     for (form, _) in requantizations {
@@ -91,8 +91,9 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// The step as it is, or else weakened, and with its scales merged where the row does that, as far as the row accepts
-/// its form. What was composed is in no form of the table yet: it is spelled in one that the row accepts.
+/// The steps that the row accepts: the step as it is, or else an equal one in a weaker form, and one with merged scales
+/// if the row's verbs include that. A step that was composed from two has no form of the table yet, so an equal one is
+/// looked for among the row's forms.
 fn forms(
     site: &RequantizationSite<'_>,
     joined: &Joined,
@@ -128,8 +129,8 @@ fn forms(
     (steps, refused)
 }
 
-/// The step by the first of these forms that is equal on the accumulators that can occur; the reason is of the last one
-/// that was looked for.
+/// The step in the first of these forms that computes the same on all accumulators that can occur. The reason is that
+/// of the last form that was tried.
 fn weakened(
     site: &RequantizationSite<'_>,
     step: &Step,
@@ -138,7 +139,7 @@ fn weakened(
 ) -> Result<Option<Step>, Reason> {
     let mut interval = site.accumulators()?;
     if step.form.channels().is_none() {
-        // What is the same for all channels stays so.
+        // A form without parameters by channel stays one, so one interval for all channels is enough.
         interval = Per::Tensor(hull(&interval));
     }
     let mut refused = None;
@@ -162,7 +163,7 @@ fn weakened(
     refused.map_or(Ok(None), Err)
 }
 
-/// The interval that holds those of all channels.
+/// The smallest interval that contains the intervals of all channels.
 fn hull(interval: &Per<(i64, i64)>) -> (i64, i64) {
     let low = interval.values().iter().map(|ends| ends.0).min();
     let high = interval.values().iter().map(|ends| ends.1).max();
@@ -175,16 +176,16 @@ fn unequal(form: &Requantization, wanted: &Wanted, interval: &Per<(i64, i64)>) -
     Reason::new(ReasonCode::NotEqual, text)
 }
 
-/// Links as one step.
+/// Several links of a chain as one step.
 struct Joined {
     step: Step,
-    /// True if it was made of two that are not the identity.
+    /// True if the step was composed from two steps, neither of them the identity.
     composed: bool,
 }
 
-/// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized, or goes
-/// where it changes nothing; two requantizations become one where they are one form, and what the first of them
-/// saturates to is such a clamp.
+/// The first links as one step. A clamp in front of a requantization moves behind it, with its ends requantized, or is
+/// dropped if it changes nothing. Two requantizations become one if a single form computes both. The saturation of the
+/// first one is treated as such a clamp.
 fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
     let mut joined: Option<Joined> = None;
     for step in site.steps(links) {
@@ -214,7 +215,7 @@ fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Resul
     joined.ok_or_else(|| Reason::new(ReasonCode::NoForm, "nothing stands behind the producer"))
 }
 
-/// Two steps as one on the accumulators that can occur.
+/// Two steps as one that computes the same on all accumulators that can occur.
 fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> Result<Step, Reason> {
     let interval = site.accumulators()?;
     let composed = compose_steps(before, step, &interval);
@@ -227,7 +228,7 @@ fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> 
     })
 }
 
-/// A clamp of the accumulators in front of a form, as one behind it; none if it changes nothing.
+/// Moves a clamp of the accumulators from in front of a form to behind it. `None` if the clamp changes nothing.
 fn moved(
     site: &RequantizationSite<'_>,
     [low, high]: [i32; 2],
@@ -253,7 +254,7 @@ fn moved(
     }
 }
 
-/// The elements of the constant, or of the lookup's table, each through the links.
+/// Sends each element of the constant, or of the lookup's table, through the links.
 fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Reason> {
     let tensor = site
         .entries()
@@ -283,9 +284,9 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given,
-/// which is what the requantizations make of the first one, rounded once
-/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)), and not what is left of it after two truncations.
+/// The quantization from floats directly to the grid behind the links. Its zero point is the one of the result's grid.
+/// That is the first zero point, put through the requantizations and rounded once
+/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)), not truncated twice.
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return Err(Reason::new(
@@ -307,7 +308,7 @@ fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Re
 }
 
 impl RequantizationSite<'_> {
-    /// The quantization that the producer is.
+    /// The quantization that the producer performs.
     pub(super) fn quantization(&self) -> Result<FromFloat, Reason> {
         let wide = self.graph.value(self.wide);
         let grid = wide.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));

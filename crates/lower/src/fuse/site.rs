@@ -1,4 +1,4 @@
-//! Finding a site: a producer and the requantizations and clamps behind it.
+//! Finds sites: a producer with the requantizations and clamps behind it.
 
 use super::added::Added;
 use crate::interval::{Bounds, Interval, KnownBounds};
@@ -7,7 +7,7 @@ use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reas
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
 use strait_target::spec::{FusionRow, Verb};
 
-/// Producer of the value that is requantized.
+/// What makes the value that is requantized.
 #[derive(Clone, Copy)]
 pub(super) enum Producer<'a> {
     /// A node.
@@ -16,16 +16,16 @@ pub(super) enum Producer<'a> {
     Constant(&'a TensorData),
 }
 
-/// A node behind the producer.
+/// A node of the chain behind the producer.
 #[derive(Clone, Copy)]
 pub(super) struct Link<'a> {
     pub(super) node: NodeId,
     pub(super) what: What<'a>,
-    /// Its result; the next link alone reads it.
+    /// The result of the node. Only the next link reads it.
     pub(super) result: ValueId,
 }
 
-/// Function of a link.
+/// What a link computes.
 #[derive(Clone, Copy)]
 pub(super) enum What<'a> {
     Requantize {
@@ -35,8 +35,8 @@ pub(super) enum What<'a> {
     Clamp([i32; 2]),
 }
 
-/// A producer and the chain behind it, down to the first value that something else reads. The chain holds at least one
-/// requantization; clamps of accumulators may stand in front of it.
+/// A producer and the chain behind it, down to the first value that something else reads. The chain has at least one
+/// requantization. Clamps of accumulators may come before it.
 pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
@@ -44,16 +44,16 @@ pub(super) struct RequantizationSite<'a> {
     /// The producer's result.
     pub(super) wide: ValueId,
     pub(super) links: Vec<Link<'a>>,
-    /// The sum that the producer is, of a product and something else.
+    /// If the producer is a sum of a product and something else: that sum.
     pub(super) added: Option<Added<'a>>,
-    /// Every row, number of links and form asks for the same bounds. Those of earlier sites are kept: sites come in
-    /// topological order, and what fires makes new values in place of those whose bounds it changes.
+    /// The bounds, computed once for all rows, numbers of links and forms that are tried. Bounds from earlier sites
+    /// stay valid: sites are visited in topological order, and a fusion that changes bounds makes new values.
     bounds: RefCell<Bounds<'a>>,
 }
 
 impl<'a> RequantizationSite<'a> {
-    /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the
-    /// same site, and for a value that nothing produces (an input of the graph).
+    /// The site whose first requantization is the node `at`. `None` if the node comes later in a chain, because it
+    /// belongs to the site of that chain, or if it requantizes an input of the graph.
     pub(super) fn at(
         module: &'a Module,
         graph: GraphId,
@@ -98,22 +98,22 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// Bounds that are known by now, for the next site.
+    /// The bounds that are known so far, to be used for the next site.
     pub(super) fn into_known(self) -> KnownBounds {
         self.bounds.into_inner().into_known()
     }
 
-    /// The interval that every element of a value of the graph lies in.
+    /// The interval that contains every element of a value of the graph.
     pub(super) fn bounds(&self, value: ValueId) -> Option<Per<Interval>> {
         self.bounds.borrow_mut().of(value)
     }
 
-    /// The accumulators that can occur, in front of a step of the producer's own: by channel where no step has its channels
-    /// elsewhere.
+    /// The accumulators that can occur, in front of the producer's own step if it has one. They are by channel unless a
+    /// step has its channels elsewhere.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
-            // Its type bounds what is not followed further.
+            // In front of a fused step. If nothing more is known there, the accumulator's type is the bound.
             Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
             _ => bounds.reach(self.wide),
         };
@@ -128,8 +128,8 @@ impl<'a> RequantizationSite<'a> {
         interval.ok_or_else(|| Reason::new(ReasonCode::NoInterval, "its accumulators have no known bounds"))
     }
 
-    /// The accumulators of each channel that an operand picks, and the most elements of a window that these are the sum
-    /// of.
+    /// If an operand selects the channels: the accumulators of each channel, and the largest number of elements in a
+    /// window that one of them sums up.
     pub(super) fn by_channel(&self, links: usize) -> Option<Vec<(Interval, u64)>> {
         let (Producer::Node(_, node), Some(picks)) = (self.producer, self.picks(links)) else {
             return None;
@@ -153,7 +153,7 @@ impl<'a> RequantizationSite<'a> {
         value.map(|v| self.module.name(v.name).to_string()).unwrap_or_default()
     }
 
-    /// The producer's term, as rows spell it.
+    /// The producer's op, spelled as in the table.
     pub(super) fn term(&self) -> &'static str {
         match self.producer {
             Producer::Node(_, node) => node.op.term().name(),
@@ -161,7 +161,7 @@ impl<'a> RequantizationSite<'a> {
         }
     }
 
-    /// The chain's requantizations, with how their channels are found.
+    /// The requantizations of the chain, with how they find their channels.
     pub(super) fn requantizations(&self, links: usize) -> impl Iterator<Item = (&'a Requantization, Channels)> {
         self.links.iter().take(links).filter_map(|link| match link.what {
             What::Requantize { form, channels } => Some((form, channels)),
@@ -169,14 +169,15 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The name of the first value that some of the links requantize.
+    /// The name of the first requantized value among these links.
     pub(super) fn requantized(&self, links: std::ops::Range<usize>) -> Option<String> {
         let mut links = self.links.get(links)?.iter();
         let first = links.find(|link| matches!(link.what, What::Requantize { .. }))?;
         Some(self.name_of(first.result))
     }
 
-    /// Constant that picks the channels of the chain's parameters, or of the parameters that the producer has already.
+    /// The constant that selects the channels of the chain's parameters, or of the parameters that the producer already
+    /// has.
     pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
         let own = match self.producer {
             Producer::Node(_, node) => node.picked_channels(),
@@ -191,8 +192,8 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The numbers of links that can be fused together, largest first: each ends behind a requantization, or behind a
-    /// clamp of its codes.
+    /// The numbers of links that can be fused together, largest first. Each such part ends behind a requantization or
+    /// behind a clamp of its codes.
     pub(super) fn prefixes(&self) -> impl Iterator<Item = usize> {
         let first = self
             .links
@@ -201,8 +202,8 @@ impl<'a> RequantizationSite<'a> {
         (first.map_or(self.links.len(), |first| first) + 1..=self.links.len()).rev()
     }
 
-    /// Steps of a number of links, in the order of application: clamps belong to the step before them, those of
-    /// accumulators to the identity. The producer's own step comes first, if it has one.
+    /// The steps of the first links, in the order in which they are applied. A clamp belongs to the step before it, and
+    /// a clamp of accumulators to the identity. If the producer has a step of its own, it comes first.
     pub(super) fn steps(&self, links: usize) -> Vec<Step> {
         let own = match self.producer {
             Producer::Node(_, node) => node.fused.as_deref(),
@@ -226,7 +227,7 @@ impl<'a> RequantizationSite<'a> {
         steps
     }
 
-    /// The nodes of a number of links, and the value behind them.
+    /// The nodes of the first links, and the value behind them.
     pub(super) fn taken(&self, links: usize) -> Option<(Vec<NodeId>, ValueId)> {
         let taken = self.links.get(..links)?;
         Some((taken.iter().map(|link| link.node).collect(), taken.last()?.result))
@@ -264,7 +265,7 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The extents of the producer's first operand; all are fixed by now.
+    /// The extents of the producer's first operand. All are fixed by now.
     pub(super) fn extents(&self) -> Vec<u64> {
         let Producer::Node(_, node) = self.producer else {
             return Vec::new();
@@ -282,7 +283,7 @@ impl<'a> RequantizationSite<'a> {
         self.graph.value(self.wide)?.ty.elem.int_type()
     }
 
-    /// The element type behind a number of links.
+    /// The element type behind the first links.
     pub(super) fn out(&self, links: usize) -> Option<Elem> {
         Some(self.graph.value(self.taken(links)?.1)?.ty.elem)
     }
@@ -291,7 +292,7 @@ impl<'a> RequantizationSite<'a> {
 /// Where the channels of an axis lie in a tensor.
 #[derive(Clone, Copy)]
 pub(super) struct Strided {
-    /// The elements of one channel that lie together.
+    /// How many elements of one channel lie next to each other.
     inner: u64,
     extent: usize,
 }
@@ -299,12 +300,12 @@ pub(super) struct Strided {
 impl Strided {
     /// The channel of the element at an index.
     pub(super) fn of(self, index: usize) -> usize {
-        // A channel fits, because it is less than the extent.
+        // The channel is less than the extent, so the cast is safe.
         (index as u64 / self.inner % self.extent as u64) as usize
     }
 }
 
-/// True if a row has a verb.
+/// True if a row has this verb.
 pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
     row.then.iter().any(|v| v == verb)
 }
@@ -317,7 +318,7 @@ pub(super) fn decides(row: &FusionRow) -> Option<&str> {
     })
 }
 
-/// A node as a link, if it is one.
+/// The node as a link of a chain, if it can be one.
 fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     let what = match &node.op {
         Op::Requantize(op) => What::Requantize {

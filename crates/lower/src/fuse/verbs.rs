@@ -1,4 +1,4 @@
-//! The patches that the verbs of a row make.
+//! Makes the patches for the verbs of a row.
 
 use super::added::Added;
 use super::plan::{Becomes, Planned};
@@ -12,7 +12,7 @@ use strait_requantize::Step;
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, FusionSite, Target};
 
-/// The patch that makes what is planned. A constant is called `clone`.
+/// The patch that puts a plan into the graph. If it makes a constant, that is called `clone`.
 pub(super) fn patch(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -78,7 +78,8 @@ pub(super) fn patch(
     }
 }
 
-/// The patch that puts the product with the addend inside in place of the product, the sum `at` and what is `gone` behind it.
+/// The patch that replaces the product, the sum `at` and the nodes `gone` behind it with one product that adds inside
+/// its accumulator.
 fn summed(
     site: &RequantizationSite<'_>,
     added: &Added<'_>,
@@ -103,7 +104,7 @@ fn origins(id: NodeId, gone: &[NodeId]) -> Vec<NodeId> {
     std::iter::once(id).chain(gone.iter().copied()).collect()
 }
 
-/// One node in place of the producer and of what is `gone`.
+/// The patch that puts one node in place of the producer and the nodes `gone`.
 fn node_patch(
     new: NewNode,
     data: Vec<(String, TensorData)>,
@@ -127,8 +128,9 @@ fn no_meaning(row: &FusionRow) -> Reason {
     Reason::new(ReasonCode::Verb, format!("{verbs} has no exact meaning at this site"))
 }
 
-/// Decision of the target's code at a site: the step that is to stand there, certified like any other. The op stays:
-/// the certificate compares what stands behind the accumulators, and says nothing of an op that makes other ones.
+/// Asks the target's code for the step that should stand at a site. The step is certified like any other. The op has to
+/// stay the same: the certificate compares the steps behind the accumulators and says nothing about an op that makes
+/// other accumulators.
 pub(super) fn decided(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -169,7 +171,7 @@ pub(super) fn decided(
     }
 }
 
-/// Checks that the fused node keeps what the invariants of a graph ask of it.
+/// Checks that the fused node keeps the invariants of a graph.
 pub(super) fn is_accumulator(site: &RequantizationSite<'_>, node: &Node) -> Result<(), Reason> {
     let wide = site.graph.value(site.wide).map(|v| v.ty.elem);
     if matches!(wide, Some(Elem::I32 | Elem::I64)) {

@@ -1,4 +1,4 @@
-//! Sound bounds of accumulators: from types, clamps, weights and biases alone, never from calibration data.
+//! Sound bounds of accumulators. They follow from types, clamps, weights and biases alone, never from calibration data.
 
 mod reach;
 
@@ -15,13 +15,13 @@ use strait_target::spec::{OpRow, Overflow};
 /// An interval of integers, both ends included.
 pub type Interval = (i64, i64);
 
-/// Codes of an activation: all of its type. Values beyond the range in use saturate there.
+/// The interval of an activation's codes: all codes of its type. Values outside of the calibrated range saturate there.
 pub(crate) fn any_code(codes: IntType) -> Interval {
     (codes.min().into(), codes.max().into())
 }
 
-/// Proof that the sums of an op over activations of a type need: that the final sum fits where the target wraps, and every
-/// partial sum in any order where it does not.
+/// What has to be proven for the sums of an op over activations of a type. If the target's accumulator wraps, only the
+/// final sum has to fit. Otherwise every partial sum has to, in any order.
 pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) -> Accumulator {
     let row = spec.accumulator.get(&activation.into());
     Accumulator {
@@ -33,8 +33,8 @@ pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) ->
     }
 }
 
-/// The taps of a convolution that can read padding, by the extents of its weights, its operand and its result; `None`
-/// where there is no padding.
+/// Finds the taps of a convolution that can read padding, from the extents of its weights, operand and result. `None`
+/// if there is no padding.
 pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[u64]) -> Option<Taps> {
     if conv.pad.iter().all(|&p| p == 0) {
         return None;
@@ -49,7 +49,7 @@ pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[
     }))
 }
 
-/// Input of the taps of a convolution: codes of `codes`, or `code` outside of the operand.
+/// What the taps of a convolution read: codes in `codes`, or `code` outside of the operand.
 pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::Input<'_> {
     range::Input {
         codes,
@@ -63,7 +63,8 @@ pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::I
     }
 }
 
-/// The channels of Σ w·q + b, where `weight` holds the weights channel by channel, less their zero points.
+/// The sums Σ w·q + b of each channel. `weight` holds the weights channel by channel, with their zero points
+/// subtracted.
 pub(crate) fn sums<'a>(
     weight: &'a [i32],
     bias: &'a [i64],
@@ -77,8 +78,8 @@ pub(crate) fn sums<'a>(
     })
 }
 
-/// The bounds `found` of values of a type that holds `whole`. Those that can leave it may be anything in it afterwards: they
-/// wrap.
+/// The bounds of values that are stored in a type with the range `whole`. If they can exceed it they wrap, and then
+/// they can be anything in it.
 fn held(found: Option<Reach>, whole: Interval) -> Reach {
     let fits = |&(low, high): &Interval| {
         let held = whole.0 <= low && high <= whole.1;
@@ -88,23 +89,22 @@ fn held(found: Option<Reach>, whole: Interval) -> Reach {
     found.unwrap_or_else(|| Reach::tensor(whole))
 }
 
-/// Bounds of the values of a lowered graph: one pass from the operands to the results, as far as something is asked
-/// for.
+/// Bounds of the values of a lowered graph. They are computed from the operands to the results, as far back as a
+/// requested value depends on.
 ///
-/// All that a value depends on is followed, however far back, so that its bounds do not depend on what was asked
-/// before.
+/// The bounds of a value are always followed back completely, so they do not depend on what was requested before.
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
     known: KnownBounds,
 }
 
-/// Bounds of values by their index, kept while a graph grows: what was found of a value stays true.
+/// Bounds of values by their index. They stay valid while nodes are added to the graph.
 #[derive(Default)]
 pub(crate) struct KnownBounds(Vec<Option<Reach>>);
 
 impl KnownBounds {
-    /// Keeps the interval that every element of a value lies in.
+    /// Records the interval that contains every element of a value.
     pub(crate) fn set(&mut self, value: ValueId, interval: Interval) {
         self.keep(value, Reach::tensor(interval));
     }
@@ -117,35 +117,36 @@ impl KnownBounds {
 }
 
 impl<'a> Bounds<'a> {
-    /// Bounds over one graph without cycles.
+    /// Bounds for a graph without cycles.
     pub fn new(module: &'a Module, graph: &'a Graph) -> Bounds<'a> {
         Bounds::knowing(module, graph, KnownBounds::default())
     }
 
-    /// Bounds over one graph of which some are known.
+    /// Bounds for a graph, some of which are already known.
     pub(crate) fn knowing(module: &'a Module, graph: &'a Graph, known: KnownBounds) -> Bounds<'a> {
         Bounds { module, graph, known }
     }
 
-    /// Intervals that are known by now.
+    /// The bounds that are known so far.
     pub(crate) fn into_known(self) -> KnownBounds {
         self.known
     }
 
-    /// The interval that every element of a value lies in: per channel where its parameters are, along [`Bounds::axis`].
-    /// `None` for a value that is not an integer. The ends of `i64` stand for anything past them.
+    /// The interval that contains every element of a value. If the value's parameters are by channel, there is one
+    /// interval for each channel, along [`Bounds::axis`]. `None` if the value is not an integer. The ends of `i64`
+    /// stand for anything beyond them.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
         Some(self.reach(value)?.bounds().clone())
     }
 
-    /// The axis of the value that [`Bounds::of`] has an interval for each index of; `None` where it has one for all elements.
+    /// The axis along which [`Bounds::of`] has one interval for each index. `None` if it has one for all elements.
     pub fn axis(&mut self, value: ValueId) -> Option<usize> {
         self.reach(value)?.axis()
     }
 
-    /// The same with the axis.
+    /// The bounds of a value, with their axis.
     pub(crate) fn reach(&mut self, value: ValueId) -> Option<Reach> {
-        // Graphs are deeper than a stack of calls.
+        // An explicit stack, because graphs are too deep for recursion.
         let mut open = vec![value];
         while let Some(&at) = open.last() {
             let (count, missing) = (open.len(), |v: &ValueId| self.is_open(*v));
@@ -162,7 +163,7 @@ impl<'a> Bounds<'a> {
         self.look(value)
     }
 
-    /// True if the bounds of a value have to be derived from those of operands first.
+    /// True if the bounds of the value's operands have to be found first.
     fn is_open(&self, value: ValueId) -> bool {
         let is_integer = |id| self.graph.value(id).is_some_and(|v| v.ty.elem.is_integer());
         self.known.0.get(value.index()).is_none_or(Option::is_none)
@@ -170,14 +171,14 @@ impl<'a> Bounds<'a> {
             && is_integer(value)
     }
 
-    /// Keeps the bounds of a value whose operands are settled.
+    /// Computes and keeps the bounds of a value. Those of its operands must be known.
     fn settle(&mut self, value: ValueId) {
         if let Some(found) = self.look(value) {
             self.known.keep(value, found);
         }
     }
 
-    /// The bounds of a value whose operands are settled.
+    /// Computes the bounds of a value from the known bounds of its operands.
     fn look(&self, value: ValueId) -> Option<Reach> {
         if let Some(Some(known)) = self.known.0.get(value.index()) {
             return Some(known.clone());
@@ -191,12 +192,12 @@ impl<'a> Bounds<'a> {
         Some(held(found, whole))
     }
 
-    /// The smallest interval around all channels of operand `index`.
+    /// The smallest interval that contains all channels of operand `index`.
     fn hull(&self, node: &Node, index: usize) -> Option<Interval> {
         self.look(node.inputs.get(index).copied().flatten()?)?.hull()
     }
 
-    /// Settles the operands of a node.
+    /// Finds the bounds of a node's operands.
     fn operands(&mut self, node: &Node) {
         for &value in node.inputs.iter().flatten() {
             if self.graph.producer(value).is_some() {
@@ -205,11 +206,13 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Of a pool whose sums go through channels that `picks` names by position: what the sums of each channel lie in,
-    /// and how many elements the largest of their windows has. `None` where positions alone do not tell channels apart.
+    /// For a pool whose channels are selected by position, with the constant `picks`: the interval of the sums of each
+    /// channel, and the number of elements in its largest window. `None` if the position alone does not determine the
+    /// channel.
     ///
-    /// A window of k taps with n elements in [l, h] sums to n·[l, h] + (k − n)·z with padding that reads as z. Both
-    /// ends are linear in n, so that the smallest and the largest n of a channel bound it.
+    /// Take a window of k taps, n of them on elements in [l, h], and the rest on padding that reads as z. Its sum lies
+    /// in n·[l, h] + (k − n)·z. Both ends are linear in n, so the smallest and the largest n of a channel give its
+    /// bounds.
     pub(crate) fn by_channel(&mut self, node: &Node, picks: ValueId, channels: usize) -> Option<Vec<(Interval, u64)>> {
         let Op::SumPool(op) = &node.op else { return None };
         self.operands(node);
@@ -229,7 +232,7 @@ impl<'a> Bounds<'a> {
             n.checked_mul(code)?.checked_add(padding)
         };
         let bounds = |&own: &Option<(u64, u64)>| {
-            // A channel that no position picks has nothing to show: any window does for it.
+            // If no position selects a channel, its bounds do not matter, and any window will do.
             let (least, most) = own.unwrap_or((0, taps.unsigned_abs()));
             let ends = [i64::try_from(least).ok()?, i64::try_from(most).ok()?];
             let all = |code| Some([sum(ends[0], code)?, sum(ends[1], code)?]);
@@ -239,8 +242,8 @@ impl<'a> Bounds<'a> {
         ends.iter().map(bounds).collect()
     }
 
-    /// The interval of what a node makes, before a step that is fused into it: within the type that carries it, and all
-    /// of that where nothing more is known. `None` where it makes no integers.
+    /// The interval of a node's result in front of the step that is fused into it. It lies within the type that carries
+    /// it, and is that whole type if nothing more is known. `None` if the node makes no integers.
     pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Reach> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
@@ -258,7 +261,8 @@ impl<'a> Bounds<'a> {
         requantized(&fused.requant, self.form_axis(node), &own, fused.clamp)
     }
 
-    /// The axis along which a form that is fused into a node, or that it is, has its channels; `None` where there is none.
+    /// The axis of the channels of a node's requantization form, whether the form is fused into the node or the node is
+    /// a requantization itself. `None` if it has no channels.
     fn form_axis(&self, node: &Node) -> Option<usize> {
         let result = self.graph.value(*node.outputs.first()?)?;
         match node.channels(result.ty.shape.len()) {
@@ -267,7 +271,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Bounds of the sums in front of a step that is fused into a node, with those of its addend.
+    /// The bounds of the sums in front of a step that is fused into a node, including what is added to them.
     fn accumulate(&self, node: &Node) -> Option<Reach> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
@@ -345,7 +349,7 @@ impl<'a> Bounds<'a> {
                 Reach::tensor((x.0.clamp(low, high), x.1.clamp(low, high)))
             }
             Op::Requantize(op) => requantized(&op.form, self.form_axis(node), &self.look(node.inputs[0]?)?, None)?,
-            // The smallest code where a window has no element.
+            // A window without elements gives the smallest code.
             Op::MaxPool(op) => {
                 let x = self.hull(node, 0)?;
                 let (lowest, _) = self.graph.value(node.inputs[0]?)?.ty.elem.integers()?;
@@ -369,7 +373,7 @@ impl<'a> Bounds<'a> {
             Op::GlobalAveragePool(_) | Op::IntegerResize(_) | Op::Reshape(_) | Op::Transpose(_) => {
                 Reach::tensor(self.hull(node, 0)?)
             }
-            // Lines lie between their ends.
+            // Straight lines lie between their end points.
             Op::Lookup(_) | Op::Interpolate(_) => Reach::tensor(self.hull(node, 1)?),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
@@ -379,7 +383,7 @@ impl<'a> Bounds<'a> {
         })
     }
 
-    /// The bounds of a sum of two values, one of which has bounds per channel and the shape of the result.
+    /// The bounds of a sum of two values, if one of them has bounds by channel and the shape of the result.
     fn summed_by_channel(&self, node: &Node) -> Option<Reach> {
         let &[Some(a), Some(b)] = &node.inputs[..] else {
             return None;
@@ -394,7 +398,7 @@ impl<'a> Bounds<'a> {
         alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// The bounds of the sums of a product, whose channels are its outputs: along `axis`, or the last one.
+    /// The bounds of the sums of a product by output channel. The channels lie along `axis`, or along the last axis.
     fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;
@@ -406,7 +410,7 @@ impl<'a> Bounds<'a> {
         let mut added = (0, 0);
         if let Some(value) = node.inputs.get(2).copied().flatten() {
             let constant = self.module.constant(self.graph, value)?;
-            // One for each channel, or anything else that broadcasts.
+            // The bias has one number for each channel, or else any shape that broadcasts.
             match constant.shape() {
                 [outputs] if *outputs as usize == channels => bias = constant.to_i64().ok()?,
                 _ => added = self.look(value)?.hull()?,
@@ -417,22 +421,23 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Weights by their codes, channel by channel: less the zero points.
+/// The weights, channel by channel, with their zero points subtracted from the codes.
 pub(crate) fn less(codes: &[i64], channels: usize, zeros: Option<&WeightZero>) -> Vec<i32> {
     let each = (codes.len() / channels.max(1)).max(1);
     let zero = |at: usize| zeros.map_or(0, |zeros| zeros.of(at / each));
-    // Both have at most 16 bits.
+    // Code and zero point both have at most 16 bits.
     let weight = |(at, &code): (usize, &i64)| (code as i32).saturating_sub(zero(at));
     codes.iter().enumerate().map(weight).collect()
 }
 
-/// The smallest interval around those of all channels.
+/// The smallest interval that contains those of all channels.
 pub(crate) fn around_all(all: &Per<Interval>) -> Option<Interval> {
     let low = all.values().iter().map(|i| i.0).min()?;
     Some((low, all.values().iter().map(|i| i.1).max()?))
 }
 
-/// Channel that is picked at each position of [N, C, spatial…] in row-major order; `None` where it differs by N or C.
+/// For each position of [N, C, spatial…] in row-major order, the channel that is selected there. `None` if that differs
+/// along N or C.
 fn spread(picks: &TensorData, result: &[u64]) -> Option<Vec<i64>> {
     let values = picks.to_i64().ok()?;
     let missing = result.len().checked_sub(picks.shape().len())?;
@@ -451,12 +456,13 @@ fn spread(picks: &TensorData, result: &[u64]) -> Option<Vec<i64>> {
     positions.into_iter().map(|at| values.get(at).copied()).collect()
 }
 
-/// The smallest interval around `x` and one more code.
+/// The smallest interval that contains `x` and one more code.
 fn around(x: Interval, code: i32) -> Interval {
     (x.0.min(code.into()), x.1.max(code.into()))
 }
 
-/// True if a window may lie beside all elements. One without gaps does not as long as each padding is narrower than it.
+/// True if a window may contain no element at all. A window without gaps always contains one, as long as each padding
+/// is narrower than the window.
 pub(crate) fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bool) -> bool {
     let padded = pad.iter().any(|&p| p > 0);
     let gaps = dilation.iter().any(|&d| d > 1);
@@ -468,10 +474,10 @@ fn shift(x: Interval, zero: i32) -> Interval {
     range::subtract(x, (zero.into(), zero.into()))
 }
 
-/// A form does not decrease on its domain, so its ends bound it; outside the domain nothing is said. Its channels run along
-/// `axis`.
+/// The bounds of a requantized value. A form does not decrease on its domain, so the ends of the interval give the
+/// bounds. `None` if an end lies outside of the domain. The form's channels run along `axis`.
 fn requantized(form: &Requantization, axis: Option<usize>, x: &Reach, clamp: Option<[i32; 2]>) -> Option<Reach> {
-    // They meet the intervals of the same axis alone.
+    // The channels of the form can be matched only with intervals along the same axis.
     let x = match form.channels() {
         Some(_) => x.only_along(axis)?,
         None => x.clone(),

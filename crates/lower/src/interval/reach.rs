@@ -1,20 +1,20 @@
-//! Bounds of the elements of a value, and the axis that they run along.
+//! Bounds of the elements of a value, and the axis along which they differ.
 
 use super::{Interval, around_all};
 use strait_core::Shape;
 use strait_requantize::Per;
 
-/// Bounds of the elements of a value: one interval for all of them, or one for each index along an axis, which has exactly so many
-/// elements.
+/// Bounds of the elements of a value: one interval for all of them, or one for each index along an axis. The number of
+/// intervals is the extent of that axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     bounds: Per<Interval>,
-    /// The axis, where there is an interval for each index.
+    /// The axis, if there is an interval for each index.
     axis: Option<usize>,
 }
 
 impl Reach {
-    /// The same interval for all elements.
+    /// One interval for all elements.
     pub(crate) fn tensor(interval: Interval) -> Reach {
         Reach {
             bounds: Per::Tensor(interval),
@@ -22,7 +22,7 @@ impl Reach {
         }
     }
 
-    /// An interval for each index along an axis of a value of this shape; `None` where the axis has another number of elements.
+    /// One interval for each index along an axis of a value with this shape. `None` if the axis has a different extent.
     pub(crate) fn along(shape: &Shape, axis: usize, intervals: Per<Interval>) -> Option<Reach> {
         let extent = shape.get(axis)?.fixed()?;
         let fits = intervals.channels().is_none_or(|count| count as u64 == extent);
@@ -37,17 +37,17 @@ impl Reach {
         &self.bounds
     }
 
-    /// The axis that they run along, where there is one for each of its indices.
+    /// The axis along which there is one interval for each index, if there is one.
     pub(crate) fn axis(&self) -> Option<usize> {
         self.axis
     }
 
-    /// The interval around all elements.
+    /// The smallest interval that contains all elements.
     pub(crate) fn hull(&self) -> Option<Interval> {
         around_all(&self.bounds)
     }
 
-    /// The bounds of a function of each element.
+    /// The bounds after a function is applied to each element.
     pub(crate) fn map(&self, f: impl FnMut(&Interval) -> Interval) -> Reach {
         Reach {
             bounds: self.bounds.map(f),
@@ -55,7 +55,7 @@ impl Reach {
         }
     }
 
-    /// The same as far as they run along `axis`, and else the interval around all elements.
+    /// The same bounds if they run along `axis`. Otherwise one interval that contains all elements.
     pub(crate) fn only_along(&self, axis: Option<usize>) -> Option<Reach> {
         if self.axis == axis {
             return Some(self.clone());

@@ -1,4 +1,4 @@
-//! Operands and results as recipes ask for them: their grids, and their codes.
+//! Gives recipes the grids and codes of operands and results.
 
 use super::Lowering;
 use crate::recipes::{self, NodeToLower, Wide};
@@ -17,22 +17,22 @@ use strait_target::spec::OpRow;
 /// Codes of a value on one grid.
 #[derive(Clone, Debug)]
 pub(crate) struct QuantizedValue {
-    /// The value of the new module.
+    /// The value in the new module.
     pub(crate) value: ValueId,
-    /// Their type and grid.
+    /// The type and grid of the codes.
     pub(crate) grid: Grid,
 }
 
-/// Type, range, scale and zero point of an operand or a result that has one grid.
+/// Type, range, scale and zero point of an operand or result that has a single grid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grid {
     /// The type of the codes.
     pub(crate) ty: IntType,
-    /// The codes in use.
+    /// The codes that are used.
     pub(crate) range: RangeInclusive<i32>,
-    /// Rounding of real numbers to codes.
+    /// How real numbers are rounded to codes.
     pub(crate) rounding: Rounding,
-    /// Step between two codes.
+    /// The step between two codes.
     pub(crate) scale: f32,
     /// The code of real zero.
     pub(crate) zero: i32,
@@ -51,8 +51,8 @@ impl Grid {
 }
 
 impl Lowering<'_> {
-    /// The grid of an operand, or the one on which a result leaves. None where it has none, stays a sum, or has several
-    /// scales.
+    /// The grid of an operand, or the grid on which a result leaves its node. `None` if it has no grid, stays a sum, or
+    /// has several scales.
     pub(crate) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
         let scheme = self.graph().quant.scheme_of(id, port);
         let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
@@ -67,18 +67,18 @@ impl Lowering<'_> {
         })
     }
 
-    /// The grid of an operand that annotation has given one.
+    /// The grid of an operand. It is a defect of the compiler if annotation has given it none.
     pub(crate) fn operand_grid(&self, site: &NodeToLower<'_>, index: usize) -> Result<Grid, Failure> {
         let missing = || Failure::defect(format!("operand {index} has no grid"));
         self.grid(site.id, Port::Operand(index)).ok_or_else(missing)
     }
 
-    /// The grid that the first result leaves on; none where it stays an accumulator.
+    /// The grid of the first result. `None` if the result stays an accumulator.
     pub(crate) fn result_grid(&self, site: &NodeToLower<'_>) -> Option<Grid> {
         self.grid(site.id, Port::Result(0))
     }
 
-    /// The same where annotation has given it one.
+    /// The grid of the first result. It is a defect of the compiler if annotation has given it none.
     pub(crate) fn needed_grid(&self, site: &NodeToLower<'_>) -> Result<Grid, Failure> {
         self.result_grid(site)
             .ok_or_else(|| Failure::defect("its result has no grid"))
@@ -91,7 +91,7 @@ impl Lowering<'_> {
         Ok((grid, self.baked(id, 1)?))
     }
 
-    /// The codes that a constant operand was baked to: a tensor of the source.
+    /// The codes of a baked constant operand: a tensor of the source.
     pub(crate) fn baked(&self, id: NodeId, index: usize) -> Result<DataId, Failure> {
         let codes = self.graph().quant.baked(id, Port::Operand(index));
         codes.ok_or_else(|| Failure::Defect(format!("operand {index} is a constant that was not baked")))
@@ -102,12 +102,12 @@ impl Lowering<'_> {
         self.walk.parameter(codes)
     }
 
-    /// Codes of the source as a value of the new module; all readers share the tensor.
+    /// Codes of the source as a value of the new module. All readers share the tensor.
     pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
         self.walk.shared(base, codes, grid)
     }
 
-    /// Declares `made` to be the codes that a node leaves as one of its results; it takes over the name.
+    /// Records that `made` is the result of a node in codes. `made` takes over the result's name.
     pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
         let grid = self.grid(site.id, Port::Result(position));
         let (Some(grid), Some(&value)) = (grid, site.node.outputs.get(position)) else {
@@ -120,7 +120,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Declares `made` to be the truth values of the first result, which have no codes; they take over the name.
+    /// Records that `made` is the first result of a node, for truth values, which have no codes. `made` takes over the
+    /// result's name.
     pub(crate) fn set_truth(&mut self, site: &NodeToLower<'_>, made: ValueId) -> Result<(), Failure> {
         let value = site.output()?;
         self.walk.set_plain(value, made)?;
@@ -128,7 +129,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Lets `made` take over the name of `value`.
+    /// Gives the name of `value` to `made`.
     pub(super) fn rename(&mut self, value: ValueId, made: ValueId) {
         if let Some(source) = self.graph().value(value) {
             let name = self.walk.intern(source.name);
@@ -136,9 +137,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// The codes of an operand on the grid that its node wants: as the producer leaves them, requantized from there, narrowed
-    /// from the sum that it leaves, baked from a constant, or quantized from float. They are made once for each grid and type, and shared by the readers that
-    /// agree.
+    /// The codes of an operand on the grid that its node wants. They are the producer's codes, or are requantized from
+    /// these, narrowed from the producer's sum, baked from a constant, or quantized from float. They are made once for
+    /// each grid and type, and shared by the readers that agree.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<QuantizedValue, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;
@@ -154,7 +155,8 @@ impl Lowering<'_> {
         Ok(QuantizedValue { value: made, grid })
     }
 
-    /// Codes of a sum that a node reads behind another grid of the model, which has left less of it.
+    /// Clamps the codes of a sum if the model rounds the value to another grid before this node reads it, and that grid
+    /// has a smaller range.
     fn within(
         &mut self,
         site: &NodeToLower<'_>,
@@ -178,11 +180,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// The codes of `value` on another grid than its producer leaves them on, by the table's row for that.
+    /// Requantizes the codes of `value` from the producer's grid to another one, by the table's row for that.
     pub(super) fn requantize(&mut self, value: ValueId, left: &QuantizedValue, to: &Grid) -> Result<ValueId, Failure> {
         let (graph, spec) = (self.graph(), self.spec);
         let wants = |at: &Use| self.grid(at.node, Port::Operand(at.operand.into())).as_ref() == Some(to);
-        // Of an input, the first reader that wants it answers for it.
+        // An input has no producer. The first reader that wants this grid is taken instead.
         let first = || Some(graph.uses(value).filter(wants).min_by_key(|at| at.node)?.node);
         let producer = graph
             .producer(value)
@@ -202,7 +204,7 @@ impl Lowering<'_> {
         made
     }
 
-    /// The sum that a node has left, narrowed to the grid of one of its readers by a form of the node's own row.
+    /// Narrows the sum that a node has left to the grid of one of its readers, by a form of the node's own row.
     fn narrowed(&mut self, value: ValueId, sum: Wide, to: &Grid) -> Result<ValueId, Failure> {
         let missing = || Failure::defect("what leaves a sum has no row");
         let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
@@ -215,14 +217,14 @@ impl Lowering<'_> {
         made
     }
 
-    /// True if the first result of a node is read as real numbers, or leaves the model.
+    /// True if the first result of a node is read as real numbers, or is an output of the model.
     pub(crate) fn is_read_in_float(&self, site: &NodeToLower<'_>) -> Result<bool, Failure> {
         let (graph, y) = (self.graph(), site.output()?);
         let read = |at: Use| graph.quant.id(at.node, Port::Operand(at.operand.into())).is_none() && !self.adds_to(at);
         Ok(graph.is_output(y) || graph.uses(y).any(read))
     }
 
-    /// True if a use is of a sum that its reader adds to.
+    /// True if the reader uses the value as the sum to which it adds its other operand.
     fn adds_to(&self, at: Use) -> bool {
         let node = self
             .graph()
@@ -232,7 +234,8 @@ impl Lowering<'_> {
         row.is_some_and(|(node, row)| self.added_to(at.node, node, row) == Some(at.operand.into()))
     }
 
-    /// The operand of a sum that has no codes, because annotation leaves it a sum for the other one to be added to.
+    /// For a sum inside an accumulator: the operand that annotation has left without codes, so that the other one is
+    /// added to it.
     pub(crate) fn added_to(&self, id: NodeId, node: &Node, row: &OpRow) -> Option<usize> {
         if row.in_accumulator.is_empty() || node.op.term() != Term::Add {
             return None;
@@ -245,7 +248,7 @@ impl Lowering<'_> {
         self.sums.get(&value).cloned()
     }
 
-    /// The bits that an operand lacks of the sum that it is.
+    /// How many of the lowest bits of a sum this operand drops.
     pub(crate) fn bits_off(&self, site: &NodeToLower<'_>, index: usize) -> Option<u8> {
         let table = &self.graph().quant;
         match table.derivation(table.id(site.id, Port::Operand(index))?)? {
@@ -259,22 +262,22 @@ impl Lowering<'_> {
         self.walk.out.main().value(value)?.quant.clone()
     }
 
-    /// Keeps the sum that a node leaves, for its readers to narrow.
+    /// Keeps the sum that a node leaves, so that its readers can narrow it.
     pub(crate) fn set_sum(&mut self, value: ValueId, sum: Wide) {
         self.sums.insert(value, sum);
     }
 
-    /// The input of the model that an operand is, perhaps with another shape: its codes can be any pattern. `None` for
-    /// what other layers make.
+    /// The input of the model that an operand comes from, if only data movement lies in between. The codes of such an
+    /// operand can be anything. `None` if another layer computes it.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
         let (mut id, mut value) = (site.id, (*site.node.inputs.get(index)?)?);
         let mut port = Port::Operand(index);
         let mut behind = self.behind.borrow_mut();
-        // The results of moves on the way, which all are what the first of them is.
+        // The results of ops on the way that only move data. The answer is the same for all of them.
         let mut passed = Vec::new();
         let found = loop {
             let made = self.graph().producer(value);
-            // From one grid to another not every code has to be left.
+            // If the grid changes on the way, some codes may no longer occur.
             let from = match made {
                 Some((producer, _)) => self.grid(producer, Port::Result(0)),
                 None => self.left(value),
@@ -302,7 +305,8 @@ impl Lowering<'_> {
         found
     }
 
-    /// True if the two operands of a node are two inputs of the model: what one is says nothing of the other.
+    /// True if the operands of a node are two different inputs of the model, so that the values of one say nothing
+    /// about the other.
     pub(crate) fn are_two_inputs(&self, site: &NodeToLower<'_>) -> bool {
         match (self.input_behind(site, 0), self.input_behind(site, 1)) {
             (Some(a), Some(b)) => a != b,

@@ -1,4 +1,4 @@
-//! Sums of the target: their widths, and proofs that they hold.
+//! The target's sums: their widths, and proofs that they do not overflow.
 
 use super::Lowering;
 use crate::interval::{Bounds, Interval, accumulator, around_all};
@@ -8,7 +8,7 @@ use strait_requantize::Per;
 use strait_requantize::range::{self, Accumulator, Summands};
 
 impl Lowering<'_> {
-    /// The integers that a term of a sum can be.
+    /// The interval of the integers that one term of a sum can be.
     pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
         let found = self.bounds(value).as_ref().and_then(around_all);
         let elem = self
@@ -18,7 +18,8 @@ impl Lowering<'_> {
             .value(value)
             .map_or(Elem::I32, |value| value.ty.elem);
         let (least, most) = elem.integers().unwrap_or_default();
-        // Bounds that end where the type does say nothing, or are those of codes that saturate.
+        // If the bounds reach the ends of the type, then either nothing is known about the value, or its codes
+        // saturate.
         let fits = |&(low, high): &Interval| low > least && high < most;
         let text = format!("a term of its sum can saturate at the ends of {elem}; a coarser grid would be needed");
         found
@@ -26,13 +27,14 @@ impl Lowering<'_> {
             .ok_or_else(|| Reason::new(ReasonCode::AccumulatorOverflow, text))
     }
 
-    /// The sums that the target forms for a node.
+    /// The accumulator in which the target forms the sums of a node.
     pub(crate) fn accumulator(&self, site: &NodeToLower<'_>) -> Result<Accumulator, Failure> {
         let read = self.operand_grid(site, 0)?.ty;
         Ok(accumulator(self.spec, site.row, read))
     }
 
-    /// The number of channels whose products the target adds up first, if it does, and the sums that it forms of them.
+    /// If the target first adds up the products of a few channels: the number of these channels, and the accumulator
+    /// for their sum.
     pub(crate) fn block(&self, site: &NodeToLower<'_>) -> Result<Option<(u32, Accumulator)>, Failure> {
         let read = self.operand_grid(site, 0)?.ty;
         let block = self.spec.accumulator.get(&read.into()).and_then(|row| row.block);
@@ -43,7 +45,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// The type in which these are carried.
+    /// The type in which the sums of a node are carried.
     pub(crate) fn carrier(&self, site: &NodeToLower<'_>) -> Result<Carrier, Failure> {
         Ok(match self.accumulator(site)?.bits {
             ..=32 => Carrier::I32,
@@ -51,12 +53,12 @@ impl Lowering<'_> {
         })
     }
 
-    /// Shows that a sum stays within them.
+    /// Proves that a sum stays within the target's accumulator.
     pub(crate) fn prove(&self, site: &NodeToLower<'_>, sum: &impl Summands) -> Result<(), Failure> {
         self.prove_within(site, sum, self.accumulator(site)?.bits)
     }
 
-    /// The same within so many bits.
+    /// Proves that a sum stays within this many bits.
     pub(crate) fn prove_within(&self, site: &NodeToLower<'_>, sum: &impl Summands, bits: u8) -> Result<(), Failure> {
         let accumulator = Accumulator {
             bits,
@@ -68,9 +70,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where a host node alone reads the sums of a product of two activations and adds a constant to them, rounds the constant to
-    /// a whole number of these sums: so the result is that of a target that adds it to the sums themselves. It is done for every
-    /// target, and moves a number by half the step of the sums at most.
+    /// Handles a host node that adds a constant to a product of two activations and is its only reader: rounds the
+    /// constant to a multiple of the step of the product's sums. The result is then the same as on a target that adds
+    /// the constant to the sums themselves. This is done for every target, and changes each number by at most half a
+    /// step.
     pub(super) fn round_to_sums(&mut self, node: &Node, operands: &mut [Option<ValueId>]) -> Result<(), Failure> {
         let graph = self.graph();
         let &[Some(first), Some(second)] = node.inputs.as_slice() else {
@@ -99,7 +102,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The number that a sum of one stands for, of real numbers of the new module that are made of sums on one grid.
+    /// The step of the sums from which a value in real numbers was made: the number that a sum of 1 stands for.
     fn step_of_sums(&self, real: ValueId) -> Option<f64> {
         let main = self.walk.out.main();
         let (_, maker) = main
@@ -110,7 +113,7 @@ impl Lowering<'_> {
         (matches!(sums.ty.elem, Elem::I32 | Elem::I64) && zero == 0).then_some(f64::from(scale))
     }
 
-    /// The integers that a value of the new module can take.
+    /// The interval of the integers that a value of the new module can be.
     pub(crate) fn bounds(&mut self, value: ValueId) -> Option<Per<Interval>> {
         let mut bounds = Bounds::knowing(&self.walk.out, self.walk.out.main(), std::mem::take(&mut self.known));
         let found = bounds.of(value);

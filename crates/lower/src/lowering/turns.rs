@@ -1,9 +1,10 @@
-//! Lowering in turns: after a refusal the nodes that it touches are tried alone, and the graph is made once, when nothing is
-//! refused any more.
+//! Lowering in turns. After a refusal, only the affected nodes are tried again. The whole graph is made once, when
+//! nothing is refused any more.
 //!
-//! Whether a node is refused depends on its configs, and on how the producers of its operands leave these: in real numbers, as
-//! codes within some bounds, or as a sum. This is kept of each value. A node is tried again where a config around it has
-//! changed, or what is kept of an operand; a node that leaves a sum, once more with each reader.
+//! Whether a node is refused depends on its configs and on how the producers leave its operands: in real numbers, as
+//! codes within some bounds, or as a sum. This state is kept for each value. A node is tried again if a config around
+//! it has changed, or the state of one of its operands. A node that leaves a sum is tried again together with each of
+//! its readers.
 
 use super::{Grid, LowerError, Lowered, Lowering};
 use crate::bake::{Baked, bake, bake_nodes};
@@ -16,8 +17,8 @@ use strait_core::{DataId, Def, Elem, Failure, Graph, Module, NodeId, QuantParams
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// Turns of baking and lowering one graph for one target. Its nodes, values and order stay the same; where nodes run and the configs
-/// change.
+/// The turns of baking and lowering one graph for one target. Nodes, values and their order stay the same. The configs
+/// change, and where nodes run.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     baked: Baked,
@@ -30,13 +31,13 @@ pub struct Turns {
 #[derive(Clone, Debug)]
 struct TurnCache {
     order: Vec<NodeId>,
-    /// By node: its place in the order.
+    /// For each node, its position in the order.
     positions: Vec<u32>,
-    /// By value: how its producer leaves it; none of what no node makes.
+    /// For each value, how its producer leaves it. `None` if no node makes the value.
     left: Vec<Option<Left>>,
 }
 
-/// The state in which a value leaves its producer, as far as its readers depend on it besides the configs.
+/// How a producer leaves a value. This is everything that its readers depend on besides the configs.
 #[derive(Clone, Debug, PartialEq)]
 enum Left {
     Real,
@@ -49,7 +50,7 @@ enum Left {
 }
 
 impl Turns {
-    /// The turns of a module that came with grids of its own for some tensors.
+    /// The turns for a module that came with grids of its own for some tensors.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
         Turns {
             baked: Baked::with_scales(own),
@@ -57,8 +58,8 @@ impl Turns {
         }
     }
 
-    /// Turns of a copy of the module as it is now, of which the first one lowers everything: with the codes that were made
-    /// and are read there. Others are taken out of its pool.
+    /// The turns for a copy of the module in its present state. They keep the codes that the copy uses, and drop the
+    /// others from its pool of tensors. Their first turn lowers everything.
     pub fn of_copy(&self, module: &mut Module) -> Turns {
         let mut baked = self.baked.clone();
         baked.prune(module);
@@ -68,22 +69,23 @@ impl Turns {
         }
     }
 
-    /// Adds nodes that read or leave something on other configs than in the turn before, or run elsewhere.
+    /// Marks nodes to be tried again: their operands or results have other configs than in the last turn, or they run
+    /// elsewhere now.
     pub fn touch(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         self.touched.extend(nodes);
     }
 
-    /// The number of nodes that were tried in the last turn, in front of making the graph: all until nodes are
-    /// refused, and then those for which that makes a difference.
+    /// The number of nodes that the last turn tried before it made the graph. This is all nodes until some are refused.
+    /// Later it is only the nodes for which a change makes a difference.
     pub fn visited(&self) -> usize {
         self.visited
     }
 
-    /// Bakes the main graph of an annotated module, and lowers it into a new one.
+    /// Bakes the main graph of an annotated module, and lowers it into a new module.
     ///
     /// # Errors
-    /// [`LowerError::Nodes`] with every node of which a parameter does not fit its type; else with every node that its recipe
-    /// refuses. In each case all at once.
+    /// [`LowerError::Nodes`] with all nodes that have a parameter which does not fit its type. If there are none, with
+    /// all nodes that their recipes refuse.
     pub fn lower(&mut self, module: &mut Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
         match self.cache {
             Some(_) => bake_nodes(module, spec, &mut self.baked, self.touched.iter().copied())?,
@@ -113,7 +115,7 @@ impl Turns {
 }
 
 impl TurnCache {
-    /// Knowledge from a walk over the whole graph.
+    /// What is known after a walk over the whole graph.
     fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> TurnCache {
         let graph = lowering.graph();
         let mut positions = vec![u32::MAX; graph.node_bound()];
@@ -127,7 +129,7 @@ impl TurnCache {
         TurnCache { order, positions, left }
     }
 
-    /// Tries the nodes that are touched, and those behind them for which that makes a difference.
+    /// Tries the marked nodes, and the nodes behind them for which the outcome makes a difference.
     fn attempt(
         &mut self,
         source: &Module,
@@ -160,7 +162,7 @@ impl TurnCache {
         lowering.finished().map(drop)
     }
 
-    /// Opens a node, behind the producers of all sums that it reads.
+    /// Adds a node to those to try. If it reads sums, the nodes that leave these are added too.
     fn open(&self, graph: &Graph, id: NodeId, open: &mut BTreeSet<u32>) {
         let mut nodes = vec![id];
         while let Some(id) = nodes.pop() {
@@ -173,7 +175,7 @@ impl TurnCache {
         }
     }
 
-    /// Lets an operand be an input of the scratch graph, where nothing in it makes the value.
+    /// Makes an operand an input of the scratch graph, unless the scratch graph already has it.
     fn provide(&self, lowering: &mut Lowering<'_>, value: ValueId) -> Result<(), Failure> {
         let missing = || Failure::defect("an operand is missing");
         let source = lowering.graph().value(value).ok_or_else(missing)?;
@@ -194,14 +196,14 @@ impl TurnCache {
                 lowering.known.set(made, *bounds);
                 lowering.walk.set(value, grid, None, made)
             }
-            // Its producer is tried in front of its readers.
+            // The producer of a sum is always tried before its readers.
             (_, Some(Left::Sum { .. })) => Err(missing()),
         }
     }
 }
 
 impl Lowering<'_> {
-    /// The state in which a value was left.
+    /// How a value was left by its producer.
     fn left_as(&mut self, value: ValueId) -> Left {
         if let Some(sum) = self.sum(value) {
             return Left::Sum {

@@ -1,6 +1,8 @@
-//! `add_coarser_grid`: with s = max(s_a, s_b), the operand on s is q − z as it is, and the other one (q − z)·(s_b/s),
-//! rounded, where s_b is the smaller scale; their sum or difference is requantized by s / s_y. On scales that are powers of
-//! two the finer operand is shifted right, as ESP-DL's ADD and SUB do it.
+//! `add_coarser_grid`: adds or subtracts on the coarser one of the operands' grids.
+//!
+//! With s = max(s_a, s_b), the operand with the scale s is taken as it is, as q − z. The other one becomes (q −
+//! z)·(s_b/s), rounded, where s_b is the smaller scale. The sum or difference is requantized by s / s_y. If the scales
+//! are powers of two, the finer operand is shifted right, as in ESP-DL's ADD and SUB.
 
 use super::{NodeToLower, sum};
 use crate::lowering::{Lowering, QuantizedValue};
@@ -17,7 +19,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
             let centred = ShiftLeft {
                 zero: grid.zero,
                 bits: 0,
-                // As wide as the other one is shifted into, whatever the target adds in.
+                // The shifted operand has 32 bits, whatever width the target adds in, so this one gets the same.
                 accumulator: Carrier::I32,
             };
             let coarser = Arc::new(QuantParams::tensor(step, 0));

@@ -1,9 +1,9 @@
-//! A sum inside an accumulator, whatever the recipe of the row is: one operand stays the sum of a product, and the codes of
-//! the other one come onto its grid.
+//! A sum inside an accumulator, used with any recipe of the row. One operand stays the sum of a product, and the codes
+//! of the other one are brought onto its grid.
 //!
-//! acc = Σ w·x + b on the grid s_x·s_w\[c\] per output channel, r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the same one,
-//! y = requantize(acc + r). The product itself is never rounded to codes; r is rounded to a step of the accumulator, which is
-//! a small part of one of the result.
+//! acc = Σ w·x + b on the grid s_x·s_w\[c\] per output channel, r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the
+//! same grid, y = requantize(acc + r). The product itself is never rounded to codes. r is rounded to a step of the
+//! accumulator, which is much smaller than a step of the result.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, onto};
@@ -18,7 +18,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand
     let value = site.input(operand)?;
     let missing = || Failure::defect("what it adds to is no sum of a product");
     let Some(sum) = lowering.sum(value) else {
-        // The product was refused just now, and what is made here is thrown away.
+        // The product was just refused, so the module made here is thrown away.
         return lowering.on_reals(site.id, site.node, None).map(drop);
     };
     let (id, node) = lowering.graph().producer(value).ok_or_else(missing)?;
@@ -47,7 +47,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand
     let mut terms = [added; 2];
     terms[operand] = sum.acc;
     let acc = lowering.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;
-    // The product is what narrows.
+    // The result is narrowed by the forms of the product's row.
     let before = lowering.row.replace(name);
     let made = narrow(lowering, &NodeToLower { row, ..*site }, Wide { acc, ..sum });
     lowering.row = before;

@@ -1,6 +1,6 @@
-//! `add_left_shift`: LiteRT's ADD and SUB.
+//! `add_left_shift`: ADD and SUB as LiteRT computes them.
 //!
-//! With m = 2·max(s_a, s_b), each operand becomes ((q − z)·2^L)·(s/m), rounded, on the grid m·2^−L; their sum or
+//! With m = 2·max(s_a, s_b), each operand becomes ((q − z)·2^L)·(s/m), rounded, on the grid m·2^−L. The sum or
 //! difference is requantized by m·2^−L / s_y.
 
 use super::{NodeToLower, sum};
@@ -12,7 +12,7 @@ use strait_core::{Failure, QuantParams};
 pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
     let operands = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
     let fine = (-f32::from(left_shift)).exp2();
-    // Twice an f32 is exact; so is a product with a power of two.
+    // Doubling an f32 is exact, and so is multiplying it by a power of two.
     let common = 2.0 * operands[0].grid.scale.max(operands[1].grid.scale);
     let step = common * fine;
     let mut terms = operands.each_ref().map(|codes| codes.value);

@@ -1,8 +1,9 @@
-//! `average_pool_divide`: the sum of a window divided by its count, rounded half away from zero, on one grid (LiteRT's
-//! AVERAGE_POOL_2D). A mean over all spatial axes is a pool over one window; where it drops them, a reshape follows.
+//! `average_pool_divide`: the sum of a window divided by its count, rounded half away from zero, with operand and
+//! result on one grid (LiteRT's AVERAGE_POOL_2D). A mean over all spatial axes is a pool with a single window. If it
+//! drops these axes, a reshape follows.
 //!
-//! Padding that counts is put around the operand as real zero, and the pool counts what it finds there: PAD in front of
-//! AVERAGE_POOL_2D.
+//! If padding counts, the operand is padded with real zero first, and the pool counts the padded elements: a PAD in
+//! front of AVERAGE_POOL_2D.
 
 use super::{NodeToLower, average_pool_requantize::prove_window, pass_through};
 use crate::lowering::Lowering;
@@ -37,7 +38,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     }
 }
 
-/// The means of windows that count their padding. Placing has seen that none reaches past it.
+/// The means of windows that count their padding. Placing has checked that no window reaches past the padding.
 fn counted(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &AveragePool) -> Result<(), Failure> {
     let (x, grid) = (
         lowering.operand_grid(site, 0)?,

@@ -1,6 +1,8 @@
-//! `average_pool_reciprocal`: acc = Σ q over a window, of which n elements count, and y = round((acc − k·z)·r / 2^b) + z on the
-//! operand's grid, where r stands for 1 / n with b bits behind the point and k is the number of taps. r is rounded: of a
-//! window of equal codes the mean may be another code.
+//! `average_pool_reciprocal`: an average pool that multiplies by the reciprocal of the count.
+//!
+//! acc = Σ q over a window of k taps, of which n elements count, and y = round((acc − k·z)·r / 2^b) + z on the
+//! operand's grid. r stands for 1 / n with b bits behind the point. Because r is rounded, the mean of a window of equal
+//! codes can be a different code.
 
 use super::NodeToLower;
 use super::average_pool_requantize::window_sum;

@@ -1,7 +1,9 @@
-//! `average_pool_requantize`: acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n of them count.
-//! Padding reads as z_x, whether it counts or not, so that the code of real zero is k·z_x everywhere. Windows that count
-//! fewer elements than others have parameters of their own: one channel for each n, which a constant picks by position.
-//! The sum over an axis is the same with n = 1.
+//! `average_pool_requantize`: an average pool as a sum and a requantization.
+//!
+//! acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n of the taps count. Padding reads as z_x
+//! whether it counts or not, so the code of real zero is k·z_x everywhere. If some windows count fewer elements than
+//! others, there is one channel of parameters for each n, and a constant selects the channel by position. The sum over
+//! an axis is the same with n = 1.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
@@ -19,7 +21,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     narrow(lowering, site, wide)
 }
 
-/// The sums of the windows of a pool or of a mean, and the counts that they are to be divided by: of each channel.
+/// The sums of the windows of a pool or a mean, and for each channel the count by which they are to be divided.
 pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Wide, Per<u32>), Failure> {
     let x = lowering.operand(site, 0)?;
     let (x_scale, x_zero, codes) = (x.grid.scale, x.grid.zero, x.value);
@@ -74,7 +76,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
         .map_err(too_many)?;
     let (count, scale) = match counts[..] {
         [count] => (Per::Tensor(count), x_scale / count as f32),
-        // A sum of its own: of the mean, each divisor has another scale.
+        // With several counts there is no single scale for the mean, so this is the scale of the sum.
         _ => (counts.into_iter().collect(), x_scale),
     };
     let grid = Arc::new(QuantParams::tensor(scale, zero));
@@ -98,7 +100,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
     Ok((wide, count))
 }
 
-/// Shows that the sum of a window of so many codes of the operand stays within the target's accumulator.
+/// Proves that the sum of a window of this many codes stays within the target's accumulator.
 pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
     if taps == 0 {
         let text = "a window has no element to take the mean of";
@@ -114,8 +116,7 @@ pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps
     lowering.prove(site, &sum)
 }
 
-/// k·z, the code of real zero of a sum of k codes. It is itself a sum of codes, so that it fits where all sums do; an
-/// accumulator of other codes than the operand's would be another matter.
+/// k·z, the code of real zero in a sum of k codes. It is such a sum itself, so it fits if all sums do.
 fn zero_of(taps: u64, zero: i32) -> Result<i32, Reason> {
     let product = i128::from(taps) * i128::from(zero);
     i32::try_from(product).map_err(|_| {

@@ -1,7 +1,7 @@
-//! `compare`: truth values by the order of codes, which both operands have on one grid.
+//! `compare`: computes truth values by comparing codes. Both operands are on the same grid.
 //!
-//! On one grid a = b, a < b and a <= b hold of two real numbers exactly where they hold of their codes. The result has no grid: it
-//! is what it is for the host, and for a `select` as well.
+//! On one grid, a = b, a < b and a <= b hold for two real numbers exactly if they hold for their codes. The result has
+//! no grid: truth values are the same on the host, on the accelerator and for a `select`.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;

@@ -1,7 +1,8 @@
-//! `dequantize_weights`: a weight-only product: the weights have codes, and it computes on real numbers.
+//! `dequantize_weights`: a weight-only product. Only its weights have codes, and it is computed on real numbers.
 //!
-//! The codes become real numbers, w = s_w·(q − z_w), in front of the op as it is. Operand, bias and result are real, and
-//! nothing is requantized, so that there is nothing to certify. The host computes such a product, too, without a row.
+//! A dequantize in front of the op turns the codes into real numbers, w = s_w·(q − z_w). The op itself is unchanged.
+//! Operand, bias and result are real, and nothing is requantized, so there is nothing to certify. The host computes
+//! such a product too, without a row in the table.
 
 use crate::lowering::Lowering;
 use strait_core::op::Dequantize;
@@ -12,7 +13,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
     lowering.on_reals(id, node, Some(weights)).map(drop)
 }
 
-/// The weights of a node of the host, if they have codes.
+/// The dequantized weights of a host node, if its weights have codes.
 pub(crate) fn on_host(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<Option<ValueId>, Failure> {
     let has_codes = lowering.graph().quant.id(id, Port::Operand(1)).is_some();
     has_codes.then(|| dequantized(lowering, id, node)).transpose()

@@ -1,5 +1,5 @@
-//! `layer_normalization`: an integer function of rows of codes, whole. Its parameters follow from the grids of operand, gains
-//! and result, and from the length of a row; gains and biases are the codes that these were baked to.
+//! `layer_normalization`: one integer function of a whole row of codes. Its parameters follow from the grids of
+//! operand, gains and result, and from the length of a row. Gains and biases are baked codes.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
@@ -54,14 +54,14 @@ pub(super) fn lower(
     lowering.set_codes(site, 0, made)
 }
 
-/// Extents of the axes from `axis` to the last.
+/// The extents of the axes from `axis` to the last one.
 fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
     let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
     Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
 }
 
-/// Codes with one number for each element of a row: as they stand, or repeated along it.
+/// Codes with one number for each element of a row. A single number is repeated along the row.
 fn along(
     lowering: &mut Lowering<'_>,
     base: &str,

@@ -1,11 +1,12 @@
-//! `lookup`: a function of one variable as a table, whose entries are those of the row's definition: of a runtime's function, on
-//! the grid that it may fix, on which annotation has put the result; else of the correctly rounded function between the grids.
+//! `lookup`: a function of one variable as a table of its results. The row's definition says how the entries are
+//! computed. It can be a runtime's function; if that function fixes the result's grid, annotation has put the result on
+//! it. Otherwise the entries are those of the correctly rounded function between the two grids.
 //!
-//! With a left shift, entries for results of at most 8 bits are on a grid of so many bits more, and a shift leads from there
-//! to the result. Where a fusion row burns it into the table, nothing but the second rounding is left of it. Such entries
-//! are what the float executor computes for each code, rounded once.
+//! With a left shift, the entries for a result of at most 8 bits are on a grid that is finer by that many bits, and a
+//! right shift leads from there to the result. If a fusion burns the shift into the table, only the effect of rounding
+//! twice remains. In this case the entries are the float executor's results, rounded once.
 //!
-//! Where evenly spaced codes alone have entries, an `interpolate` draws straight lines in between.
+//! If the table has entries only for evenly spaced codes, an `interpolate` draws straight lines in between.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, shift};
@@ -46,7 +47,8 @@ pub(super) fn lower(
     lowering.set_codes(site, 0, made)
 }
 
-/// The function by straight lines between the entries for evenly spaced codes, each correctly rounded.
+/// Lowers the function to straight lines between table entries for evenly spaced codes. Each entry is correctly
+/// rounded.
 pub(super) fn interpolate(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, lines: Lines) -> Result<(), Failure> {
     let (x, y) = grids(lowering, site)?;
     let text = || format!("{} entries are not on evenly spaced codes of {}", lines.entries, x.ty);
@@ -69,14 +71,15 @@ pub(super) fn interpolate(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, l
     lowering.set_codes(site, 0, made)
 }
 
-/// The operand's grid, and the result's with the rounding that entries have.
+/// The operand's grid, and the result's grid with the rounding that the row wants for entries.
 fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Grid, Grid), Failure> {
     let y = lowering.needed_grid(site)?;
     let rounding = site.row.rounding.unwrap_or(y.rounding);
     Ok((lowering.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 
-/// The grid of so many bits more, where codes of 8 bits are to have some: at most 23, so that none is past 32 bits.
+/// The grid that is finer by this many bits. Only for results of at most 8 bits, and at most 23 more, so that a code
+/// fits into 32 bits.
 fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     let step = (grid.ty.bits() <= 8 && (1..=23).contains(&bits)).then(|| 1 << bits)?;
     let scale = Some(grid.scale / step as f32).filter(|scale| scale.is_normal())?;
@@ -89,7 +92,7 @@ fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     })
 }
 
-/// The primitive with a table of these entries.
+/// The lookup with a table of these entries.
 fn look_up(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -102,14 +105,14 @@ fn look_up(
     lowering.emit(site.node, Lookup {}, &operands, Some(grid.params()), "lookup")
 }
 
-/// The codes that a definition makes.
+/// The entries that a definition gives.
 fn defined(op: &Op, definition: Definition, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
     let table = Pointwise::of(definition, nearest(op, x, y)?).and_then(|function| function.table());
     let table = table.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
     Ok(table.into_iter().map(|code| within(y, code)).collect())
 }
 
-/// The correctly rounded function that an op is, between two grids.
+/// The correctly rounded version of an op's function between two grids.
 fn nearest(op: &Op, x: &Grid, y: &Grid) -> Result<Nearest, Failure> {
     let function = real(op).ok_or_else(|| Failure::Defect(format!("{} has no table", op.term())))?;
     Ok(Nearest {
@@ -124,12 +127,12 @@ fn nearest(op: &Op, x: &Grid, y: &Grid) -> Result<Nearest, Failure> {
     })
 }
 
-/// Codes beyond the range in use saturate there.
+/// Saturates a code to the range of the grid.
 fn within(y: &Grid, code: i32) -> i32 {
     code.min(*y.range.end()).max(*y.range.start())
 }
 
-/// The function of real numbers that an op is.
+/// The function of real numbers that an op computes.
 fn real(op: &Op) -> Option<Real> {
     let unary = match op {
         Op::LeakyRelu(op) => return Some(Real::LeakyRelu { alpha: op.alpha }),
@@ -174,7 +177,7 @@ fn real(op: &Op) -> Option<Real> {
         Function::Floor => Real::Floor,
         Function::Ceil => Real::Ceil,
         Function::Round => Real::Round,
-        // Without a proof of their enclosures: no table has them.
+        // No table of these: their results are not proven to be correctly rounded.
         Function::Sign
         | Function::Sin
         | Function::Cos
@@ -190,7 +193,7 @@ fn real(op: &Op) -> Option<Real> {
     })
 }
 
-/// The codes of what the float executor computes.
+/// The entries from the float executor's results.
 fn evaluated(op: &Op, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
     let inputs: Vec<f32> = x.ty.range().map(|q| dequantize(q, x.scale, x.zero)).collect();
     let inputs = TensorData::from_values(&[inputs.len() as u64], &inputs)?;
@@ -199,6 +202,7 @@ fn evaluated(op: &Op, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
     let values = outputs
         .first()
         .ok_or_else(|| Failure::defect("its table has no entries"))?;
-    // A pole of f (the reciprocal of 0) saturates; what has no value at all is real zero.
+    // A pole (the reciprocal of 0) saturates. Where the function has no value at all, the entry is the code of real
+    // zero.
     Ok(values.to_f32()?.iter().map(|&v| y.code(v)).collect())
 }

@@ -1,10 +1,10 @@
-//! `max_pool`: codes are ordered as the real numbers that they stand for, so the largest code of a window, or along
-//! reduced axes, is the maximum there, and the smallest one the minimum.
+//! `max_pool`: maximum over windows, and maximum or minimum over reduced axes. Codes have the same order as the real
+//! numbers that they stand for, so the largest code is the maximum and the smallest code the minimum.
 //!
-//! A result of fewer bits than the operand is on the operand's grid without its lowest bits: the maximum is taken of codes
-//! in 32 bits, and shifted.
+//! If the result has fewer bits than the operand, its grid is the operand's grid without the lowest bits. The maximum
+//! is then taken on 32-bit codes, and shifted.
 //!
-//! Padding is no part of a maximum, or real zero that is, as the row's `pad` says: the two differ where all elements of a
+//! The row's `pad` says whether padding takes part as real zero or not at all. The two differ if all elements of a
 //! window at the border are below zero.
 
 use super::narrow::{Product, Wide, shift};
@@ -46,7 +46,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     lowering.set_codes(site, 0, codes)
 }
 
-/// The maximum over windows that read padding as real zero: it is put around the operand, and takes part.
+/// The maximum over windows for which padding is real zero: the operand is padded first, so that the zeros take part.
 fn around(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Result<(), Failure> {
     if pool.ceil {
         let text = "windows reach past the padding, which is real zero on the target";

@@ -1,7 +1,8 @@
-//! Recipes: how one op becomes integer primitives, one file each. The target's table names the recipe of each op.
+//! Recipes: how each op becomes integer primitives, with one file for each recipe. The target's table names the recipe
+//! of each op.
 //!
-//! A recipe fails in two ways: by a [`Reason`](strait_core::Reason), and the node goes to the host; or by a defect,
-//! where a promise of placing or annotating does not hold, and everything stops.
+//! A recipe can fail in two ways. With a [`Reason`](strait_core::Reason), the node goes to the host. With a defect,
+//! everything stops: placing or annotating should have guaranteed something and did not.
 
 mod add_coarser_grid;
 mod add_common_grid;
@@ -35,18 +36,18 @@ use strait_core::op::{ResizeMode, ShiftLeft};
 use strait_core::{Carrier, Channels, Failure, Node, NodeId, Op, QuantParams, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
-/// Input of every recipe.
+/// The node that a recipe lowers.
 pub(crate) struct NodeToLower<'n> {
-    /// The node in the annotated graph.
+    /// The id of the node in the annotated graph.
     pub(crate) id: NodeId,
-    /// The same.
+    /// The node itself.
     pub(crate) node: &'n Node,
-    /// Its row in the target's table.
+    /// The node's row in the target's table.
     pub(crate) row: &'n OpRow,
 }
 
 impl NodeToLower<'_> {
-    /// Operand `index`, which placement has found to be there.
+    /// Operand `index`. Placement has checked that it is present.
     pub(crate) fn input(&self, index: usize) -> Result<ValueId, Failure> {
         let input = self.node.inputs.get(index).copied().flatten();
         input.ok_or_else(|| Failure::Defect(format!("operand {index} is absent")))
@@ -62,7 +63,7 @@ impl NodeToLower<'_> {
     }
 }
 
-/// Lowers a node of the accelerator.
+/// Lowers a node on the accelerator.
 pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
     let missing = || Failure::Defect(format!("{} has no recipe", node.op.term()));
     let (_, row) = lowering.row(id, node).ok_or_else(missing)?;
@@ -101,11 +102,11 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
     }
 }
 
-/// Factor by which a grid may be coarser for codes to be shifted left on their way to it.
+/// Codes are shifted left before they are requantized only if the new grid is coarser by at most this factor.
 const SHIFTED_AS_FAR: f64 = 1024.0;
 
-/// Codes of one grid on another, by one of the forms of the row. Codes of 8 bits are shifted left first, where the row says so:
-/// a form that rounds twice rounds them to halves and quarters of a step before it rounds these, away from zero.
+/// Requantizes codes from one grid to another, by one of the forms of the row. If the row says so, 8-bit codes are
+/// shifted left first: a form that rounds twice then does its first rounding on a fraction of a step.
 pub(crate) fn between(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -114,10 +115,11 @@ pub(crate) fn between(
     suffix: &str,
 ) -> Result<ValueId, Failure> {
     let (mut acc, mut zero, mut scale) = (left.value, left.grid.zero, left.grid.scale);
-    // Onto a grid a thousand times as coarse two roundings are as good as one, and the form's shift would not reach.
+    // If the new grid is a thousand times coarser, rounding twice is as good as once, and the form's shift would not
+    // reach.
     let near = f64::from(scale) * SHIFTED_AS_FAR >= f64::from(to.scale);
     if let Some(bits) = site.row.left_shift.filter(|_| left.grid.ty.bits() == 8 && near) {
-        // A product with a power of two is exact.
+        // Multiplying by a power of two is exact.
         scale *= (-f32::from(bits)).exp2();
         let shift = ShiftLeft {
             zero,
@@ -137,7 +139,7 @@ pub(crate) fn between(
     narrowed(lowering, site, wide, to, suffix)
 }
 
-/// A sum, or codes, on the grid of a reader, by one of the forms of the row.
+/// Requantizes a sum or codes to the grid of a reader, by one of the forms of the row.
 pub(crate) fn narrowed(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -147,7 +149,7 @@ pub(crate) fn narrowed(
 ) -> Result<ValueId, Failure> {
     let made = requantize(lowering, site, wide, to.into(), &site.row.requantize, suffix);
     made.map_err(|failure| match failure {
-        // The grid is another node's, which a coarser grid of this one's result would not change.
+        // The grid belongs to another node, so a coarser grid for this node's result would not help.
         Failure::TooFine { reason, .. } => reason.into(),
         other => other,
     })

@@ -1,4 +1,4 @@
-//! The last step of every recipe with an accumulator: to the codes of the result, or to real numbers.
+//! The last step of every recipe with an accumulator: makes codes of the result, or real numbers.
 
 use super::NodeToLower;
 use crate::lowering::{Grid, Lowering};
@@ -10,22 +10,25 @@ use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
 use strait_target::spec::{Arithmetic, Built, FormRow, Reciprocal, Rescale, Scales, WeightGrid};
 
-/// Where the scale of an accumulator comes from; rules round their products differently.
+/// What the scale of an accumulator is computed from. A target's rules round the product of scales differently in each
+/// case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Product {
-    /// A convolution: input scale · weight scale.
+    /// A convolution: input scale and weight scales.
     Convolution(f32, Per<f32>),
-    /// A fully connected layer: input scale · weight scale.
+    /// A fully connected layer: input scale and weight scales.
     FullyConnected(f32, Per<f32>),
-    /// A matrix product of two activations.
+    /// A matrix product of two activations: both scales.
     Matrices(f32, f32),
-    /// An elementwise product of two activations.
+    /// An elementwise product of two activations: both scales.
     Activations(f32, f32),
-    /// A sum of so many elements on one grid, that is to become their mean; a channel for each number that there is.
+    /// A sum of elements on one grid that is to become their mean: the scale, and the number of elements. There is one
+    /// channel for each number that occurs.
     Mean(f32, Per<u32>),
-    /// Codes that come onto the grid of the sums of a product: their scale, and input scale · weight scale.
+    /// Codes that are brought onto the grid of a product's sums: their own scale, then the product's input scale and
+    /// weight scales.
     Onto(f32, f32, Per<f32>),
-    /// One grid, whatever is behind it.
+    /// A single grid, wherever it comes from.
     Grid(f64),
 }
 
@@ -46,13 +49,13 @@ impl Product {
 /// An accumulator that is to be narrowed.
 #[derive(Clone, Debug)]
 pub(crate) struct Wide {
-    /// The value in its carrier, i32 or i64, or codes that are requantized as they are.
+    /// The accumulator, carried in i32 or i64, or codes that are requantized directly.
     pub(crate) acc: ValueId,
-    /// Its code of real zero, the same for every element.
+    /// The code of real zero, the same for every element.
     pub(crate) zero: i32,
-    /// Where its scale comes from.
+    /// What the scale is computed from.
     pub(crate) product: Product,
-    /// Channels of its elements among the parameters.
+    /// Which channel of the parameters each element belongs to.
     pub(super) channels: Channels,
 }
 
@@ -80,8 +83,8 @@ impl From<&Grid> for Narrow {
     }
 }
 
-/// Requantizes `wide` to the grid of the node's first result. Where that has none, it stays a sum: who reads codes narrows
-/// it, and who reads real numbers finds these.
+/// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays a sum: readers of
+/// codes narrow it themselves, and readers of real numbers get it dequantized.
 pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
     let Some(grid) = lowering.result_grid(site) else {
@@ -93,7 +96,8 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         if is_real {
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
-        // A shift leads to the one grid that the weights were made for.
+        // With a shift there is only the one grid that the weights were made for, so the sum is not kept for readers
+        // with other grids.
         if !site.row.weight_grid.is_some_and(WeightGrid::leaves_a_shift) {
             lowering.set_sum(y, wide);
         }
@@ -103,11 +107,11 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
     lowering.set_codes(site, 0, codes)
 }
 
-/// An f32 of 1 that doubles more often is infinite.
+/// Doubling an f32 of 1 more often than this gives infinity.
 const MOST_DOUBLINGS: u32 = 127;
 
-/// A requantize node by the first of `forms` that fits. Where none of them takes in the accumulator's zero point, it is
-/// taken away first, which costs one more sum.
+/// Appends a requantize node with the first of `forms` that fits. If none of them takes the accumulator's zero point,
+/// it is subtracted first, which costs one more addition.
 pub(super) fn requantize(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -124,7 +128,7 @@ pub(super) fn requantize(
     }
     let accumulators = lowering.bounds(wide.acc);
     let built = |to| form(spec, forms, &wide.product, wide.zero, to, accumulators.as_ref());
-    // Every doubling halves the factor, and with it what the form has to cover.
+    // Each doubling of the scale halves the factor, and so what the form has to cover.
     let coarser = |doublings: &u32| {
         let scale = to.scale * 2f32.powi(*doublings as i32);
         scale.is_finite() && built(Narrow { scale, ..to }).is_ok()
@@ -140,7 +144,7 @@ pub(super) fn requantize(
     Ok(codes)
 }
 
-/// Codes on the grid of the sums of a product, in 32 bits, by the first of `forms` that fits.
+/// Brings codes onto the grid of a product's sums, in 32 bits, by the first of `forms` that fits.
 pub(super) fn onto(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -149,7 +153,7 @@ pub(super) fn onto(
     forms: &[String],
 ) -> Result<ValueId, Failure> {
     let spec = lowering.spec;
-    // The factor has both grids in it.
+    // The factor already includes both grids.
     let to = Narrow {
         scale: 1.0,
         zero: 0,
@@ -169,8 +173,8 @@ fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &
     forms.iter().filter_map(|name| spec.form.get(name.as_str()))
 }
 
-/// The first of `forms` that leads from codes with their real zero at `zero` to a grid; a zero point that none of them
-/// takes in counts as taken away.
+/// The first of `forms` that leads from codes with real zero at `zero` to a grid. If none of them takes a zero point,
+/// it is treated as already subtracted.
 pub(super) fn form(
     spec: &TargetSpec,
     forms: &[String],
@@ -192,7 +196,7 @@ pub(super) fn form(
     spec.build(forms, &rescale).map(|(_, built)| built)
 }
 
-/// A requantize node by the row's form that shifts: `wide` without its lowest bits.
+/// Appends a requantize node with the row's form that shifts. It drops the lowest bits of `wide`.
 pub(super) fn shift(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -206,8 +210,8 @@ pub(super) fn shift(
     emit(lowering, site, wide, to.grid(), form, "requantize")
 }
 
-/// A requantize node by the first of the row's forms that multiplies by the reciprocals of counts: sums, less their zero
-/// point, as means.
+/// Appends a requantize node with the first of the row's forms that multiplies by reciprocals of counts. It turns sums,
+/// with their zero point subtracted, into means.
 pub(super) fn reciprocal(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -231,7 +235,7 @@ pub(super) fn reciprocal(
     Err(refused.into())
 }
 
-/// The requantize node of a form that was made elsewhere.
+/// Appends a requantize node with a form that was already built.
 fn emit(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -253,7 +257,7 @@ fn emit(
     }
 }
 
-/// acc − zero: a sum, or, for codes that are requantized as they are, a shift by nothing.
+/// acc − zero. For an accumulator this is an addition, and for codes that are requantized directly a shift by 0 bits.
 fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
     let (elem, scale) = lowering.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
@@ -279,7 +283,7 @@ fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zer
         second: (negated.into(), negated.into()),
     };
     lowering.prove(site, &sum)?;
-    // One number, which leaves a scalar a scalar.
+    // A single number. For a scalar it has no axes, so that the result stays a scalar.
     let shape: &[u64] = if lowering.dims(acc).is_empty() { &[] } else { &[1] };
     let offset = TensorData::from_integers(elem, shape, &[negated.into()])?;
     let offset = lowering.data("offset", offset, None);

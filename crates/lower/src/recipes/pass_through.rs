@@ -1,4 +1,4 @@
-//! `pass_through`: codes are moved, copied or compared; operands and results share one grid.
+//! `pass_through`: codes are moved, copied or compared. Operands and results share one grid.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
@@ -8,13 +8,13 @@ use strait_core::{Elem, Failure, Op};
 
 pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     match &site.node.op {
-        // Codes that are already there.
+        // No primitive is needed: the operand's codes are the result.
         Op::Identity(_) => {
             let codes = lowering.operand(site, 0)?;
             lowering.set_codes(site, 0, codes.value)
         }
         Op::Pad(pad) if pad.mode == PadMode::Constant => {
-            // The padding is a real number; on codes it is that number's code.
+            // The padding is a real number. On codes it becomes that number's code.
             let value = lowering.needed_grid(site)?.code(pad.value) as f32;
             lower_as(
                 lowering,
@@ -30,7 +30,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     }
 }
 
-/// The primitive `op` on the codes of the node's float operands; operands of other types (indices) go as they are.
+/// Appends the primitive `op` on the codes of the node's float operands. Operands of other types, such as indices, are
+/// passed on unchanged.
 pub(super) fn lower_as(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, op: Op) -> Result<(), Failure> {
     let grid = lowering.needed_grid(site)?;
     let mut operands = Vec::with_capacity(site.node.inputs.len());

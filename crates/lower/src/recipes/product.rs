@@ -9,8 +9,8 @@ use std::sync::Arc;
 use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
 use strait_requantize::range::{self, Overflow, Pairs};
 
-/// Lowers a node whose accumulators are sums of `count` products. `op` is the primitive for the zero points of both operands,
-/// `product` the rule of the runtime for both scales.
+/// Lowers a node whose accumulators are sums of `count` products. `op` makes the primitive from the zero points of both
+/// operands. `product` is the runtime's rule for combining both scales.
 pub(super) fn of_activations(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -53,7 +53,7 @@ pub(super) fn of_activations(
     narrow(lowering, site, wide)
 }
 
-/// Reason why the sums that a target forms first, of the products of so many channels, do not hold.
+/// The reason if the sums of the first few channels, which the target adds up separately, can overflow.
 pub(super) fn in_block(channels: u32, overflow: &Overflow) -> Reason {
     let text = format!("in the sums of {channels} channels that the target forms first, {overflow}");
     Reason::new(ReasonCode::AccumulatorOverflow, text)

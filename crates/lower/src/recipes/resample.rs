@@ -1,5 +1,5 @@
-//! `pass_through` of a linear resize: new codes on the operand's grid, in the row's fraction bits. Weights add up to one, so that
-//! zero points come through.
+//! `pass_through` for a linear resize: it computes new codes on the operand's grid, with the number of fraction bits in
+//! the row. The weights add up to one, so zero points stay what they are.
 
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;

@@ -1,5 +1,5 @@
-//! `softmax`: an integer function of rows of codes, whole. Its parameters follow from the scale of the operand, and it fixes the
-//! grid of the result, on which annotation has put that.
+//! `softmax`: one integer function of a whole row of codes. Its parameters follow from the operand's scale. The
+//! function fixes the grid of the result, and annotation has put the result on it.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
@@ -7,7 +7,7 @@ use strait_core::op::IntegerSoftmax;
 use strait_core::{Failure, Op, Reason, ReasonCode};
 use strait_requantize::function::{Definition, Softmax};
 
-/// A softmax of the float graph has no factor beside the scale.
+/// The factor of a softmax besides the scale. In the float graph there is none.
 const BETA: f32 = 1.0;
 
 pub(super) fn lower(

@@ -1,4 +1,4 @@
-//! Shared by the recipes of sums: operands on one common grid, and their sum narrowed to the result.
+//! Shared by the recipes of sums: brings operands onto a common grid, and narrows their sum to the result.
 
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
@@ -10,7 +10,8 @@ use strait_core::{Channels, Failure, Op, QuantParams, ValueId};
 use strait_requantize::range::{Terms, subtract};
 use strait_requantize::{IntType, Per};
 
-/// An operand, in steps of `scale` with real zero at `zero`, on the common grid: steps of `step` and zero point 0.
+/// Brings an operand onto the common grid, which has the step `step` and zero point 0. The operand's own grid has the
+/// step `scale` and real zero at `zero`.
 pub(super) fn operand(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -26,7 +27,7 @@ pub(super) fn operand(
     };
     let made = requantize(lowering, site, wide, common(step), &site.row.inputs, "operand");
     made.map_err(|failure| match failure {
-        // Its grid is the common one, whatever that of the result is.
+        // The grid is the common one, so a coarser grid for the result would not help.
         Failure::TooFine { reason, .. } => reason.into(),
         other => other,
     })
@@ -36,7 +37,7 @@ pub(super) fn operand(
 pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: &QuantizedValue, step: f32) -> bool {
     let Grid { ty, scale, zero, .. } = operand.grid;
     let forms = &site.row.inputs;
-    // With the zero point taken away or not: a form that is defined on both serves.
+    // It is not decided yet whether the zero point is subtracted first. A form that is defined in both cases will do.
     let (low, high) = any_code(ty);
     let codes = Per::Tensor((low.min(low - i64::from(zero)), high.max(high - i64::from(zero))));
     form(
@@ -50,7 +51,7 @@ pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: 
     .is_ok()
 }
 
-/// Steps of `step` and zero point 0, in 32 bits.
+/// The common grid: the step `step` and zero point 0, in 32 bits.
 fn common(step: f32) -> Narrow {
     Narrow {
         scale: step,
@@ -59,7 +60,7 @@ fn common(step: f32) -> Narrow {
     }
 }
 
-/// The sum or difference of two operands on the common grid, narrowed.
+/// Adds or subtracts two operands on the common grid, and narrows the result.
 pub(super) fn total(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -69,7 +70,7 @@ pub(super) fn total(
     let [first, second] = [lowering.term(operands[0])?, lowering.term(operands[1])?];
     let negative = matches!(site.node.op, Op::Sub(_));
     let second = if negative { subtract((0, 0), second) } else { second };
-    // The common grid has 32 bits, whatever the target adds in.
+    // The common grid has 32 bits, whatever width the target adds in.
     let sum = Terms { first, second };
     let bits = lowering.accumulator(site)?.bits.min(32);
     lowering.prove_within(site, &sum, bits)?;

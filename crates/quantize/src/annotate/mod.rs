@@ -1,10 +1,11 @@
-//! Annotate: a quantization config per operand of every node that the target computes, with its grid.
+//! Annotate: gives each operand of every node that the target computes a quantization config with a grid.
 //!
-//! [`place()`] dispatches nodes to accelerator and host. The passes then make configs, bind those that share a grid, and find
-//! the grids, one file each. What they decide in a region of the graph (`analyses/scope.rs`) depends on nothing outside of it,
-//! so that after a refusal only the regions around it are annotated anew ([`Fixpoint`]).
+//! [`place()`] decides for each node whether it runs on the accelerator or on the host. Then the passes, one file each,
+//! make configs, bind those that share a grid, and find the grids. What they decide in one region of the graph
+//! (`analyses/scope.rs`) depends on nothing outside of it. So after a refusal only the regions around it are annotated
+//! again ([`Fixpoint`]).
 //!
-//! The folders are floors, the lowest first; none uses one above it.
+//! The folders are layers, the lowest first. None of them uses a higher one.
 
 mod settings;
 

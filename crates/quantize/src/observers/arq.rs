@@ -3,18 +3,18 @@
 use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 
-/// The extremes of weights, with the scale of a symmetric grid as Ascend's tools make it: −min/2^(b−1) where the farther end
-/// is the lower one, so that it gets the code −2^(b−1), and max/(2^(b−1) − 1) elsewhere. A grid with a zero point covers the
-/// extremes and zero. A scale below 2^−23 becomes 1.
+/// Uses the minimum and maximum of weights, with the scale of a symmetric grid as Ascend's tools compute it:
+/// −min/2^(b−1) if the lower end is farther from zero, so that it gets the code −2^(b−1), otherwise max/(2^(b−1) − 1).
+/// A grid with a zero point covers minimum, maximum and zero. A scale below 2^−23 becomes 1.
 ///
 /// **Source.** AMCT's ARQ ("adaptive range quantization"), for weights on Ascend.
 ///
-/// **Distance from the documented rule.** A scale is raised where a bias would not fit on the accumulator's grid, which AMCT
-/// refuses; so are zeros alone, whose scale is that of the tensor's other channels. AMCT has scales per channel for
-/// convolutions alone; here the configuration and the target's table say. A lower end that gets −2^(b−1) saturates where the
-/// table's codes begin above it.
+/// **Distance from the documented rule.** If a bias would not fit on the accumulator's grid, the scale is raised,
+/// whereas AMCT refuses this. Weights that are all zero get the scale of the tensor's other channels. AMCT has scales
+/// per channel only for convolutions; here the configuration and the target's table decide. A lower end that should get
+/// the code −2^(b−1) saturates if the table's codes begin above it.
 ///
-/// **Precondition.** Codes that are integers; weights, of a tensor or of one channel.
+/// **Precondition.** Integer codes; weights, of a whole tensor or of one channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Arq;
 

@@ -3,12 +3,12 @@
 use super::{GridKind, Observer, Seen};
 use strait_core::Reason;
 
-/// The range that the codes cover at scale 1, whatever was seen: a small float has an exponent of its own, and what lies
-/// beyond its largest value saturates.
+/// The range that the codes cover at scale 1, whatever was seen. It is for small floats, which have an exponent of
+/// their own. Numbers beyond the largest value saturate.
 ///
-/// **Source.** PPQ's constant observer, which serves floating policies alone.
+/// **Source.** PPQ's constant observer, which is only for floating-point formats.
 ///
-/// **Precondition.** Codes that are small floats; a scale of 1 says nothing of integers.
+/// **Precondition.** Codes that are small floats. For integers a fixed scale of 1 makes no sense.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant;
 

@@ -1,17 +1,17 @@
-//! Elements as a density: uniform within each bin of a histogram.
+//! Treats elements as a density that is uniform within each bin of a histogram.
 
 use super::GridKind;
 use super::levels::Levels;
 use crate::statistics::{Histogram, MAX_BINS};
 
-/// Integrals of the density ρ from below all elements up to the lower edge of each bin.
+/// Integrals of the density ρ, from below all elements up to the lower edge of each bin.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
     first: f64,
     width: f64,
-    /// Elements of each bin.
+    /// The number of elements in each bin.
     counts: Vec<f64>,
-    /// ∫ρ, ∫xρ and ∫x²ρ up to the bin; one more than there are bins.
+    /// ∫ρ, ∫xρ and ∫x²ρ up to each bin. There is one entry more than there are bins.
     sums: Vec<[f64; 3]>,
 }
 
@@ -21,7 +21,7 @@ fn integrals(a: f64, b: f64) -> [f64; 3] {
 }
 
 impl Density {
-    /// The density of a histogram without `zeros` elements that are exactly zero: every grid holds them.
+    /// The density of a histogram, without the `zeros` elements that are exactly zero, because every grid has zero.
     pub(super) fn new(histogram: &Histogram, zeros: u64) -> Density {
         let width = histogram.width();
         let count = |low: f64, count: u64| if low == 0.0 { count.saturating_sub(zeros) } else { count } as f64;
@@ -57,8 +57,8 @@ impl Density {
         [0, 1, 2].map(|k| self.sums[index][k] + count / self.width * part[k])
     }
 
-    /// Of some ranges the one with the least squared error on its grid, the first of those that are alike; `otherwise` where no
-    /// range is one of the grid.
+    /// Of several ranges, the one with the smallest squared error on its grid. If several are equal, the first one.
+    /// `otherwise` if none of the ranges gives a grid.
     pub(super) fn least_error(
         &self,
         grid: GridKind,
@@ -75,16 +75,16 @@ impl Density {
         best.1
     }
 
-    /// ∫(x − Q(x))²·ρ, where Q is the nearest level: the expected squared error of all elements together.
+    /// ∫(x − Q(x))²·ρ, where Q(x) is the nearest level: the expected squared error of all elements together.
     pub(super) fn squared_error(&self, levels: &Levels) -> f64 {
         match *levels {
-            // More levels than a histogram has bins.
+            // There are more levels than a histogram has bins.
             Levels::Even { lowest, step, count } if count > MAX_BINS => self.by_step(lowest, step, count),
             _ => self.by_levels(levels),
         }
     }
 
-    /// Level by level: ∫(x − l)²ρ = ∫x²ρ − 2l·∫xρ + l²·∫ρ between the middles to its neighbours.
+    /// Goes level by level: ∫(x − l)²ρ = ∫x²ρ − 2l·∫xρ + l²·∫ρ between the midpoints to the neighbouring levels.
     fn by_levels(&self, levels: &Levels) -> f64 {
         let (mut error, mut before) = (0.0, [0.0; 3]);
         for index in 0..levels.count() {
@@ -100,7 +100,8 @@ impl Density {
         error
     }
 
-    /// With many levels in each bin: s²/12 for each element between the outermost, and the squared distance beyond them.
+    /// With many levels in each bin: s²/12 for each element between the outermost levels, and the squared distance for
+    /// elements beyond them.
     fn by_step(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let highest = lowest + (count - 1) as f64 * step;
         let (under, upto, all) = (self.upto(lowest), self.upto(highest), self.sums[self.counts.len()]);

@@ -1,14 +1,14 @@
-//! Of a few scales, the one with the least squared error.
+//! Chooses the one of a few scales with the smallest squared error.
 
 use super::density::Density;
 use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 
-/// Of the scales 2^−7, 2^−5, 2^−3, 1, 2², 2⁴ and 2⁶ the one whose levels have the least expected squared error; the smallest
-/// of equals.
+/// Of the scales 2^−7, 2^−5, 2^−3, 1, 2², 2⁴ and 2⁶, chooses the one whose levels have the smallest expected squared
+/// error. If several are equal, the smallest scale.
 ///
-/// **Source.** PPQ's floating observer. It measures 4,096 elements of the first samples; here the histogram of all elements
-/// is integrated over, each bin as a uniform density.
+/// **Source.** PPQ's floating observer. It measures 4,096 elements of the first samples. Here the error is integrated
+/// over the histogram of all elements, with a uniform density in each bin.
 ///
 /// **Precondition.** Codes that are small floats.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use strait_core::{Policy, QuantParams, Reason, ReasonCode, Scheme};
 use strait_requantize::scales::of_range;
 
 impl GridKind {
-    /// Properties of the grids of a scheme.
+    /// The kind of grid of a scheme.
     pub(crate) fn of(scheme: Scheme) -> GridKind {
         let policy = scheme.policy();
         let float = match policy {
@@ -24,11 +24,11 @@ impl GridKind {
     }
 }
 
-/// The grid of `kind` whose codes cover [low, high], by [`of_range`].
+/// The grid of `kind` whose codes cover [low, high], computed by [`of_range`].
 ///
 /// # Errors
-/// A range that is not finite, or that needs a step which no f32 holds; one that goes below 0 by half a step, where codes
-/// without a sign have the zero point 0.
+/// A range that is not finite, or that needs a step which f32 cannot hold; a range that reaches below 0 by at least
+/// half a step if the codes are unsigned and have the zero point 0.
 pub(crate) fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason> {
     let found = of_range([low, high], kind.ends(), kind.symmetric, kind.power_of_two);
     let Some((scale, zero_point)) = found else {

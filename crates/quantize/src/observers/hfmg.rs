@@ -7,26 +7,28 @@ use crate::statistics::{Histogram, MAX_BINS};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// From the whole histogram of B bins on, bins are dropped until B/4 are left. Each time, as many bins at an end are looked
-/// at as hold a hundred-thousandth of all elements, and those of the end that gives up more bins go, of equals the upper. Of
-/// the remainders [l, r] the first with the least error is taken, where the error is that of 2^b cells of equal width over
-/// the remainder, their centres as levels, and bins of uniform density.
+/// Starts with the whole histogram of B bins, and drops bins until B/4 are left. In each step it looks at each end for
+/// the bins that together hold a hundred-thousandth of all elements, and drops those of the end where these are more
+/// bins, or of the upper end if they are equal. Of the remainders [l, r], it takes the first one with the smallest
+/// error. The error is computed for 2^b cells of equal width over the remainder, with their centres as levels, and a
+/// uniform density in each bin.
 ///
 /// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
 ///
-/// **Distance from the documented rule.** AMCT lays 1,024 to 8,192 bins over the range of a batch, and when batches are
-/// merged splits the counts of bins that straddle two; here bins have widths of 2^k and merge exactly: where at most B are
-/// asked for, there are B/2 to B of them over the range with zero, and of 4,096 where nothing is. The remainder without a dropped bin is tried as well. Ends never leave the range that was
-/// seen. A symmetric grid reaches as far as the farther end of the remainder.
+/// **Distance from the documented rule.** AMCT puts 1,024 to 8,192 bins over the range of a batch, and splits counts
+/// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If at most B bins
+/// are asked for, there are B/2 to B of them over the range including zero; otherwise at most 4,096. The remainder
+/// without a dropped bin is tried as well. The ends never leave the range that was seen. A symmetric grid reaches as
+/// far as the farther end of the remainder.
 ///
-/// **Precondition.** Codes that are integers.
+/// **Precondition.** Integer codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Hfmg {
     most: usize,
 }
 
 impl Hfmg {
-    /// With `bins` of the settings.
+    /// The observer with `bins` from the settings.
     pub fn new(options: &ObserverOptions) -> Hfmg {
         Hfmg {
             most: options.bins.map_or(MAX_BINS, |bins| bins as usize),
@@ -34,7 +36,7 @@ impl Hfmg {
     }
 }
 
-/// Bins of a histogram: the counts, the index of the first one, and their width.
+/// The bins of a histogram: their counts, the index of the first one, and their width.
 struct Bins {
     counts: Vec<u64>,
     first: i64,
@@ -42,7 +44,7 @@ struct Bins {
 }
 
 impl Bins {
-    /// Those of a histogram, each two of them together until there are at most so many.
+    /// The bins of a histogram, merged in pairs until there are at most `most`.
     fn of(histogram: &Histogram, most: usize) -> Bins {
         let mut bins = Bins {
             counts: histogram.bins().map(|(_, count)| count).collect(),
@@ -50,7 +52,7 @@ impl Bins {
             width: histogram.width(),
         };
         while bins.counts.len() > most.max(2) {
-            // An edge stays at zero.
+            // Zero has to stay at the edge of a bin.
             let odd = bins.first.rem_euclid(2) == 1;
             let counts: Vec<u64> = std::iter::repeat_n(0, usize::from(odd)).chain(bins.counts).collect();
             bins.counts = counts
@@ -63,7 +65,7 @@ impl Bins {
     }
 }
 
-/// Number of bins from the end on that hold `wanted` elements together.
+/// How many bins from the end on together hold `wanted` elements.
 fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
     let mut sum = 0u64;
     let before = bins.by_ref().take_while(|count| {
@@ -73,7 +75,7 @@ fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
     before.count() + 1
 }
 
-/// The remainders of the search: first and last bin.
+/// The remainders that the search looks at: first and last bin of each.
 fn remainders(counts: &[u64]) -> Vec<[usize; 2]> {
     let total = counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
     let (wanted, least) = (total.div_ceil(100_000).max(1), counts.len().div_ceil(4));

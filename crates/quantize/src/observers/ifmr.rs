@@ -6,33 +6,35 @@ use super::{GridKind, Observer, Seen, by_farther_end, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// A percentile p at both ends gives [min, max], which holds zero: of n elements the k-th largest and smallest, with
-/// k = n − ⌊p·n⌋ and at least 1. Of the factors r from 0.7 to 1.3 by 0.01, the last included, the first with the least squared
-/// error is taken: for a grid with a zero point of [min, r·max], for a symmetric one of the scale r·max/(2^(b−1) − 1), or
-/// −r·min/2^(b−1) where the lower end is the farther one.
+/// A percentile p at both ends gives a range [min, max] that contains zero. Of n elements, it is the k-th smallest and
+/// the k-th largest one, with k = n − ⌊p·n⌋ and at least 1. Then factors r from 0.7 to 1.3 in steps of 0.01, the last
+/// included, are tried, and the first one with the smallest squared error is taken. For a grid with a zero point, r
+/// gives the range [min, r·max]. For a symmetric grid, it gives the scale r·max/(2^(b−1) − 1), or −r·min/2^(b−1) if the
+/// lower end is farther from zero.
 ///
-/// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with its defaults.
-/// Its documentation draws a search of both ends; its implementations search the upper one, as here.
+/// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with its
+/// defaults. A figure in its documentation shows a search of both ends. Its implementations search the upper end, as
+/// here.
 ///
-/// **Distance from the documented rule.** AMCT sorts the elements of one batch, or a few joined; here all samples are
-/// merged, so the percentile is read off the histogram by linear interpolation inside a bin, and an error is integrated
-/// over bins of uniform density, zeros apart. AMCT measures the error in front of the rounding of the zero point; here it
-/// is that of the grid that the range becomes. Its PyTorch form leaves out the last factor.
+/// **Distance from the documented rule.** AMCT sorts the elements of one batch, or of a few joined ones. Here all
+/// samples are merged, so the percentile is read off the histogram by linear interpolation inside a bin, and an error
+/// is integrated over bins of uniform density, without zeros. AMCT measures the error before the zero point is rounded.
+/// Here it is the error of the final grid. AMCT's PyTorch version leaves out the last factor.
 ///
-/// **Precondition.** Codes that are integers.
+/// **Precondition.** Integer codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Ifmr {
-    /// On the lower and on the upper side.
+    /// The percentiles for the lower and for the upper side.
     percents: [f64; 2],
     factors: [f64; 2],
     step: f64,
 }
 
 impl Ifmr {
-    /// The share that stays inside on each side, where none is given, in percent.
+    /// The default for the share that stays inside on each side, in percent.
     pub const PERCENT: f64 = 99.9999;
 
-    /// With `percentile`, `lower_percentile`, `search_range` and `search_step` of the settings.
+    /// The observer with `percentile`, `lower_percentile`, `search_range` and `search_step` from the settings.
     pub fn new(options: &ObserverOptions) -> Ifmr {
         Ifmr {
             percents: percents(options, Self::PERCENT),
@@ -49,7 +51,7 @@ impl Observer for Ifmr {
         let [min, max] = inside(&statistics.histogram, self.percents, extremes);
         let (min, max) = (min.min(0.0), max.max(0.0));
         let density = Density::new(&statistics.histogram, statistics.zeros);
-        // As many factors as fit, with room for the rounding of their quotient.
+        // As many factors as fit, with room for the rounding of the quotient.
         let last = ((self.factors[1] - self.factors[0]) / self.step + 1e-6).clamp(0.0, 1e4) as u32;
         let ranges = (0..=last).map(|i| {
             let factor = self.factors[0] + f64::from(i) * self.step;

@@ -1,36 +1,37 @@
-//! The range that keeps the largest element of each row the largest.
+//! Chooses the range with which the largest element of each row stays the largest.
 
 use super::{GridKind, Observer, Seen, extremes};
 use crate::statistics::{Histogram, Leaders};
 use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
 
-/// Of the upper ends h = M·2^(−i/32) with i from 0 to 256 and the largest element M of all, the one that fails fewest rows;
-/// of equals the widest. With a step s and the two largest elements of a row, a ≥ b, the row keeps its order
+/// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all, and takes the one
+/// with which the fewest rows fail. If several are equal, the widest. With a step s and the two largest elements a ≥ b
+/// of a row, the row keeps its order
 ///
 /// - if b ≤ h − s/2, so that b does not share the last code with a, and
-/// - if a − b ≥ s, so that no rounding makes them equal.
+/// - if a − b ≥ s, so that rounding cannot make them equal.
 ///
-/// What is below the smallest b of all rows may saturate, so that is the lower end of a grid with a zero point; a symmetric
-/// one reaches as far on both sides. A row whose two largest are equal is left out.
+/// Elements below the smallest b of all rows may saturate, so that b is the lower end of a grid with a zero point. A
+/// symmetric grid reaches equally far on both sides. A row whose two largest elements are equal is left out.
 ///
-/// **Source.** PPQ's isotone observer, which asks for b ≤ (q_max − 0.51)·s and a − max(b, 0) ≥ s/2, for grids without a zero
-/// point alone.
+/// **Source.** PPQ's isotone observer. It requires b ≤ (q_max − 0.51)·s and a − max(b, 0) ≥ s/2, and only supports
+/// grids without a zero point.
 ///
-/// **Distance.** PPQ keeps both numbers of every row; here each has a histogram that merges, so that a row that fails by both
-/// counts twice, and of a bin that a limit divides the part beyond it fails. A distance of s/2 lets the two largest become equal, so s is asked for.
+/// **Distance.** PPQ stores both numbers of every row. Here each has a histogram, which can be merged. So a row that
+/// fails both conditions counts twice, and if a limit divides a bin, the part beyond it fails. With a distance of only
+/// s/2 the two largest could become equal, so s is required.
 ///
-/// **Precondition.** Codes that are integers; a value of which only the largest element of each row is read
-/// ([`is_ranked`]).
+/// **Precondition.** Integer codes; a value of which only the largest element of each row is read ([`is_ranked`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Isotone;
 
-/// Number of candidates for the upper end behind the first.
+/// The number of candidates for the upper end, besides the first one.
 const CANDIDATES: usize = 256;
 
-/// 2^(−1/32): each candidate against the one before it.
+/// 2^(−1/32): each candidate is the one before it times this.
 const RATIO: f64 = 0.978_572_062_087_700_1;
 
-/// Elements below a limit, uniform in their bins.
+/// How many elements lie below a limit, with a uniform density in each bin.
 fn below(histogram: &Histogram, limit: f64) -> f64 {
     let part = |low: f64| ((limit - low) / histogram.width()).clamp(0.0, 1.0);
     histogram
@@ -38,7 +39,7 @@ fn below(histogram: &Histogram, limit: f64) -> f64 {
         .fold(0.0, |sum, (low, count)| sum + part(low) * count as f64)
 }
 
-/// Rows that the grid of a range may fail.
+/// How many rows may fail with the grid of a range.
 fn failed(leaders: &Leaders, [low, high]: [f64; 2], steps: f64) -> f64 {
     let step = (high - low) / steps;
     let seconds = leaders.seconds.total() as f64 - below(&leaders.seconds, high - step / 2.0);
@@ -72,8 +73,8 @@ impl Observer for Isotone {
     }
 }
 
-/// True if of a value only the largest element of each row matters: it is an output of the graph, or all that reads it is a
-/// softmax or moves elements, and what comes of it is such a value.
+/// True if only the largest element of each row matters: the value is an output of the graph, or all its readers are
+/// softmaxes or ops that move elements and whose results are such values.
 pub fn is_ranked(graph: &Graph, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], std::collections::BTreeSet::new());
     while let Some(value) = open.pop() {

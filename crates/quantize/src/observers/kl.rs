@@ -1,4 +1,4 @@
-//! The range whose quantization has the least relative entropy.
+//! Chooses the range whose quantization has the smallest relative entropy.
 
 use super::levels::Levels;
 use super::{GridKind, Observer, Seen, extremes};
@@ -6,33 +6,34 @@ use crate::logarithm::ln;
 use crate::statistics::Histogram;
 use strait_core::Reason;
 
-/// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] of a symmetric grid, for the least divergence
-/// KL(P‖Q) = Σ P·ln(P/Q), natural logarithm, over the bins whose centres the grid reaches. Of equals the widest is taken.
+/// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] for a symmetric grid, for the smallest
+/// divergence KL(P‖Q) = Σ P·ln(P/Q), with natural logarithms, over the bins whose centres the grid reaches. If several
+/// are equal, the widest is taken.
 ///
-/// - P has what the bins hold, and in the outermost occupied ones what is clipped.
-/// - Q has what is left when the bins of each level have lost their differences: the mean of a level's occupied bins, without
-///   what is clipped. Both are divided by their sums.
-/// - The levels are those of the grid that the range becomes, its zero point and, where scales are powers of two, its
-///   scale included. A bin belongs to the level nearest to its centre.
-/// - Elements that are exactly zero are left out: every grid holds them.
+/// - P has the counts of the bins. Clipped elements are added to the outermost occupied bins.
+/// - Q is what remains if the bins of each level lose their differences: the mean of the level's occupied bins, without
+///   clipped elements. P and Q are divided by their sums.
+/// - The levels are those of the final grid, with its zero point and, if scales are powers of two, with its scale. A
+///   bin belongs to the level nearest to its centre.
+/// - Elements that are exactly zero are left out, because every grid has zero.
 ///
-/// **Source.** TensorRT's entropy calibration, and PPQ's observer `kl`. Both look at |x| and thus at symmetric grids, and let
-/// the first bins count as one; PPQ rounds powers of two to the nearest, so that its scale is not the one that was
-/// measured.
+/// **Source.** TensorRT's entropy calibration, and PPQ's observer `kl`. Both look at |x|, and so at symmetric grids,
+/// and treat the first bins as one. PPQ rounds to the nearest power of two afterwards, so its scale is not the one that
+/// it measured.
 ///
-/// **Precondition.** Codes that are integers.
+/// **Precondition.** Integer codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Kl;
 
-/// Number of candidates for each end of the range.
+/// The number of candidates for each end of the range.
 const CANDIDATES: u32 = 32;
 
-/// n·ln n, and 0 for none.
+/// n·ln n, and 0 for n = 0.
 fn n_ln_n(n: f64) -> f64 {
     if n > 0.0 { n * ln(n) } else { 0.0 }
 }
 
-/// Sums over all bins before each bin.
+/// For each bin, sums over all bins before it.
 struct Bins {
     first: f64,
     width: f64,
@@ -69,10 +70,11 @@ impl Bins {
         [0, 1, 2].map(|k| self.sums[to][k] - self.sums[from][k])
     }
 
-    /// KL(P‖Q) of the levels `step` apart from `lowest` on.
+    /// KL(P‖Q) for levels that start at `lowest` and are `step` apart.
     ///
-    /// With N elements of which I are not clipped, and p bins' counts with what is clipped, it is
-    /// (Σ p·ln p − Σ p·ln q)/N − ln N + ln I, where q of a level with C elements in o bins is C/o.
+    /// Let N be the number of elements, I the number of those that are not clipped, and p the counts of the bins
+    /// including clipped elements. The divergence is (Σ p·ln p − Σ p·ln q)/N − ln N + ln I, where q = C/o for a level
+    /// with C elements in o bins.
     fn divergence(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let from = self.below(lowest - step / 2.0);
         let to = self.below(lowest + (count as f64 - 0.5) * step);
@@ -85,7 +87,7 @@ impl Bins {
         let all = self.sums[self.counts.len()][0];
         let clipped = [self.sums[from][0], all - self.sums[to][0]];
         let mut entropy = kept[2];
-        // Of one bin that is both ends, both at once.
+        // If a single bin is both ends, it gets both.
         let added: &[(usize, f64)] = match low == high {
             true => &[(low, clipped[0] + clipped[1])],
             false => &[(low, clipped[0]), (high, clipped[1])],
@@ -93,7 +95,7 @@ impl Bins {
         for &(bin, more) in added {
             entropy += n_ln_n(self.counts[bin] + more) - n_ln_n(self.counts[bin]);
         }
-        // Levels nearer to each other than bins: each bin has one of its own, and q is the bin itself.
+        // The levels are closer together than the bins, so each bin has its own level, and q is the bin itself.
         if step <= self.width {
             let cross = added
                 .iter()
@@ -148,7 +150,7 @@ impl Observer for Kl {
                     false => [min * share(low), max * share(high)],
                 };
                 let range = range.map(|end| end as f32);
-                // Many ranges become one grid where scales are powers of two.
+                // If scales are powers of two, many ranges give the same grid.
                 let levels = Levels::of(grid, range);
                 if levels == last {
                     continue;
@@ -166,7 +168,7 @@ impl Observer for Kl {
     }
 }
 
-/// Differences below this are of rounding: sums of 2^12 terms in f64.
+/// Differences below this come from rounding: sums of 2^12 terms in f64.
 const NOISE: f64 = 1e-12;
 
 #[cfg(test)]

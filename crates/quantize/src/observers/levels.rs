@@ -1,19 +1,19 @@
-//! The real numbers that the codes of a grid stand for.
+//! Levels: the real numbers that the codes of a grid stand for.
 
 use super::{GridKind, SmallFloat, grid};
 
-/// The levels of a grid, ascending.
+/// The levels of a grid, in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Levels {
-    /// `count` levels from `lowest` on, `step` apart.
+    /// `count` levels, starting at `lowest` and `step` apart.
     Even { lowest: f64, step: f64, count: usize },
-    /// These.
+    /// A list of levels.
     Listed(Vec<f64>),
 }
 
 impl Levels {
-    /// The levels of the grid that a range becomes: its scale is what the kind of grid allows, its zero point a code. A
-    /// range that becomes none has none.
+    /// The levels of the grid for a range, with a scale that the kind of grid allows, and a code as zero point. `None`
+    /// if the range gives no grid.
     pub(super) fn of(kind: GridKind, range: [f32; 2]) -> Option<Levels> {
         let params = grid(kind, range).ok()?;
         let (scale, zero) = params.as_tensor()?;
@@ -40,7 +40,7 @@ impl Levels {
         }
     }
 
-    /// A level by position.
+    /// The level at a position.
     pub(super) fn at(&self, index: usize) -> f64 {
         match self {
             Levels::Even { lowest, step, .. } => lowest + index as f64 * step,
@@ -50,8 +50,8 @@ impl Levels {
 }
 
 impl SmallFloat {
-    /// The positive values, ascending: k·2^(1 − bias − f) for the fractions k of f bits, then
-    /// (2^f + k)·2^(e − bias − f) for the exponents e from 1 on, with bias = 2^(bits of the exponent − 1) − 1.
+    /// The positive values, in ascending order: k·2^(1 − bias − f) for the fractions k of f bits, then (2^f + k)·2^(e −
+    /// bias − f) for the exponents e from 1 on, with bias = 2^(bits of the exponent − 1) − 1.
     fn values(self) -> impl Iterator<Item = f64> {
         let largest = self.largest();
         let (fractions, bias) = (1u32 << self.fraction_bits, (1i32 << (self.exponent_bits - 1)) - 1);

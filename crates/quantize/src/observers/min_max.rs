@@ -1,9 +1,10 @@
-//! The extremes themselves.
+//! The minimum and maximum.
 
 use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 
-/// [smallest, largest] element seen. Nothing clips on the calibration data; one outlier widens every step.
+/// The range from the smallest to the largest element that was seen. Nothing in the calibration data is clipped, but a
+/// single outlier makes every step larger.
 #[derive(Clone, Copy, Debug)]
 pub struct MinMax;
 

@@ -1,8 +1,8 @@
-//! Observers: from the statistics of a value to the range that its grid covers.
+//! Observers: they find the range that a grid covers, from the statistics of a value.
 //!
-//! An observer is a pure function of statistics that merge without error, so a range does not depend on the order of
-//! samples or on how they were split. The words and what each observer serves are a table of [`strait_target`]:
-//! [`Word`]. What an observer computes is in its file here.
+//! An observer is a pure function of statistics that merge exactly. So a range does not depend on the order of the
+//! samples, or on how they were split. The names of the observers, and what each can be used for, are a table in
+//! [`strait_target`]: [`Word`]. What an observer computes is in its file here.
 
 mod arq;
 mod constant;
@@ -37,16 +37,16 @@ use crate::statistics::{Kind, Leaders, Observation, Statistics};
 use strait_core::{Reason, ReasonCode};
 use strait_target::spec::{CodeKind, Observed, Observer as Word, ObserverOptions};
 
-/// Properties of the grid that an observer makes a range for.
+/// The kind of grid for which an observer makes a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridKind {
-    /// Smallest and largest code, of codes that are integers.
+    /// The smallest and the largest code, if codes are integers.
     pub codes: [i64; 2],
-    /// The zero point is fixed at 0.
+    /// True if the zero point is fixed at 0.
     pub symmetric: bool,
-    /// The scale is a power of two.
+    /// True if the scale is a power of two.
     pub power_of_two: bool,
-    /// The codes are small floats.
+    /// The format, if codes are small floats.
     pub float: Option<SmallFloat>,
 }
 
@@ -68,7 +68,7 @@ pub struct SmallFloat {
 }
 
 impl SmallFloat {
-    /// The float of so many bits, which has at least one bit of an exponent and at most 8, and at most 10 of a fraction.
+    /// The format with this number of bits. It has 1 to 8 bits of exponent, and at most 10 of fraction.
     pub fn new(bits: u8, exponent_bits: u8) -> SmallFloat {
         let exponent_bits = exponent_bits.clamp(1, 8);
         let fraction_bits = bits.saturating_sub(1 + exponent_bits).min(10);
@@ -78,13 +78,13 @@ impl SmallFloat {
         }
     }
 
-    /// The largest finite number, as the Open Compute Project defines the small formats: below 8 bits every code is a number,
-    /// of 4 bits of exponent and 3 of fraction the last is NaN, and elsewhere the last exponent is that of NaN and ∞, as in
-    /// IEEE 754.
+    /// The largest finite number, as the Open Compute Project defines the small formats. Below 8 bits every code is a
+    /// number. With 4 bits of exponent and 3 of fraction, the last code is NaN. In all other formats, the last exponent
+    /// is for NaN and ∞, as in IEEE 754.
     fn largest(self) -> f64 {
         let (e, f) = (i32::from(self.exponent_bits), i32::from(self.fraction_bits));
         let (bias, last) = ((1 << (e - 1)) - 1, (1 << e) - 1);
-        // 2 less a unit of the fraction, or two of them.
+        // 2 minus one unit of the fraction, or minus two units.
         let below_two = |units: i32| 2.0 - f64::from(units) * 2f64.powi(-f);
         match (e, f) {
             (4, 3) => below_two(2) * 2f64.powi(last - bias),
@@ -94,12 +94,12 @@ impl SmallFloat {
     }
 }
 
-/// Statistics of one value.
+/// The statistics of one value.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// Of all elements.
+    /// The statistics of all elements.
     pub elements: &'a Statistics,
-    /// Of the two largest elements of each row, where an observer asked for them.
+    /// The statistics of the two largest elements of each row, if an observer asked for them.
     pub leaders: Option<&'a Leaders>,
 }
 
@@ -114,16 +114,16 @@ impl<'a> From<&'a Statistics> for Seen<'a> {
 
 /// Chooses the range [low, high] of real numbers that a grid covers.
 pub trait Observer: Send + Sync {
-    /// The range; a value that was never seen, held nothing but NaN, or held infinities, has none.
+    /// The range. There is none if the value was never seen, had only NaN, or had infinities.
     fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason>;
 }
 
 /// An observer with its settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObserverChoice {
-    /// Which one.
+    /// The observer.
     pub observer: Word,
-    /// Settings; those of other observers are not read.
+    /// The settings. Those for other observers are ignored.
     pub options: ObserverOptions,
 }
 
@@ -137,8 +137,8 @@ impl From<Word> for ObserverChoice {
 }
 
 impl ObserverChoice {
-    /// The statistics of a value of so many axes that the observer reads besides those of its elements; `None` where there
-    /// is no such axis.
+    /// The statistics that the observer needs besides those of the elements, for a value of this rank. `None` if the
+    /// value does not have the axis.
     pub fn needs(&self, rank: usize) -> Option<Vec<Kind>> {
         if self.observer != Word::Isotone {
             return Some(Vec::new());
@@ -149,7 +149,7 @@ impl ObserverChoice {
         }])
     }
 
-    /// Statistics of a value of so many axes, as the observer reads them.
+    /// The statistics of a value of this rank, as the observer reads them.
     pub fn seen<'a>(&self, observation: &'a Observation, name: &str, rank: usize) -> Option<Seen<'a>> {
         let leaders = self.needs(rank).into_iter().flatten().find_map(|kind| match kind {
             Kind::Leaders { axis } => observation.leaders(axis, name),
@@ -161,7 +161,7 @@ impl ObserverChoice {
         })
     }
 
-    /// The observer itself.
+    /// The implementation of this observer.
     fn make(&self) -> Box<dyn Observer> {
         match self.observer {
             Word::MinMax => Box::new(MinMax),
@@ -180,10 +180,10 @@ impl ObserverChoice {
 }
 
 impl ObserverChoice {
-    /// The range of weights, of a tensor or of one channel.
+    /// The range of weights, of a whole tensor or of one channel.
     ///
     /// # Errors
-    /// A grid that the observer makes no range for; weights that are NaN or infinite.
+    /// A grid that the observer does not support; weights that are NaN or infinite.
     pub fn range_of_weights(&self, weights: &[f32], grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = of_constant(weights)?;
         self.range_of(Observed::Weights, (&statistics).into(), grid)
@@ -199,16 +199,16 @@ impl ObserverChoice {
 }
 
 impl Observer for ObserverChoice {
-    /// The range of an activation. A grid that the observer makes no range for is refused with the observers that do.
+    /// The range of an activation. If the observer does not support the grid, the error lists the observers that do.
     fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        // Whether only its largest elements are read is asked where the observer is named.
+        // It was already checked, where the observer is chosen, that only the largest elements are read.
         self.range_of(Observed::Ranked, seen, grid)
     }
 }
 
-/// A range of a symmetric grid as Ascend's tools mean it: the end that is farther from zero decides the scale. A lower end has
-/// −first codes and an upper one last, so that the upper end of a range whose lower one is farther is drawn in, if only a
-/// little. Other ranges stay.
+/// Adjusts a range for a symmetric grid, as Ascend's tools do it: the end that is farther from zero decides the scale.
+/// A lower end uses the negative codes and an upper end the positive ones. So if the lower end is farther, the upper
+/// end is moved in a little. Other ranges stay as they are.
 fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     let [first, last] = grid.codes.map(|code| code as f64);
     if !grid.symmetric || first >= 0.0 || high >= -low {
@@ -217,7 +217,7 @@ fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     [low, high.min((f64::from(low) * last / first) as f32)]
 }
 
-/// Statistics of a constant. Elements of it that are NaN are not left out, as those of samples are.
+/// The statistics of a constant. NaN is not left out, unlike in samples.
 pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     let mut statistics = Statistics::default();
     statistics.add(0, elements);
@@ -230,7 +230,7 @@ pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     }
 }
 
-/// The extremes, where the statistics can be used at all. Elements that are NaN say nothing of a range.
+/// The minimum and maximum, if the statistics can be used at all. Elements that are NaN say nothing about a range.
 fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     let [below, above] = statistics.infinite;
     let infinite = below.saturating_add(above);
@@ -242,7 +242,7 @@ fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     }
     match (statistics.min(), statistics.max()) {
         (Some(min), Some(max)) => Ok([min, max]),
-        // Every grid holds what has no elements.
+        // Without elements, any grid is fine.
         _ if statistics.is_empty() => Ok([0.0; 2]),
         _ if statistics.nan() > 0 => Err(Reason::new(
             ReasonCode::NotFinite,

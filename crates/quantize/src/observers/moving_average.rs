@@ -1,4 +1,4 @@
-//! The extremes of each sample, averaged.
+//! The minimum and maximum of each sample, averaged.
 
 use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
@@ -8,23 +8,23 @@ use strait_target::spec::ObserverOptions;
 ///
 /// m₀ = x₀, mᵢ = (1 − c)·mᵢ₋₁ + c·xᵢ, in f64,
 ///
-/// where x₀, x₁, … are the extremes of the samples in the order of their positions in the data, whatever the order they
-/// were run in. Samples without a finite element are left out. The last samples weigh most: with c = 0.01 the first of 100
-/// still has a weight of 0.37.
+/// where x₀, x₁, … are the minimum or maximum of the samples in the order of their positions in the data, whatever the
+/// order in which they were run. Samples without a finite element are left out. Later samples have more weight. With
+/// c = 0.01, the first of 100 samples still has a weight of 0.37.
 ///
-/// **Source.** PyTorch's `MovingAverageMinMaxObserver`, with its default of c; a batch there is a sample here.
+/// **Source.** PyTorch's `MovingAverageMinMaxObserver`, with its default for c. A batch there is a sample here.
 ///
-/// **Precondition.** Statistics of several samples; those of a constant have one.
+/// **Precondition.** Statistics of several samples. Those of a constant have only one.
 #[derive(Clone, Copy, Debug)]
 pub struct MovingAverage {
     constant: f64,
 }
 
 impl MovingAverage {
-    /// The weight of a sample against all before it, where none is given.
+    /// The default for the weight of a sample against all samples before it.
     pub const DEFAULT: f64 = 0.01;
 
-    /// With the `averaging_constant` of the settings, which the configuration keeps in [0, 1].
+    /// The observer with `averaging_constant` from the settings. The configuration keeps it in [0, 1].
     pub fn new(options: &ObserverOptions) -> MovingAverage {
         MovingAverage {
             constant: options.averaging_constant.unwrap_or(Self::DEFAULT).clamp(0.0, 1.0),

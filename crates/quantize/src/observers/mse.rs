@@ -1,4 +1,4 @@
-//! The range with the least mean squared error of quantization.
+//! Chooses the range with the smallest mean squared error of quantization.
 
 use super::density::Density;
 use super::levels::Levels;
@@ -6,28 +6,28 @@ use super::{GridKind, Observer, Seen, extremes};
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
-/// Searches the clipped ranges [min·i/64, max·j/64], or [−M·i/64, M·i/64] of a symmetric grid, for the least expected
-/// squared error. Of equals the widest is taken. Zeros cost nothing: every grid holds them.
+/// Searches the clipped ranges [min·i/64, max·j/64], or [−M·i/64, M·i/64] for a symmetric grid, for the smallest
+/// expected squared error. If several are equal, the widest is taken. Zeros cost nothing, because every grid has zero.
 ///
-/// With a step s, an element inside costs s²/12, as one that is uniform within a step, and one outside its squared distance.
-/// Of a grid whose range says little of its levels, that is one with fewer than 64 of them, with scales that are powers of
-/// two, or a symmetric one, the levels are laid out, and the squared distance to the nearest is integrated over bins of
-/// uniform density.
+/// With a step s, an element inside the range costs s²/12, as if it were uniform within a step. An element outside
+/// costs its squared distance. For some grids the range says too little about the levels: grids with fewer than 64
+/// levels, with scales that are powers of two, and symmetric ones. For these, the levels are listed, and the squared
+/// distance to the nearest level is integrated over bins of uniform density.
 ///
 /// **Source.** PPQ's mse observer, which tries nine ranges of a symmetric grid, with levels at half the distance of the
 /// quantizer's.
 ///
-/// **Precondition.** Codes that are integers.
+/// **Precondition.** Integer codes.
 #[derive(Clone, Copy, Debug)]
 pub struct MeanSquaredError;
 
-/// Number of candidates for each end of the range.
+/// The number of candidates for each end of the range.
 const CANDIDATES: u32 = 64;
 
-/// With fewer steps than these, elements are not uniform within one: a histogram has 2,048 bins at least.
+/// With fewer steps than this, elements are not uniform within one: a histogram has at least 2,048 bins.
 const FEW_LEVELS: i64 = 64;
 
-/// Σ count, Σ count·x and Σ count·x² over all bins before each bin; x is the centre of a bin.
+/// For each bin, Σ count, Σ count·x and Σ count·x² over all bins before it, where x is the centre of a bin.
 struct Moments {
     first: f64,
     width: f64,
@@ -51,7 +51,7 @@ impl Moments {
         }
     }
 
-    /// The moments of what lies below `edge`, to the nearest bin.
+    /// The moments of the elements below `edge`, to the nearest bin.
     fn below(&self, edge: f64) -> [f64; 3] {
         let index = ((edge - self.first) / self.width)
             .round()
@@ -74,7 +74,7 @@ impl Moments {
     }
 }
 
-/// The expected squared error of a range.
+/// How the expected squared error of a range is computed.
 enum Error {
     Uniform { moments: Moments, zeros: f64, steps: f64 },
     LaidOut { density: Density, grid: GridKind },
@@ -113,7 +113,7 @@ impl Observer for MeanSquaredError {
         let error = Error::new(statistics, grid);
         let mut best = (f64::INFINITY, [min, max]);
         let share = |i: u32| f64::from(i) / f64::from(CANDIDATES);
-        // Widest first, so that of two equally good ranges the one that clips less is kept.
+        // Tries the widest first, so that of two equally good ranges the one that clips less is kept.
         for high in (1..=CANDIDATES).rev() {
             let lows = if grid.symmetric || min == 0.0 {
                 CANDIDATES..=CANDIDATES

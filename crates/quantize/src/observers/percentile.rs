@@ -5,23 +5,23 @@ use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// The range that holds all but a share 1 − p of the elements below and as much above, read off the merged histogram by
-/// linear interpolation inside a bin.
+/// The range that contains all elements, except for a share of 1 − p below and the same above. It is read off the
+/// merged histogram by linear interpolation inside a bin.
 ///
 /// **Source.** PPQ's percentile observer, which takes the percentiles of each batch and averages them.
 ///
-/// **Precondition.** Codes that are integers.
+/// **Precondition.** Integer codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentile {
-    /// p in percent, above 50 and at most 100: on the lower and on the upper side.
+    /// p in percent for the lower and for the upper side, above 50 and at most 100.
     percents: [f64; 2],
 }
 
 impl Percentile {
-    /// The share that is used where none is given, in percent.
+    /// The default for the share, in percent.
     pub const DEFAULT: f64 = 99.99;
 
-    /// With `percentile` and `lower_percentile` of the settings.
+    /// The observer with `percentile` and `lower_percentile` from the settings.
     pub fn new(options: &ObserverOptions) -> Percentile {
         Percentile {
             percents: percents(options, Self::DEFAULT),
@@ -35,7 +35,7 @@ pub(super) fn percents(options: &ObserverOptions, default: f64) -> [f64; 2] {
     [options.lower_percentile.unwrap_or(upper), upper].map(|percent| percent.clamp(50.0, 100.0))
 }
 
-/// The range that holds all but a share of the elements, which is given by [`percents`]. It does not leave the extremes.
+/// The range that contains the share of the elements given by [`percents`]. It does not go beyond minimum and maximum.
 pub(super) fn inside(histogram: &Histogram, percents: [f64; 2], [min, max]: [f32; 2]) -> [f32; 2] {
     let low = quantile(histogram, 1.0 - percents[0] / 100.0) as f32;
     let high = quantile(histogram, percents[1] / 100.0) as f32;

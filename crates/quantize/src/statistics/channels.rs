@@ -1,17 +1,17 @@
-//! Extremes of each channel of a value.
+//! The minimum and maximum of each channel of a value.
 
 /// The smallest and the largest finite element at each position along an axis, over all samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Channels {
-    /// By position: +∞ and −∞ where there is no finite element.
+    /// For each position, the smallest and the largest element. +∞ and −∞ if there is no finite element.
     pub ends: Vec<[f32; 2]>,
 }
 
-/// Ends of nothing.
+/// The ends if there is no element.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 impl Channels {
-    /// Adds the elements of a tensor, whose channels lie along an axis.
+    /// Adds the elements of a tensor whose channels lie along an axis.
     pub(crate) fn add(&mut self, elements: &[f32], shape: &[usize], axis: usize) {
         let count = shape.get(axis).copied().unwrap_or(0);
         let inner: usize = shape.iter().skip(axis + 1).product();
@@ -25,7 +25,7 @@ impl Channels {
         }
     }
 
-    /// Adds what was seen elsewhere. Commutative and associative, bit for bit.
+    /// Adds statistics from elsewhere. The order and grouping of merges change no bit.
     pub fn merge(&mut self, other: &Channels) {
         for (channel, &ends) in other.ends.iter().enumerate() {
             self.join(channel, ends);
@@ -37,7 +37,7 @@ impl Channels {
             self.ends.resize(channel + 1, NOTHING);
         }
         let [a, b] = self.ends[channel];
-        // Of two zeros the positive one, whichever came first.
+        // If a zero is an end, it is the positive zero, whichever came first.
         self.ends[channel] = [a.min(low) + 0.0, b.max(high) + 0.0];
     }
 }

@@ -1,27 +1,27 @@
-//! Samples that statistics were taken of.
+//! Which samples statistics were taken from.
 
 use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-/// The samples that statistics were taken of, by their positions in the data.
+/// The samples that statistics were taken from, by their positions in the data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// Number of samples of the data.
+    /// The number of samples in the data.
     of: u64,
-    /// Ascending, none empty, none touching the next.
+    /// In ascending order. None is empty, and none touches the next.
     ranges: Vec<Range<u64>>,
 }
 
 impl Coverage {
-    /// All of so many samples.
+    /// All of this number of samples.
     pub fn all(of: u64) -> Coverage {
         let ranges = std::iter::once(0..of).filter(|range| !range.is_empty()).collect();
         Coverage { of, ranges }
     }
 
-    /// The part `part`, counted from 1, of `parts` equal ones of so many samples: from ⌊(part − 1)·of/parts⌋ to
-    /// ⌊part·of/parts⌋. `None` where there is no such part.
+    /// One of `parts` equal parts of this number of samples. `part` counts from 1, and the part goes from ⌊(part −
+    /// 1)·of/parts⌋ to ⌊part·of/parts⌋. `None` if there is no such part.
     pub fn share(part: NonZeroU64, parts: NonZeroU64, of: u64) -> Option<Coverage> {
         let end = |part: u64| (u128::from(part) * u128::from(of) / u128::from(parts.get())) as u64;
         let range = end(part.get() - 1)..end(part.get());
@@ -31,19 +31,19 @@ impl Coverage {
         })
     }
 
-    /// These ranges of so many samples, if they are in order; for reading a file.
+    /// These ranges of this number of samples, if they are in order. For reading a file.
     pub(super) fn from_parts(of: u64, ranges: Vec<Range<u64>>) -> Option<Coverage> {
         let filled = ranges.iter().all(|range| range.start < range.end && range.end <= of);
         let apart = ranges.windows(2).all(|two| two[0].end < two[1].start);
         (filled && apart).then_some(Coverage { of, ranges })
     }
 
-    /// Number of samples of the data.
+    /// The number of samples in the data.
     pub fn of(&self) -> u64 {
         self.of
     }
 
-    /// Number of samples that are covered.
+    /// The number of samples that are covered.
     pub fn count(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
@@ -53,17 +53,17 @@ impl Coverage {
         self.count() == self.of
     }
 
-    /// The ranges of positions, ascending.
+    /// The ranges of positions, in ascending order.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
-    /// Positions of the samples, ascending.
+    /// The positions of the covered samples, in ascending order.
     pub fn positions(&self) -> impl Iterator<Item = u64> + '_ {
         self.ranges.iter().cloned().flatten()
     }
 
-    /// The first samples that both cover.
+    /// The first range of samples that both cover.
     pub fn overlap(&self, other: &Coverage) -> Option<Range<u64>> {
         let common = |a: &Range<u64>, b: &Range<u64>| a.start.max(b.start)..a.end.min(b.end);
         let pairs = self
@@ -87,7 +87,7 @@ impl Coverage {
         Coverage { of: self.of, ranges }
     }
 
-    /// Adds what another covers.
+    /// Adds what another coverage has.
     pub fn join(&mut self, other: &Coverage) {
         self.of = self.of.max(other.of);
         let mut all = std::mem::take(&mut self.ranges);
@@ -102,7 +102,7 @@ impl Coverage {
     }
 }
 
-/// The positions, counted from 0, the last of each range included.
+/// The positions, counted from 0. The last position of each range is included.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, range) in self.ranges.iter().enumerate() {

@@ -1,17 +1,21 @@
-//! The file that statistics are kept in between runs and between machines.
+//! The file that keeps statistics between runs and transports them between machines.
 //!
-//! Little-endian; a text is its length and its UTF-8 bytes. Magic, 32 bytes that stand for the model and 32 that stand for
-//! the data, the coverage (number of samples of the data, number of ranges, first position and the one behind the last of
-//! each), number of sections. A section is its key, the number of its records and each record: the value's name, the
-//! record's length, the record. The last 32 bytes are the BLAKE3 hash of all before, so a damaged or half-written file is
-//! not taken for data.
+//! All numbers are little-endian. A text is its length and its UTF-8 bytes. The file consists of:
+//! - magic bytes, 32 bytes that identify the model, and 32 that identify the data
+//! - the coverage: number of samples in the data, number of ranges, and for each range the first position and the one
+//!   after the last
+//! - the number of sections, and the sections. A section is its key, the number of its records, and for each record the
+//!   value's name, the record's length, and the record.
+//! - the BLAKE3 hash of everything before, in 32 bytes, so that a damaged or half-written file is recognised
 //!
+//! The records are:
 //! - `elements` and `peaks`: zeros, how many are −∞ and ∞, samples (position, min, max, how many are NaN), histogram.
-//! - `leaders.AXIS`: whether there is a row, the least second and the largest element, two histograms.
+//! - `leaders.AXIS`: whether there is a row, the smallest second-largest element and the largest element, two
+//!   histograms.
 //! - `channels.AXIS`: number of channels, smallest and largest element of each.
 //! - A histogram is its exponent and its bins that hold elements (index, count).
 //!
-//! A section that a reader does not know is passed over, so a new kind of statistics changes nothing else in the file.
+//! A reader skips sections that it does not know, so a new kind of statistics changes nothing else in the file.
 
 use super::{Channels, Coverage, Histogram, Kind, Leaders, MAX_BINS, Observation, Record, SampleRange, Statistics};
 use std::io::{self, BufWriter, Write};
@@ -21,24 +25,24 @@ const MAGIC: &[u8; 8] = b"STRAITS5";
 /// Digests of what statistics depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Of the graph with its weights, and of the way of observing.
+    /// The digest of the graph with its weights, and of how it was observed.
     pub model: [u8; 32],
-    /// Of all samples with their preprocessing.
+    /// The digest of all samples with their preprocessing.
     pub data: [u8; 32],
 }
 
-/// Reason why a file of statistics cannot be used.
+/// The reason why a file of statistics cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// Not such a file, or one of another version.
+    /// It is not such a file, or has another version.
     #[error("this is not a file of statistics of this version")]
     Format,
-    /// It was damaged.
+    /// It is damaged.
     #[error("the file of statistics is damaged")]
     Damaged,
 }
 
-/// Writes the file. One record is encoded at a time, so that this takes no memory for all of them.
+/// Writes the file. Records are encoded one by one, so this needs no memory for all of them.
 ///
 /// # Errors
 /// Those of `out`.
@@ -128,7 +132,7 @@ fn histogram(out: &mut Vec<u8>, h: &Histogram) {
     }
 }
 
-/// Digests and observation of a file, if it is whole.
+/// The digests and the observation in a file, if it is complete.
 ///
 /// # Errors
 /// See [`FileError`].
@@ -166,7 +170,7 @@ pub fn read(bytes: &[u8]) -> Result<(Key, Observation), FileError> {
     Ok((key, observation))
 }
 
-/// Bytes that are left to read. Nothing is allocated for a length before as many bytes are there.
+/// The bytes that are left to read. Nothing is allocated for a stated length unless that many bytes are present.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

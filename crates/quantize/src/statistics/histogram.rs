@@ -1,27 +1,27 @@
-//! Histograms that merge without error.
+//! Histograms that merge exactly.
 //!
-//! Bin i covers [i·2^k, (i + 1)·2^k): there is an edge at 0, and going from k to k + 1 adds whole bins in pairs,
-//! because ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest at which the bins from min(0, x) to max(0,
-//! x) are at most [`MAX_BINS`], so it is a function of the data as a set: order and grouping do not matter.
+//! Bin i covers [i·2^k, (i + 1)·2^k). So there is an edge at 0, and going from k to k + 1 merges whole bins in pairs,
+//! because ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest one with at most [`MAX_BINS`] bins from
+//! min(0, x) to max(0, x). It depends only on which elements there are, not on their order or grouping.
 
-/// The largest number of bins. As widths are powers of two, between a half and all of them are in use.
+/// The largest number of bins. Widths are powers of two, so between half of them and all are used.
 pub const MAX_BINS: usize = 4096;
 
-/// The exponent of the finest bins, where nothing but zeros was seen: 2^−150 is below every subnormal f32.
+/// The exponent of the finest bins, for when only zeros were seen. 2^−150 is below every subnormal f32.
 const FINEST: i16 = -150;
 
-/// Elements up to which their bins are sorted instead of counted in an array of all bins.
+/// Up to this number of elements, their bins are sorted. Above it, they are counted in an array of all bins.
 const FEW: usize = 512;
 
-/// Counts in bins of width 2^exponent.
+/// Counts of elements in bins of width 2^exponent.
 ///
-/// Only the bins that hold elements are stored, so that a small tensor takes little memory, whatever its range.
+/// Only bins with elements are stored, so a small tensor takes little memory, whatever its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     exponent: i16,
-    /// The bins with elements, ascending; none is farther from 0 than [`MAX_BINS`].
+    /// The bins with elements, in ascending order. None is farther from 0 than [`MAX_BINS`].
     indices: Vec<i16>,
-    /// By position in `indices`: how many elements.
+    /// For each position in `indices`, the number of elements.
     counts: Vec<u64>,
 }
 
@@ -35,24 +35,24 @@ impl Default for Histogram {
     }
 }
 
-/// 2^exponent; every exponent of a histogram of f32 is in the range of normal f64.
+/// 2^exponent. Every exponent of a histogram of f32 is in the range of normal f64.
 fn power(exponent: i16) -> f64 {
     f64::from_bits(((1023 + i64::from(exponent)) as u64) << 52)
 }
 
-/// ⌊x / 2^exponent⌋, exact: scaling an f32 by a power of two is exact in f64.
+/// ⌊x / 2^exponent⌋. It is exact, because scaling an f32 by a power of two is exact in f64.
 fn bin(x: f64, exponent: i16) -> i64 {
     floor(x * power(-exponent))
 }
 
-/// ⌊x⌋ of a number that i64 holds: what is cut off below zero is one too high.
+/// ⌊x⌋ of a number that fits i64. Below zero, truncation alone would be one too high.
 fn floor(x: f64) -> i64 {
     let whole = x as i64;
     whole.saturating_sub(i64::from(x < whole as f64))
 }
 
 impl Histogram {
-    /// A histogram of these bins with their counts, if they belong together; for reading a file.
+    /// A histogram of these bins with their counts, if they are consistent. For reading a file.
     pub(super) fn from_parts(exponent: i16, bins: Vec<(i16, u64)>) -> Option<Histogram> {
         let ascending = bins.windows(2).all(|two| two[0].0 < two[1].0);
         let near_zero = bins
@@ -79,12 +79,12 @@ impl Histogram {
         self.exponent
     }
 
-    /// The index of the first bin that holds elements; 0 where none does.
+    /// The index of the first bin with elements. 0 if there is none.
     pub fn first(&self) -> i64 {
         self.indices.first().copied().map_or(0, i64::from)
     }
 
-    /// The bins that hold elements, ascending, with their counts.
+    /// The bins with elements, in ascending order, with their counts.
     pub fn occupied(&self) -> impl ExactSizeIterator<Item = (i16, u64)> + '_ {
         self.indices.iter().copied().zip(self.counts.iter().copied())
     }
@@ -94,12 +94,12 @@ impl Histogram {
         power(self.exponent)
     }
 
-    /// The number of elements counted.
+    /// The number of counted elements.
     pub fn total(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Lower edge and count of each bin from the first to the last that holds elements, ascending.
+    /// Lower edge and count of each bin, from the first to the last one with elements, in ascending order.
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let width = self.width();
         let mut occupied = self.occupied().peekable();
@@ -110,12 +110,12 @@ impl Histogram {
         })
     }
 
-    /// Counts the finite elements; `min` and `max` are the smallest and the largest of them.
+    /// Counts the finite elements. `min` and `max` are the smallest and the largest of them.
     pub(super) fn add(&mut self, elements: &[f32], min: f32, max: f32) {
         let (min, max) = (f64::from(min), f64::from(max));
         let largest = min.abs().max(max.abs());
-        // At 2^(⌊log2 largest⌋ − 12) the outermost bin has an index of 4096 or more, one too many: the search starts
-        // below the answer, and no index overflows.
+        // At 2^(⌊log2 largest⌋ − 12), the outermost bin has an index of at least 4096, one too many. So the search
+        // starts below the right exponent, and no index overflows.
         let start = if largest == 0.0 {
             FINEST
         } else {
@@ -127,7 +127,7 @@ impl Histogram {
         }
         let (scale, low) = (power(-self.exponent), bin(min, self.exponent));
         let finite = elements.iter().filter(|x| x.is_finite());
-        // The span is at most MAX_BINS and contains 0, so that every index is an i16.
+        // The span is at most MAX_BINS and contains 0, so every index is an i16.
         let index = |x: &f32| floor(f64::from(*x) * scale);
         if elements.len() <= FEW {
             let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
@@ -156,7 +156,7 @@ impl Histogram {
         self.absorb(other.occupied());
     }
 
-    /// Adds the counts of bins of the same width, which ascend.
+    /// Adds the counts of bins with the same width, in ascending order.
     fn absorb(&mut self, bins: impl Iterator<Item = (i16, u64)>) {
         let own = std::mem::take(&mut self.indices);
         let own_counts = std::mem::take(&mut self.counts);
@@ -177,12 +177,12 @@ impl Histogram {
         self.counts.shrink_to_fit();
     }
 
-    /// The last bin that holds elements; 0 where none does.
+    /// The last bin with elements. 0 if there is none.
     fn last(&self) -> i64 {
         self.indices.last().copied().map_or(0, i64::from)
     }
 
-    /// Number of bins between the outermost of: those with elements, `low`, `high`, and bin 0.
+    /// The number of bins between the outermost of these: bins with elements, `low`, `high`, and bin 0.
     fn span(&self, low: i64, high: i64) -> i64 {
         high.max(self.last()).max(0) - low.min(self.first()).min(0) + 1
     }

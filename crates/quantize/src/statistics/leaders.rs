@@ -2,17 +2,18 @@
 
 use super::Histogram;
 
-/// Statistics of rows of which only the largest element matters: of the second largest, and of its distance to the largest.
+/// Statistics of rows in which only the largest element matters: of the second largest, and of its distance from the
+/// largest.
 ///
-/// Rows with fewer than two finite elements, with NaN or with ∞ are left out, as are those whose two largest are equal: no
-/// grid tells which of them is the largest.
+/// Rows with fewer than two finite elements, with NaN or with ∞ are left out. So are rows whose two largest elements
+/// are equal, because no grid can tell which of them is the largest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Leaders {
     /// The second largest elements.
     pub seconds: Histogram,
-    /// Largest minus second largest, above 0.
+    /// The largest minus the second largest element, above 0.
     pub margins: Histogram,
-    /// The smallest second largest element and the largest of all; `None` where there is no row.
+    /// The smallest second-largest element, and the largest element of all. `None` if there is no row.
     pub ends: Option<[f32; 2]>,
 }
 
@@ -42,7 +43,7 @@ impl Leaders {
         }
     }
 
-    /// Adds what was seen elsewhere. Commutative and associative, bit for bit.
+    /// Adds statistics from elsewhere. The order and grouping of merges change no bit.
     pub fn merge(&mut self, other: &Leaders) {
         self.seconds.merge(&other.seconds);
         self.margins.merge(&other.margins);
@@ -51,12 +52,12 @@ impl Leaders {
 
     fn join_ends(&mut self, [least, largest]: [f32; 2]) {
         let [a, b] = self.ends.unwrap_or([least, largest]);
-        // Of two zeros the positive one, whichever came first.
+        // If a zero is an end, it is the positive zero, whichever came first.
         self.ends = Some([a.min(least) + 0.0, b.max(largest) + 0.0]);
     }
 }
 
-/// The rows of a tensor along an axis, each as its elements; none where there is no such axis.
+/// The rows of a tensor along an axis, each as its elements. Empty if there is no such axis.
 pub(crate) fn rows<'a>(
     elements: &'a [f32],
     shape: &[usize],
@@ -68,7 +69,7 @@ pub(crate) fn rows<'a>(
     blocks.flat_map(move |block| (0..inner).map(move |at| block.iter().skip(at).step_by(inner).copied()))
 }
 
-/// The largest and the second largest element of a row without NaN, if the two are finite.
+/// The largest and the second largest element of a row without NaN, if both are finite.
 fn two_largest(row: impl Iterator<Item = f32>) -> Option<[f32; 2]> {
     let mut two = [f32::NEG_INFINITY; 2];
     for x in row {

@@ -1,7 +1,7 @@
-//! Statistics of one float value, gathered before any target is looked at.
+//! Statistics of one float value, collected before any target is looked at.
 //!
-//! Everything here merges exactly: the result does not depend on the order of samples or on how they were split over
-//! threads, so the same data gives the same bytes.
+//! Everything here merges exactly: the result does not depend on the order of the samples, or on how they were split
+//! over threads. So the same data gives the same bytes.
 
 mod channels;
 mod coverage;
@@ -21,13 +21,13 @@ pub use observation::{JoinError, Kind, Observation, Record, UnknownKind};
 /// The smallest and the largest element of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleRange {
-    /// The sample's position in the data.
+    /// The position of the sample in the data.
     pub sample: u64,
-    /// Smallest finite element; +∞ where there is none.
+    /// The smallest finite element. +∞ if there is none.
     pub min: f32,
-    /// Largest finite element; −∞ where there is none.
+    /// The largest finite element. −∞ if there is none.
     pub max: f32,
-    /// Elements that are NaN; they are in nothing else.
+    /// The number of elements that are NaN. They are not counted anywhere else.
     pub nan: u64,
 }
 
@@ -36,26 +36,26 @@ pub struct SampleRange {
 pub struct Statistics {
     /// Counts in bins whose width is a power of two.
     pub histogram: Histogram,
-    /// One entry per sample, ascending by sample.
+    /// One entry per sample, in ascending order of samples.
     pub samples: Vec<SampleRange>,
-    /// Elements that are exactly zero: every grid represents them without error.
+    /// The number of elements that are exactly zero. Every grid represents these without error.
     pub zeros: u64,
-    /// Elements that are −∞ and that are ∞; they are in nothing else.
+    /// The numbers of elements that are −∞ and that are ∞. They are not counted anywhere else.
     pub infinite: [u64; 2],
 }
 
-/// The most bytes that the bins take of a histogram of so many elements.
+/// The most bytes that the bins of a histogram take, for this number of elements.
 fn most_bytes_of_bins(elements: u64) -> u64 {
     elements.min(MAX_BINS as u64) * (size_of::<i16>() + size_of::<u64>()) as u64
 }
 
-/// The most bytes that [`Statistics`] of a value of so many elements take, over so many samples.
+/// The most bytes that [`Statistics`] of a value with this number of elements take, over this number of samples.
 pub(crate) fn most_bytes(elements: u64, samples: u64) -> u64 {
     let ranges = samples.saturating_mul(size_of::<SampleRange>() as u64);
     most_bytes_of_bins(elements.saturating_mul(samples)).saturating_add(ranges)
 }
 
-/// The most bytes that [`Leaders`] of so many rows take, over so many samples.
+/// The most bytes that [`Leaders`] of this number of rows take, over this number of samples.
 pub(crate) fn most_bytes_of_leaders(rows: u64, samples: u64) -> u64 {
     2 * most_bytes_of_bins(rows.saturating_mul(samples))
 }
@@ -79,23 +79,23 @@ impl Statistics {
             .reduce(f32::max)
     }
 
-    /// Elements that are NaN.
+    /// The number of elements that are NaN.
     pub fn nan(&self) -> u64 {
         self.samples.iter().fold(0, |all, one| all.saturating_add(one.nan))
     }
 
-    /// All elements.
+    /// The number of all elements.
     pub fn count(&self) -> u64 {
         let others = [self.nan(), self.infinite[0], self.infinite[1]];
         others.into_iter().fold(self.histogram.total(), u64::saturating_add)
     }
 
-    /// True for a value that was reached and never had an element.
+    /// True if the value occurred in runs, but never had an element.
     pub fn is_empty(&self) -> bool {
         !self.samples.is_empty() && self.count() == 0
     }
 
-    /// Adds the elements of one sample. A sample may come in several pieces.
+    /// Adds the elements of one sample. A sample may be added in several pieces.
     pub fn add(&mut self, sample: u64, elements: &[f32]) {
         let mut range = SampleRange {
             sample,
@@ -133,7 +133,7 @@ impl Statistics {
         }
     }
 
-    /// Adds what was seen elsewhere. Commutative and associative, bit for bit.
+    /// Adds statistics from elsewhere. The order and grouping of merges change no bit.
     pub fn merge(&mut self, other: &Statistics) {
         self.histogram.merge(&other.histogram);
         self.zeros = self.zeros.saturating_add(other.zeros);

@@ -6,27 +6,27 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A kind of statistics of one value. Each is a section of the file by itself, with records and a merge of its own.
+/// A kind of statistics of one value. Each kind is a section of the file, with its own records and its own merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// [`Statistics`] of all elements.
     Elements,
-    /// [`Statistics`] of the largest element of each row along the axes by which a softmax of the graph reads the value.
-    /// Rows of −∞ alone have none.
+    /// [`Statistics`] of the largest element of each row, along the axes by which a softmax of the graph reads the
+    /// value. Rows with nothing but −∞ are left out.
     Peaks,
     /// [`Leaders`]: the two largest elements of each row along an axis.
     Leaders {
-        /// The axis, from 0 on.
+        /// The axis, counted from 0.
         axis: u32,
     },
-    /// [`Channels`]: the extremes at each position along an axis.
+    /// [`Channels`]: the minimum and maximum at each position along an axis.
     Channels {
-        /// The axis, from 0 on.
+        /// The axis, counted from 0.
         axis: u32,
     },
 }
 
-/// The key of the kind's section.
+/// The key of the section for this kind.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -38,7 +38,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Text that is the key of no section.
+/// A text that is not the key of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownKind;
 
@@ -62,14 +62,14 @@ impl FromStr for Kind {
     }
 }
 
-/// Statistics of one value, of the type of their kind.
+/// Statistics of one value, of the type that belongs to their kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// Of [`Kind::Elements`] and [`Kind::Peaks`].
+    /// For [`Kind::Elements`] and [`Kind::Peaks`].
     Statistics(Statistics),
-    /// Of [`Kind::Leaders`].
+    /// For [`Kind::Leaders`].
     Leaders(Leaders),
-    /// Of [`Kind::Channels`].
+    /// For [`Kind::Channels`].
     Channels(Channels),
 }
 
@@ -83,32 +83,32 @@ impl Record {
         }
     }
 
-    /// Adds what was seen elsewhere, of the same kind. Commutative and associative, bit for bit.
+    /// Adds statistics of the same kind from elsewhere. The order and grouping of merges change no bit.
     pub fn merge(&mut self, other: &Record) {
         match (self, other) {
             (Record::Statistics(own), Record::Statistics(other)) => own.merge(other),
             (Record::Leaders(own), Record::Leaders(other)) => own.merge(other),
             (Record::Channels(own), Record::Channels(other)) => own.merge(other),
-            // A kind has records of one type.
+            // All records of a kind have the same type.
             (Record::Statistics(_) | Record::Leaders(_) | Record::Channels(_), _) => {}
         }
     }
 }
 
-/// The statistics of a graph's values by kind and source name, and the samples that they were taken of.
+/// The statistics of a graph's values by kind and source name, and the samples that they were taken from.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Observation {
     covered: Coverage,
     records: BTreeMap<Kind, BTreeMap<String, Record>>,
 }
 
-/// Reason why two observations cannot be joined.
+/// The reason why two observations cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     /// These samples are in both.
     #[error("the samples {} to {} are in both", .0.start, .0.end - 1)]
     Overlap(Range<u64>),
-    /// Only one has these statistics.
+    /// Only one of them has these statistics.
     #[error("only one of them has `{kind}` of `{name}`")]
     Different {
         /// The kind.
@@ -127,7 +127,7 @@ impl Observation {
         }
     }
 
-    /// The samples that the statistics were taken of.
+    /// The samples that the statistics were taken from.
     pub fn covered(&self) -> &Coverage {
         &self.covered
     }
@@ -150,7 +150,7 @@ impl Observation {
         }
     }
 
-    /// The extremes of a value at each position along an axis.
+    /// The minimum and maximum of a value at each position along an axis.
     pub fn channels(&self, axis: u32, name: &str) -> Option<&Channels> {
         match self.get(Kind::Channels { axis }, name)? {
             Record::Channels(channels) => Some(channels),
@@ -165,7 +165,7 @@ impl Observation {
         }
     }
 
-    /// Statistics of this kind of a value.
+    /// Statistics of this kind for a value.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&Record> {
         self.records.get(&kind)?.get(name)
     }
@@ -175,15 +175,15 @@ impl Observation {
         self.records.iter().map(|(&kind, section)| (kind, section))
     }
 
-    /// Puts statistics of a value in the place of those that are there.
+    /// Sets the statistics of a value, replacing existing ones.
     pub fn insert(&mut self, kind: Kind, name: impl Into<String>, record: Record) {
         self.records.entry(kind).or_default().insert(name.into(), record);
     }
 
-    /// Adds what was observed of other samples of the same data. The order of joining changes no bit.
+    /// Adds what was observed for other samples of the same data. The order of joining changes no bit.
     ///
     /// # Errors
-    /// A sample that is in both, or statistics that only one has.
+    /// A sample that is in both; statistics that only one of them has.
     pub fn join(&mut self, other: &Observation) -> Result<(), JoinError> {
         if let Some(both) = self.covered.overlap(&other.covered) {
             return Err(JoinError::Overlap(both));
@@ -203,7 +203,7 @@ impl Observation {
         Ok(())
     }
 
-    /// Adds other statistics of the same samples; of those that both have, the own ones stay.
+    /// Adds other statistics of the same samples. If both have a record, the existing one stays.
     pub fn extend(&mut self, other: Observation) {
         for (kind, section) in other.records {
             let own = self.records.entry(kind).or_default();

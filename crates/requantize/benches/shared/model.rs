@@ -1,7 +1,7 @@
-//! A model of many channels, and numbers for it; shared by the benches of several crates.
+//! A model with many channels, and numbers for it. The benches of several crates share it.
 #![allow(dead_code, reason = "each bench uses a part")]
 
-/// Output channels and weights per channel of every convolution and of the fully connected layer.
+/// For every convolution and the fully connected layer: the number of output channels, and of weights per channel.
 pub(crate) fn mobilenet_v2() -> Vec<(usize, usize)> {
     let mut layers = vec![(32, 27)];
     let mut input = 32;
@@ -27,7 +27,7 @@ pub(crate) fn mobilenet_v2() -> Vec<(usize, usize)> {
     layers
 }
 
-/// A generator of numbers that look random: xorshift.
+/// A generator of pseudorandom numbers: xorshift.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
@@ -38,7 +38,7 @@ impl Numbers {
         self.0
     }
 
-    /// In [low, high).
+    /// A number in [low, high).
     pub(crate) fn real(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * (self.next() >> 40) as f32 / (1u64 << 24) as f32
     }

@@ -1,4 +1,4 @@
-//! One file of vectors against one or several rules.
+//! Compares a file of vectors with one or several rules.
 
 use crate::rules::{self, Rows};
 use serde::Deserialize;
@@ -7,37 +7,37 @@ use std::path::Path;
 use strait_requantize::form::TosaInput;
 use strait_requantize::{IntType, Per, Roundings};
 
-/// Inputs of a program and its answers.
+/// The inputs that a program was given, and its answers.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Case {
-    /// Scale of the result.
+    /// The scale of the result.
     pub(crate) output: f32,
-    /// Zero point of the result.
+    /// The zero point of the result.
     pub(crate) zero: i32,
-    /// Type of the result.
+    /// The type of the result.
     pub(crate) out: IntType,
-    /// Scales of the activations.
+    /// The scales of the activations.
     #[serde(default)]
     pub(crate) inputs: Vec<f32>,
-    /// Their zero points, where rows hold codes.
+    /// The zero points of the activations, if the rows hold codes.
     #[serde(default)]
     pub(crate) zeros: Vec<i32>,
-    /// Scales of the weights.
+    /// The scales of the weights.
     pub(crate) weights: Option<Per<f32>>,
-    /// Number of elements of each sum.
+    /// The number of elements in each sum.
     #[serde(default)]
     pub(crate) count: u32,
-    /// A softmax's beta, a leaky ReLU's slope.
+    /// The beta of a softmax, or the slope of a leaky ReLU.
     pub(crate) parameter: Option<f32>,
     /// The ends of a fused activation, as real numbers.
     pub(crate) clamp: Option<[Option<f32>; 2]>,
-    /// Attributes of RESCALE beside the output's type and zero point.
+    /// The attributes of RESCALE, except for type and zero point of the output.
     pub(crate) rescale: Option<Rescale>,
-    /// Extents of an image before and after interpolation.
+    /// The extents of an image before and after interpolation.
     pub(crate) resize: Option<Resize>,
-    /// Accumulators, one row per channel; or operands, one row each. Floats as their bits.
+    /// Accumulators, one row per channel, or operands, one row each. Floats are given by their bits.
     pub(crate) x: Rows,
-    /// The results; none where the program says that it has none.
+    /// The program's results. `None` if the program reports that it has no result.
     pub(crate) y: Vec<Vec<Option<i64>>>,
 }
 
@@ -46,14 +46,14 @@ pub(crate) struct Case {
 pub(crate) struct Rescale {
     pub(crate) multiplier: Per<i32>,
     pub(crate) shift: Per<u8>,
-    /// Of the multiplier: 16 or 32.
+    /// The width of the multiplier: 16 or 32.
     pub(crate) bits: u8,
     pub(crate) rounding: Roundings,
     pub(crate) input: TosaInput,
     pub(crate) input_zero: i32,
 }
 
-/// Parameters of linear interpolation.
+/// The parameters of a linear interpolation.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Resize {
     pub(crate) from: [u64; 2],
@@ -67,40 +67,40 @@ struct File {
     program: String,
     kernel: String,
     rule: String,
-    /// True if the rule is claimed to equal the kernel.
+    /// True if the rule should equal the kernel.
     equal: bool,
     other_rules: Vec<String>,
     note: Option<String>,
     cases: Vec<Case>,
 }
 
-/// Comparison of one kernel.
+/// The comparison of one kernel with rules.
 pub(crate) struct Kernel {
     pub(crate) program: String,
     pub(crate) name: String,
     pub(crate) note: Option<String>,
-    /// True if the rule is claimed to equal it.
+    /// True if our rule should equal the kernel.
     pub(crate) equal: bool,
-    /// By our rule for it.
+    /// The comparison with our rule for this kernel.
     pub(crate) rule: Count,
-    /// By rules near to it, to show that the vectors tell them apart.
+    /// Comparisons with similar rules. They show that the vectors can tell these apart.
     pub(crate) others: Vec<Count>,
 }
 
-/// Number of results that were compared.
+/// How many results were compared, and how they compared.
 pub(crate) struct Count {
     pub(crate) name: String,
     pub(crate) compared: usize,
     pub(crate) differing: usize,
-    /// Results that the program has outside of the form's domain, where it wraps.
+    /// Results outside of the form's domain, where the program wraps.
     pub(crate) outside: usize,
-    /// Number of results where neither side is defined.
+    /// Results for which neither side is defined.
     pub(crate) undefined: usize,
     first: Option<String>,
 }
 
 impl Kernel {
-    /// Reads a file and compares.
+    /// Reads a file and compares its cases.
     pub(crate) fn read(path: &Path) -> Result<Kernel, Box<dyn Error>> {
         let file: File = serde_json::from_slice(&std::fs::read(path)?)?;
         let count = |rule: &String| Count::new(rule, &file.cases);
@@ -114,12 +114,12 @@ impl Kernel {
         })
     }
 
-    /// True if it is as claimed: no result differs, and there are some.
+    /// False only if the rule should equal the kernel, and a result differs or nothing was compared.
     pub(crate) fn holds(&self) -> bool {
         !self.equal || (self.rule.differing == 0 && self.rule.compared > 0)
     }
 
-    /// One line, and one more for the first difference.
+    /// Prints one line, and a second one for the first difference.
     pub(crate) fn print(&self) {
         let verdict = match (self.holds(), self.equal) {
             (true, true) => "ok      ",
@@ -186,7 +186,8 @@ impl Count {
 }
 
 impl Case {
-    /// Operands of a result: as many rows of operands as of results are channels, other numbers are operands.
+    /// The operands of a result, as text. If there are as many rows of operands as of results, rows are channels.
+    /// Otherwise each row is an operand.
     fn operands(&self, row: usize, at: usize) -> String {
         let rows = if self.x.len() == self.y.len() {
             &self.x[row..=row]

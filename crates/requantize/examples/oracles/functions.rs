@@ -1,4 +1,4 @@
-//! The rules that are no requantizations: softmax, functions of one code, and interpolation.
+//! The rules that are not requantizations: softmax, functions of one code, and interpolation.
 
 use crate::compare::Case;
 use crate::rules::{Results, Rule};
@@ -57,7 +57,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("resampled in 10 bits", |c| c.resampled(10, Rounding::HalfAway)),
     ("resampled in 11 bits", |c| c.resampled(11, Rounding::HalfAway)),
     ("half up", |c| c.resampled(10, Rounding::HalfUp)),
-    // What they are near to: the function of real numbers, rounded once
+    // Similar rules: the function of real numbers, rounded once
     ("nearest softmax", |c| {
         let factor = f64::from(c.input()?) * f64::from(c.parameter()?);
         let row = |row: &Vec<i64>| {
@@ -104,7 +104,7 @@ impl Case {
         self.x.iter().map(row).collect()
     }
 
-    /// An image of one channel, interpolated along both of its axes.
+    /// Interpolates an image of one channel along both axes.
     fn resampled(&self, bits: u8, rounding: Rounding) -> Results {
         let (resize, [x]) = (self.resize.as_ref().ok_or("extents are expected")?, &self.x[..]) else {
             return Err("one image is expected".into());
@@ -141,7 +141,7 @@ impl Case {
         Ok(vec![places.map(one).collect()])
     }
 
-    /// A function of real numbers between the case's grids.
+    /// Computes a function of real numbers between the grids of the case.
     fn function(&self, function: impl Fn(f64) -> f64) -> Results {
         let (scale, zero) = (f64::from(self.input()?), i64::from(self.zero_pair()?.0));
         let one = |&x: &i64| self.nearest(function((x - zero) as f64 * scale));

@@ -1,11 +1,11 @@
-//! Compares what other people's programs computed with our forms: `cargo xtask oracles` writes the files and starts this.
+//! Compares what other programs compute with our forms. `cargo xtask oracles` writes the files and runs this.
 //!
 //! `cargo run -p strait-requantize --example oracles -- FOLDER DOCUMENT`
 //!
-//! Each file of the folder holds the cases of one kernel: parameters as the program was given them (scales, zero points,
-//! integers), and rows of integers with what the program made of them. Our rules make forms of the same parameters. The
-//! counts are printed and written as a table; the end is 1 where a kernel differs from the rule that is claimed to equal
-//! it.
+//! Each file in the folder holds the cases of one kernel: the parameters as the program was given them (scales, zero
+//! points, integers), and rows of integers with the program's results. Our rules make forms from the same parameters.
+//! The counts are printed, and written to the document as a table. The exit code is 1 if a kernel differs from the rule
+//! that should equal it.
 
 mod compare;
 mod functions;

@@ -1,4 +1,4 @@
-//! The rules by name: from a case's parameters to our forms, and from those to results.
+//! The rules by name: how the parameters of a case become our forms, and what these compute.
 
 use crate::{compare::Case, functions};
 use std::error::Error;
@@ -9,20 +9,20 @@ use strait_requantize::{IntType, Per, Requantization, Rounding, Roundings, form,
 /// Integers, one row per channel or operand.
 pub(crate) type Rows = Vec<Vec<i64>>;
 
-/// Ours; nothing where the form is not defined.
+/// Our results. `None` where the form is not defined.
 pub(crate) type Results = Result<Vec<Vec<Option<i64>>>, Box<dyn Error>>;
 
-/// A rule: the results for the rows of a case.
+/// A rule: computes the results for the rows of a case.
 pub(crate) type Rule = fn(&Case) -> Results;
 
-/// The rule of a name.
+/// The rule with this name.
 pub(crate) fn find(name: &str) -> Option<Rule> {
     let mut all = RULES.iter().chain(functions::RULES);
     all.find(|(n, _)| *n == name).map(|&(_, rule)| rule)
 }
 
 const RULES: &[(&str, Rule)] = &[
-    // The programs' own results against those of our executor.
+    // Compares the program's results with those of our executor, which are already in the file.
     ("same", |c| {
         Ok(c.x.iter().map(|row| row.iter().map(|&x| Some(x)).collect()).collect())
     }),
@@ -45,7 +45,7 @@ const RULES: &[(&str, Rule)] = &[
         let (a, b) = c.pair()?;
         c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
     }),
-    // The weight of one is exact: the factor is f32(input / output).
+    // A weight of one is exact, so the factor is f32(input / output).
     ("litert::relu", |c| {
         let (a, b) = c.pair()?;
         c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
@@ -63,7 +63,7 @@ const RULES: &[(&str, Rule)] = &[
             quantize::quantize(x, c.output, c.zero, Rounding::HalfAway, &c.out.range())
         })
     }),
-    // What LiteRT's kernels might do, too
+    // Similar rules that LiteRT might use instead
     ("one rounding, half up", |c| {
         product(c, |input, weights, output, zero, out| {
             let factor = weights.map(|w| f64::from(input) * f64::from(*w) / f64::from(output));
@@ -121,7 +121,7 @@ const RULES: &[(&str, Rule)] = &[
         };
         c.x.iter().map(|row| row.iter().map(one).collect()).collect()
     }),
-    // What ONNX Runtime might do, too
+    // Similar rules that ONNX Runtime might use instead
     ("(input / output) · weight", |c| {
         product(c, |input, weights, output, zero, out| {
             onnx_runtime::convolution(input / output, weights, 1.0, zero, out)
@@ -173,11 +173,11 @@ impl Case {
         }
     }
 
-    /// From one scale to the other, in f64; of a sum that is to become a mean, of its elements.
+    /// The factor from one scale to the other, in f64. For a sum that is to become a mean, the factor of its elements.
     fn ratio(&self) -> Result<f64, Box<dyn Error>> {
         let scale: f64 = match (&self.inputs[..], &self.weights) {
             ([input], None) => (*input).into(),
-            // Of a product, as f32 has it.
+            // For a product, as f32 computes it.
             ([a, b], None) => return Ok(f64::from(a * b / self.output)),
             ([input], Some(Per::Tensor(weight))) => f64::from(input * weight),
             _ => return Err("the scale of a tensor is expected".into()),
@@ -211,7 +211,7 @@ impl Case {
         [end(low, self.out.min()), end(high, self.out.max())]
     }
 
-    /// Each row by the form's channel of its number.
+    /// Requantizes each row by the channel of the form that has its number.
     fn requantized(&self, form: Result<Requantization, ScaleError>) -> Results {
         let (form, [low, high]) = (form?, self.activation());
         let row = |(channel, row): (usize, &Vec<i64>)| {
@@ -222,7 +222,7 @@ impl Case {
         self.x.iter().enumerate().map(row).collect()
     }
 
-    /// Products of two rows of codes, less their zero points.
+    /// Requantizes the products of two rows of codes, with the zero points subtracted.
     fn centred_product(&self, form: Result<Requantization, ScaleError>) -> Results {
         let (form, (a_zero, b_zero), [a, b]) = (form?, self.zero_pair()?, self.operand_rows()?);
         let channel = form.channel(0)?;
@@ -233,7 +233,7 @@ impl Case {
         Ok(vec![a.iter().zip(b).map(one).collect()])
     }
 
-    /// With one rounding, ties up, and a multiplier of 31 bits.
+    /// Requantizes with one rounding, ties up, and a 31-bit multiplier.
     fn once(&self, factor: f64) -> Results {
         self.requantized(fixed_point::tf_lite(
             &factor.into(),
@@ -247,13 +247,13 @@ impl Case {
 
 type ProductRule = fn(f32, &Per<f32>, f32, i32, IntType) -> Result<Requantization, ScaleError>;
 
-/// Accumulators of products with weights.
+/// Requantizes accumulators of products with weights.
 fn product(case: &Case, rule: ProductRule) -> Results {
     let weights = case.weights.as_ref().ok_or("weight scales are expected")?;
     case.requantized(rule(case.input()?, weights, case.output, case.zero, case.out))
 }
 
-/// Two operands, less their zero points, that meet on a common grid.
+/// Adds or subtracts two operands on a common grid, after subtracting their zero points.
 fn litert_sum(case: &Case, combine: fn(i64, i64) -> i64) -> Results {
     let ((a, b), [x, y]) = (case.pair()?, case.operand_rows()?);
     let rule = litert::addition(a, b, case.output, case.zero, case.out)?;
@@ -266,7 +266,7 @@ fn litert_sum(case: &Case, combine: fn(i64, i64) -> i64) -> Results {
     Ok(vec![x.iter().zip(y).map(one).collect()])
 }
 
-/// Floats, as their bits.
+/// Quantizes floats, which are given by their bits.
 fn quantized(case: &Case, to: impl Fn(f32) -> i32) -> Results {
     quantized_where_defined(case, |x| Some(to(x)))
 }
@@ -282,7 +282,7 @@ fn quantized_where_defined(case: &Case, to: impl Fn(f32) -> Option<i32>) -> Resu
     case.x.iter().map(|row| row.iter().map(one).collect()).collect()
 }
 
-/// RESCALE, or what it would be with other roundings.
+/// RESCALE, perhaps with another number of roundings than the case says.
 fn rescaled(case: &Case, roundings: Option<Roundings>) -> Results {
     let rescale = case.rescale.as_ref().ok_or("parameters of RESCALE are expected")?;
     let form = Requantization::from(form::TosaRescale {

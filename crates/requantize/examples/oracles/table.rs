@@ -1,4 +1,4 @@
-//! The counts as a document.
+//! Writes the counts as a document.
 
 use crate::compare::{Count, Kernel};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ which the program says so, too. *Other rules* differ from the kernel in so many 
 the cases can tell apart. Where our rule is not claimed to equal the kernel, the line ends with what the program does.
 ";
 
-/// The document: one table for each program.
+/// The document, with one table for each program.
 pub(crate) fn markdown(kernels: &[Kernel]) -> Result<String, std::fmt::Error> {
     let mut text = String::from(HEAD);
     for group in kernels.chunk_by(|a, b| a.program == b.program) {

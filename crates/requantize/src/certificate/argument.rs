@@ -4,35 +4,36 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Reason why the difference of two chains of steps is the difference of two graphs.
+/// Why it is enough to compare two chains of steps in order to compare two graphs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Argument {
-    /// The producer makes the accumulators that it made before, so the chains meet the same integers: convolutions,
-    /// sums, products, sums of windows.
+    /// The producer makes the same accumulators as before, so both chains get the same integers: convolutions, sums,
+    /// products, sums of windows.
     SameAccumulator,
-    /// The producer picks one of its operand's elements by their order, which a non-decreasing function keeps:
-    /// R(max(x1, x2, …)) = max(R(x1), R(x2), …). Where in the pool the target applies it makes no difference; where a
-    /// window may be without elements, because R makes the smallest code of the smallest accumulator.
+    /// The producer selects one of its operand's elements by their order, and a non-decreasing function R keeps the
+    /// order: R(max(x1, x2, …)) = max(R(x1), R(x2), …). So it does not matter where in the pool the target applies R.
+    /// If a window can have no elements, R must also map the smallest accumulator to the smallest code.
     Commutes,
-    /// The chains were applied to all elements of a tensor ahead of time, and each was compared: lookups, constants.
+    /// The chains were applied ahead of time to all elements of a tensor, and each element was compared: lookups and
+    /// constants.
     EveryEntry {
-        /// Their number.
+        /// The number of elements.
         entries: u64,
     },
-    /// The producer quantizes real numbers, and does so on another grid behind the fusion. Both ways, quantization and
-    /// steps, are non-decreasing functions of an f32, so that comparing their thresholds over the ordered bit patterns
-    /// compares them on every float. NaN has no place in that order and is one more evaluation.
+    /// The producer quantizes real numbers, and after fusion it does so on another grid. In both cases, quantization
+    /// and steps together are a non-decreasing function of an f32. So comparing their thresholds over the ordered bit
+    /// patterns compares them for every float. NaN has no place in that order and is evaluated separately.
     OrderedFloats {
-        /// The node that the steps `before` stood behind.
+        /// The quantization in front of the steps `before`.
         before: FromFloat,
-        /// The node that the steps `after` stand behind.
+        /// The quantization in front of the steps `after`.
         after: FromFloat,
     },
 }
 
 impl Argument {
-    /// The word for it in JSON, `same_accumulator` for instance.
+    /// The name of the argument in JSON, for example `same_accumulator`.
     pub const fn name(&self) -> &'static str {
         match self {
             Argument::SameAccumulator => "same_accumulator",
@@ -43,21 +44,21 @@ impl Argument {
     }
 }
 
-/// A quantization of real numbers: `sat(round(x / scale) + zero_point)`, or with the zero point inside of the rounding.
+/// A quantization of real numbers: `sat(round(x / scale) + zero_point)`, or with the zero point inside the rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FromFloat {
-    /// Positive and finite.
+    /// The scale, positive and finite.
     pub scale: f32,
     /// The code of real zero.
     pub zero_point: i32,
-    /// Place of the addition.
+    /// Where the zero point is added.
     pub added: ZeroPoint,
-    /// Of the quotient, which is an f32.
+    /// How the quotient, an f32, is rounded.
     pub rounding: Rounding,
-    /// True if the reciprocal of the scale is multiplied by, instead of a division.
+    /// True if it multiplies by the reciprocal of the scale instead of dividing.
     pub reciprocal: bool,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
@@ -67,7 +68,7 @@ impl FromFloat {
         self.quantization().eval(x)
     }
 
-    /// The function.
+    /// This quantization in its general form.
     pub fn quantization(&self) -> Quantization {
         let scaling = if self.reciprocal {
             Scaling::Times(1.0 / self.scale)
@@ -77,7 +78,8 @@ impl FromFloat {
         Quantization::new(scaling, (self.zero_point, self.added), self.rounding, self.out)
     }
 
-    /// True if it does not decrease: the scale is positive and finite, and so is its reciprocal where that is used.
+    /// True if the quantization does not decrease: the scale is positive and finite, and if its reciprocal is used, so
+    /// is that.
     pub fn is_legal(&self) -> bool {
         let scale = if self.reciprocal { 1.0 / self.scale } else { self.scale };
         self.scale > 0.0 && self.scale.is_finite() && scale > 0.0 && scale.is_finite()

@@ -2,46 +2,47 @@ use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One of the facts that an interval of accumulators follows from. None is a statistic of calibration data.
+/// A fact from which an interval of accumulators follows. None of these facts is a statistic of calibration data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Because {
-    /// The elements of an operand lie between these: by its type, or by clamps and requantizations in front of it.
+    /// The elements of an operand lie in this interval, because of its type or of clamps and requantizations in front
+    /// of it.
     Operand {
-        /// Its position among the producer's operands.
+        /// The position of the operand among those of the producer.
         index: u32,
-        /// The least.
+        /// The smallest value.
         low: i64,
-        /// The largest.
+        /// The largest value.
         high: i64,
     },
-    /// The producer's constant factors.
+    /// The producer has constant factors.
     Weights,
-    /// Bias that the producer adds to each channel.
+    /// The producer adds a bias to each channel.
     Bias,
-    /// Elements beyond the border read as this.
+    /// Elements beyond the border read as this code.
     Padding {
         /// The code.
         value: i32,
     },
     /// A window, or an axis that is summed over, has this many elements.
     Window {
-        /// Their number.
+        /// The number of elements.
         elements: u64,
     },
-    /// One channel of the parameters requantizes the sums of windows of which at most so many elements are no
-    /// padding: the divisors of a mean that leaves padding out.
+    /// Each channel of the parameters requantizes sums of windows with at most this many elements that are not padding.
+    /// The channels are the divisors of a mean that leaves padding out.
     Elements {
-        /// Their number, by channel.
+        /// The number of elements for each channel.
         most: Vec<u64>,
     },
-    /// Codes of real zero that are subtracted from the operands first.
+    /// The codes of real zero are subtracted from the operands first.
     ZeroPoints,
-    /// The value's type alone.
+    /// Nothing is known but the type of the value.
     Type(IntType),
-    /// They are the elements of a constant.
+    /// The accumulators are the elements of a constant.
     Entries,
-    /// Every f32 from −∞ to ∞.
+    /// The inputs are all f32 from −∞ to ∞.
     EveryFloat,
 }
 

@@ -1,12 +1,12 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
-/// 32 bytes of a cryptographic hash, SHA-256, that is computed elsewhere; written as 64 lower-case hexadecimal digits.
+/// A SHA-256 hash, which is computed elsewhere. Its text is 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The inverse of its text.
+    /// Parses the text of a digest.
     pub fn parse(text: &str) -> Option<Digest> {
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),

@@ -1,21 +1,22 @@
-//! Floats as integers in the same order.
+//! Numbers floats by integers in the same order.
 
-/// The place of a float among all of them: `a < b` in floats makes `ordered(a) < ordered(b)`, and neighbours are one
-/// apart. Zeros are neighbours too: −0 is −1. NaN lies beyond the infinities.
+/// The position of a float among all floats: if `a < b` as floats, then `ordered(a) < ordered(b)`, and neighbours are
+/// one apart. The two zeros count as neighbours: −0 is at −1. NaN lies beyond the infinities.
 pub fn ordered(x: f32) -> i64 {
-    // Sign and magnitude to two's complement; the bits of a positive float are in its order already.
+    // Converts sign and magnitude to two's complement. The bits of positive floats are in order already.
     let bits = i64::from(x.to_bits());
     if bits < 1 << 31 { bits } else { (1 << 31) - 1 - bits }
 }
 
-/// The float at a place: the inverse of [`ordered`]; of what no float has, the nearest that one has.
+/// The float at a position: the inverse of [`ordered`]. A position that no float has counts as the nearest one that a
+/// float has.
 pub fn unordered(place: i64) -> f32 {
     let bits = if place >= 0 {
         place.min((1 << 31) - 1)
     } else {
         (1 << 31) - 1 - place.max(-(1 << 31))
     };
-    // Between 0 and 2^32 - 1.
+    // The value lies between 0 and 2^32 - 1.
     f32::from_bits(bits as u32)
 }
 

@@ -1,4 +1,5 @@
-//! The claim that a fused step computes what it replaces, with all that it takes to derive it again.
+//! Certificates: a claim that a fused step computes what it replaces, with everything that is needed to derive the
+//! claim again.
 
 mod argument;
 mod because;
@@ -17,33 +18,34 @@ use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// Claim of a fusion: on each channel's interval, `after` is equal to the chain `before`, or as far from it as the
-/// verdict says. `Display` says it for people: "exact on [−18 231, 20 110]: 255 equal thresholds".
+/// The claim of a fusion: on each channel's interval, `after` equals the chain `before`, or differs from it as the
+/// verdict says. `Display` writes it for people: "exact on [−18 231, 20 110]: 255 equal thresholds".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
-    /// Reason why comparing the two chains is enough.
+    /// Why it is enough to compare the two chains.
     pub argument: Argument,
-    /// The steps that were there, in the order of their application.
+    /// The original steps, in the order in which they were applied.
     pub before: Vec<Step>,
-    /// The step that replaces them; none where the producer became another: other entries, another quantization.
+    /// The step that replaces them. `None` if the producer itself was changed instead, to other entries or another
+    /// quantization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Step>,
-    /// Values that can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
+    /// The values that can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
     pub interval: Per<(i64, i64)>,
-    /// From what the interval follows.
+    /// The facts from which the interval follows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Because>,
-    /// Of the argument, both chains, the interval, and the facts and parameters that it follows from; made by who
-    /// derives the certificate from a graph. All zeros where nobody did.
+    /// A digest of the argument, both chains, the interval, and the facts and parameters behind the interval. Whoever
+    /// derives the certificate from a graph computes it. All zeros if nobody did.
     #[serde(default)]
     pub derived_from: Digest,
-    /// The outcome; one per channel where steps or intervals are.
+    /// The outcome of the comparison. There is one per channel if steps or intervals are given per channel.
     pub verdict: Per<Verdict>,
 }
 
 impl Certificate {
-    /// Derives the verdict for every channel; see [`of_entries`](Certificate::of_entries) for [`Argument::EveryEntry`].
+    /// Derives the verdict for every channel. For [`Argument::EveryEntry`] see [`of_entries`](Certificate::of_entries).
     pub fn derive(
         argument: Argument,
         before: Vec<Step>,
@@ -62,8 +64,8 @@ impl Certificate {
         })
     }
 
-    /// Compares what the chain makes of each entry of a table or a constant with the entry that replaces it: its
-    /// channel, the entry, the new one. At least one.
+    /// Compares what the chain makes of each entry of a table or constant with the new entry. `entries` gives channel,
+    /// old entry and new entry. There must be at least one.
     pub fn of_entries(
         before: Vec<Step>,
         entries: impl IntoIterator<Item = (usize, i64, i64)>,
@@ -80,7 +82,7 @@ impl Certificate {
         })
     }
 
-    /// The certificate with the reasons for its interval, and the digest of what it was derived from.
+    /// Adds the facts behind the interval, and the digest of what the certificate was derived from.
     pub fn grounded(self, because: Vec<Because>, derived_from: Digest) -> Self {
         Certificate {
             because,
@@ -89,7 +91,7 @@ impl Certificate {
         }
     }
 
-    /// The verdict of the channel with the largest difference, the first of several.
+    /// The verdict with the largest difference. If several channels have it, that of the first one.
     pub fn worst(&self) -> &Verdict {
         worst(&self.verdict)
     }

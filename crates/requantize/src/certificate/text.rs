@@ -1,4 +1,4 @@
-//! A certificate as people read it.
+//! The text of a certificate, for people to read.
 
 use super::{Argument, Because, Certificate, unordered};
 use crate::{
@@ -88,7 +88,7 @@ impl Certificate {
         Ok(())
     }
 
-    /// The elements of the windows of each channel, where channels are the divisors of a mean.
+    /// If the channels are the divisors of a mean: the number of elements in the windows of each channel.
     fn elements(&self) -> Option<&[u64]> {
         self.because.iter().find_map(|fact| match fact {
             Because::Elements { most } => Some(&most[..]),
@@ -96,7 +96,7 @@ impl Certificate {
         })
     }
 
-    /// The number of thresholds of all channels; `None` where they are too many to be compared one by one.
+    /// The number of thresholds of all channels. `None` if there are too many to compare them one by one.
     fn steps(&self) -> Option<i64> {
         let (from, chain) = match &self.argument {
             Argument::OrderedFloats { before, .. } => (Some(before), &self.before),
@@ -105,7 +105,7 @@ impl Certificate {
         let mut all = 0i64;
         for channel in 0..self.verdict.values().len() {
             let (low, high) = *self.interval.get(channel)?;
-            // Nothing is to be said of an interval without accumulators, which only a damaged certificate has.
+            // Only a damaged certificate has an interval without accumulators, and there is nothing to say about it.
             if low > high {
                 return None;
             }
@@ -126,14 +126,14 @@ impl Certificate {
     }
 }
 
-/// The smallest interval around those of all channels.
+/// The smallest interval that contains those of all channels.
 fn interval(intervals: &Per<(i64, i64)>) -> String {
     let all = intervals.values().iter().copied();
     let (low, high) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
     format!("[{}, {}]", grouped(low), grouped(high))
 }
 
-/// A number of things: 1 channel, 2 channels.
+/// A number with its noun: 1 channel, 2 channels.
 pub fn counted<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
     format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
 }
@@ -151,7 +151,7 @@ pub(super) fn grouped(number: i64) -> String {
     text
 }
 
-/// A share in percent: two decimals, or as many as it takes to show the first digit that is not zero.
+/// A share as a percentage: with two decimals, or as many as are needed to show a digit that is not zero.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = (2..12).find(|&n| percent * 10f64.powi(n) >= 1.0).unwrap_or(12);

@@ -1,4 +1,4 @@
-//! Derivation of the verdicts of a certificate.
+//! Derives the verdicts of a certificate.
 
 use super::{Argument, FromFloat, ordered, unordered};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::slice;
 
-/// One verdict where steps and interval are the same for all channels, one per channel otherwise.
+/// One verdict if steps and interval are the same for all channels, otherwise one per channel.
 pub(super) fn verdicts(
     argument: &Argument,
     before: &[Step],
@@ -20,7 +20,7 @@ pub(super) fn verdicts(
             after: to,
         } => {
             let after = after.map_or(&[][..], slice::from_ref);
-            // What is quantized from floats has one grid, and so have the steps behind it.
+            // A quantization of floats has a single grid, and so must the steps behind it.
             let Per::Tensor(ends) = interval else {
                 let found = interval.values().len();
                 return Err(DecideError::Channels { expected: 1, found });
@@ -35,7 +35,8 @@ pub(super) fn verdicts(
     }
 }
 
-/// Two quantizations of floats, each with steps behind it, on the floats at the places of an interval and on NaN.
+/// Compares two quantizations of floats, each with steps behind it, for the floats at the positions of an interval and
+/// for NaN.
 fn of_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),
@@ -48,7 +49,7 @@ fn of_floats(
     Ok(found.into())
 }
 
-/// The thresholds of a quantization of floats with steps behind it, and what it makes of NaN.
+/// The thresholds of a quantization of floats with steps behind it, and its result for NaN.
 fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Result<(Thresholds, i32), DecideError> {
     if !from.is_legal() {
         return Err(DecideError::Scale(from.scale));
@@ -68,8 +69,8 @@ fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Resu
     Ok((thresholds, at(f32::NAN)?))
 }
 
-/// The number of entries, the interval around them, and how far what the chain makes of them is from what replaces
-/// them.
+/// The number of entries, the interval that contains them, and the differences between what the chain makes of them and
+/// what replaces them.
 pub(super) fn of_entries(
     before: &[Step],
     entries: impl IntoIterator<Item = (usize, i64, i64)>,

@@ -1,49 +1,52 @@
-//! Activation functions in front of a requantization: which of them move behind it, and which are not needed at all.
+//! Decides which activation functions in front of a requantization can move behind it, and which are not needed at all.
 
 use super::thresholds::{DecideError, common_channels};
 use crate::{IntType, Per, Requantization, Step};
 
-/// An activation function on accumulators, by what is proved of it here.
+/// An activation function on accumulators, classified by what can be proven about it here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `min(max(x, low), high)`: ReLU, ReLU6, Clip, in the accumulator's integers.
     Clamp {
-        /// The lower limit; `i64::MIN` where there is none.
+        /// The lower limit. `i64::MIN` if there is none.
         low: i64,
-        /// The upper limit; `i64::MAX` where there is none. Not below `low`.
+        /// The upper limit, not below `low`. `i64::MAX` if there is none.
         high: i64,
     },
-    /// A slope below zero, as of LeakyReLU and PReLU. Not a clamp, so nothing here moves it: its results are rounded
-    /// once more than a requantization with the product of both factors would round.
+    /// A slope for negative numbers, as in LeakyReLU and PReLU. It is not a clamp, so it is never moved: its results
+    /// are rounded once more than by a single requantization with the product of both factors.
     Sloped,
 }
 
-/// The clamp behind the requantization that replaces an activation in front of it.
+/// What can replace an activation in front of a requantization by something behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// Nothing: saturation, or what the accumulators can be, does the same.
+    /// Nothing is needed: saturation, or the range of the accumulators, has the same effect.
     Redundant,
-    /// A clamp of the results, the same on every channel.
+    /// A clamp of the results that is the same for every channel.
     Clamp([i32; 2]),
-    /// A clamp of the results whose limits differ; this is the first channel that another limit would change.
+    /// A clamp of the results whose limits differ from channel to channel. This is the first channel that would be
+    /// changed by the limit of another one.
     PerChannel {
         /// The channel.
         channel: usize,
     },
-    /// Nothing is proved.
+    /// Nothing can be proven.
     NotAClamp,
 }
 
-/// One limit for all channels: what those demand where it acts, and what the others bear.
+/// One limit for all channels: the value that is needed where the activation has an effect, and the range that does no
+/// harm in the other channels.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,
-    /// The nearest limit that would not change a channel where the activation does not act, and that channel.
+    /// Of the channels in which the activation has no effect: the tightest limit that changes none of them, and the
+    /// channel that it comes from.
     borne: Option<(i32, usize)>,
 }
 
 impl Limit {
-    /// Takes in a channel; `false` if no limit serves both it and those before.
+    /// Adds a channel. Returns `false` if no single limit works for it and the channels before.
     fn serves(&mut self, acts: bool, value: i32, channel: usize, nearer: impl Fn(i32, i32) -> bool) -> bool {
         if acts {
             *self.demanded.get_or_insert(value) == value
@@ -58,12 +61,12 @@ impl Limit {
 
 /// Moves an activation from in front of a requantization R to behind it, for the accumulators that can occur.
 ///
-/// R does not decrease, so R(clamp(x, a, b)) = clamp(R(x), R(a), R(b)). On an interval a limit acts where R at the
-/// interval's end differs from R at the limit; where it does not, any limit that is not nearer serves as well. One pair
-/// of limits for all channels is right only if it is right for each.
+/// R does not decrease, so R(clamp(x, a, b)) = clamp(R(x), R(a), R(b)). In a channel, a limit has an effect if R at the
+/// end of the interval differs from R at the limit. Where it has none, any wider limit works as well. One pair of
+/// limits for all channels is right only if it is right for each of them.
 ///
 /// # Errors
-/// The interval, or a limit inside of it, lies outside the domain.
+/// The interval, or a limit inside it, lies outside of the domain.
 pub fn move_behind(
     activation: Activation,
     form: &Requantization,
@@ -81,8 +84,8 @@ pub fn move_behind(
     common(common_channels([&step], interval)?, interval, form.out(), ends)
 }
 
-/// One clamp for all channels, on the interval of each, of results that do not decrease. `ends` are the results at the
-/// ends of a channel's interval as they are, and as they are to be.
+/// Finds a single clamp of non-decreasing results that is right for all channels, each on its interval. `ends` gives
+/// the results at the ends of a channel's interval, without the clamp and as they should be with it.
 pub(super) fn common(
     channels: Option<usize>,
     interval: &Per<(i64, i64)>,

@@ -1,16 +1,18 @@
-//! The integers of a free form that come nearest to the ideal function of a real factor.
+//! Finds the integers of a form that come nearest to the ideal function of a real factor. It is used for forms whose
+//! integers can be chosen freely.
 //!
-//! With the ideal's rounding and its place of the zero point, a form is a function of v = m / 2^n alone, and of which
-//! it is the ideal for v = s. For x above zero a larger v never gives a smaller result, for x below zero never a larger
-//! one, so on either side of s the difference from the ideal grows with |v - s| at every x, and with it the largest
-//! difference and the number of x that differ. The best v is therefore the nearest that there is below s or the nearest
-//! above it. Where the two can be compared, what comes out is the optimum, whatever the form's width: two functions are
-//! looked at, never more.
+//! If a form has the ideal's rounding and the same place for the zero point, it depends only on v = m / 2^n, and for
+//! v = s it is the ideal. For x above zero, a larger v never gives a smaller result. For x below zero, it never gives a
+//! larger one. So on either side of s, the difference from the ideal grows with |v - s| at every x. The largest
+//! difference and the number of differing x grow along. The best v is therefore the nearest one below s or the nearest
+//! one above it. Only these two are ever compared with the ideal, whatever the form's width, and the better one is the
+//! optimum.
 //!
-//! They are compared by their parameters where these tell, or else by their thresholds, of which results of 8 and 16 bits have
-//! at most [`MAX_STEPS`], or else accumulator by accumulator, as long as there are no more of these. That is the work that is
-//! allowed for: a count, and so the same on every machine. Results of 32 bits that are far apart, over more accumulators,
-//! exceed it. There the nearest v is the answer: none of those that were tried is better, and no other was tried.
+//! They are compared by their parameters if these are enough. Otherwise they are compared by their thresholds, if there
+//! are at most [`MAX_STEPS`], as for results of 8 and 16 bits, or else accumulator by accumulator, if there are no more
+//! of these. The limit on the work is a count, so it is the same on every machine. 32-bit results that are far apart
+//! over many accumulators exceed it. Then the nearest v is the answer: no tried value is better, but no other was
+//! tried.
 
 use super::{
     deviation::{Deviation, between},
@@ -24,14 +26,14 @@ use crate::{
 };
 use std::ops::RangeInclusive;
 
-/// Limits of a form's integers.
+/// Limits for the integers of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The multiplier's width, 1 ..= 31.
+    /// The width of the multiplier, 1 ..= 31.
     pub bits: u8,
-    /// True if its highest bit must be set.
+    /// True if the highest bit of the multiplier must be set.
     pub normalized: bool,
-    /// The shifts to the right.
+    /// The possible right shifts.
     pub shift: RangeInclusive<u8>,
 }
 
@@ -43,17 +45,17 @@ impl Limits {
     }
 }
 
-/// The best integers of one channel.
+/// The best integers for one channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
-    /// The integers: the form is `round((x factor + addend) / 2^shift) + zero_point`.
+    /// The integers. The form is `round((x factor + addend) / 2^shift) + zero_point`.
     pub affine: Affine,
-    /// Their distance from the ideal; `None` where that takes too many comparisons.
+    /// How far they are from the ideal. `None` if finding out takes too many comparisons.
     pub deviation: Option<Deviation>,
 }
 
 impl Best {
-    /// Proof that they are the best, or its absence.
+    /// Whether these integers are proven to be the best.
     pub fn found(&self) -> Optimality {
         match self.deviation {
             Some(_) => Optimality::Optimal,
@@ -62,48 +64,48 @@ impl Best {
     }
 }
 
-/// Proof that integers are the best, or its absence.
+/// Whether integers are proven to be the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Optimality {
-    /// No multiplier and shift within the limits are better, both zero points being exact.
+    /// No multiplier and shift within the limits are better. Both zero points are exact.
     Optimal,
-    /// None of those that were tried are better: they are the nearest to the factor, which is all that was asked.
+    /// None of those that were tried are better. They are the nearest to the factor, and nothing more was checked.
     BestFound,
 }
 
-/// Reason why there are no best integers.
+/// The reason why there are no best integers.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BestError {
     /// No multiplier and shift within the limits make a legal form for this factor.
     #[error("no multiplier of {bits} bits with a shift in {} ..= {} fits the factor", .shift.start(), .shift.end())]
     NoneLegal {
-        /// The multiplier's width.
+        /// The width of the multiplier.
         bits: u8,
-        /// The shifts.
+        /// The possible shifts.
         shift: RangeInclusive<u8>,
     },
-    /// The ideal function cannot be listed.
+    /// The ideal function cannot be evaluated on the interval.
     #[error(transparent)]
     Decide(#[from] DecideError),
 }
 
-/// The multiplier and the shift within the limits that are nearest to the ideal on an interval, by the largest
-/// difference, the number of accumulators that differ, |m / 2^n - s|, and the shift, in this order. Where the first two
-/// would take too many comparisons, by the others alone.
+/// The multiplier and the shift within the limits that are nearest to the ideal on an interval. They are ranked by the
+/// largest difference, then by the number of accumulators that differ, by |m / 2^n - s|, and by the shift. If the first
+/// two would take too many comparisons, only the others count.
 ///
 /// # Errors
-/// No multiplier and shift are legal, or the interval is none or goes too far.
+/// No multiplier and shift are legal; the interval is empty or reaches too far.
 pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best, BestError> {
     Target::of(ideal, interval).best(limits)
 }
 
-/// The ideal function on an interval, for all that is held against it.
+/// The ideal function on an interval, prepared for comparisons.
 pub(super) struct Target<'a> {
     ideal: &'a Ideal,
     interval: (i64, i64),
-    /// Its values at the ends of the interval.
+    /// The function's values at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// Where its parameters tell.
+    /// The function as lines, if its parameters are enough for that.
     lines: Option<Lines>,
 }
 
@@ -118,8 +120,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Distance of a function from the ideal: by their parameters, or by the thresholds of both, or accumulator by
-    /// accumulator where these are fewer.
+    /// How far a function is from the ideal. They are compared by their parameters, or by the thresholds of both, or
+    /// accumulator by accumulator if these are fewer.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
         let interval = self.interval;
         let (ideal_ends, ends) = (self.ends.clone()?, own.ends(interval)?);
@@ -169,7 +171,7 @@ impl<'a> Target<'a> {
             affine: nearest,
             deviation: deviation(&nearest)?,
         };
-        // The nearest one stays where neither is better.
+        // If neither is better, the nearest one is taken.
         let key = |deviation: &Deviation| (deviation.max_lsb, deviation.differing);
         if let Some(own) = best.deviation.filter(|own| own.max_lsb > 0)
             && let Some(&(.., other)) = candidates.iter().find(|(_, _, above, _)| *above != side)
@@ -185,21 +187,21 @@ impl<'a> Target<'a> {
 }
 
 impl Ideal {
-    /// Distance of steps from the ideal on an interval: the loss of a runtime's own integers.
+    /// How far steps are from the ideal on an interval. With a runtime's own integers, this is what the runtime loses.
     ///
     /// # Errors
-    /// [`DecideError::TooManySteps`] where both the thresholds and the accumulators are too many to be compared.
+    /// [`DecideError::TooManySteps`] if there are too many thresholds and too many accumulators to compare them.
     pub fn deviation(&self, steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
-    /// The multipliers and shifts within the limits that come nearest to the factor, from below and from above, with
-    /// their distance, their shift and whether they are above it, nearest first: of those on either side the first is
-    /// the best.
+    /// The multipliers and shifts within the limits that come nearest to the factor from below and from above, the
+    /// nearest first. Each comes with its distance, its shift, and true if it is above the factor. The first one on
+    /// either side is the best one of that side.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
-        // A larger shift has only multipliers that are too small.
+        // With a larger shift all multipliers are too small.
         let fits = |n: &u8| self.around(*n)[0] <= *multipliers.end();
         let top = (first..=last).rev().find(fits).unwrap_or(first);
         let mut candidates = Vec::with_capacity(6);
@@ -210,7 +212,7 @@ impl Ideal {
             };
             let nearest = around.map(|m| m.clamp(*legal.start(), *legal.end()));
             for m in nearest {
-                // Inside the limits, hence an i32.
+                // It lies within the limits, so it is an i32.
                 let affine = self.affine(m as i32, n);
                 let affine = if limits.normalized {
                     affine
@@ -220,7 +222,7 @@ impl Ideal {
                 let distance = self.distance(affine.factor, affine.shift);
                 candidates.push((distance, affine.shift, m > around[0], affine));
             }
-            // A smaller shift has no value that this one does not have, but for those that are too large here.
+            // A smaller shift gives no new values, except for values that are too large for this shift.
             if nearest == around {
                 break;
             }
@@ -229,8 +231,8 @@ impl Ideal {
         candidates
     }
 
-    /// Of these multipliers, those of which the addend is legal with the shift n:
-    /// |inside - z_x m| <= MAX_ADDEND is an interval of m. `None` where there are none.
+    /// Those of these multipliers whose addend is legal with the shift n: |inside - z_x m| <= MAX_ADDEND, which is an
+    /// interval of m. `None` if there are none.
     fn legal(&self, multipliers: &RangeInclusive<i128>, n: u8) -> Option<RangeInclusive<i128>> {
         let (inside, zero) = (self.inside(n), i128::from(self.grids.input_zero));
         let limit = i128::from(MAX_ADDEND);
@@ -246,7 +248,7 @@ impl Ideal {
     }
 }
 
-/// The same function with the smallest shift from `first` on.
+/// The same function with the smallest possible shift, but not below `first`.
 pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     let shared = shared_powers(&a).min(a.shift.saturating_sub(first));
     Affine {
@@ -257,7 +259,7 @@ pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     }
 }
 
-/// The form of bare scalars.
+/// The form with these integers.
 fn requantization(a: &Affine, out: IntType) -> Requantization {
     Requantization::from(crate::form::Fixed {
         sc: a.factor.into(),

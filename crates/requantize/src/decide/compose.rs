@@ -1,4 +1,4 @@
-//! Two requantizations in a row as one.
+//! Combines two requantizations in a row into one.
 
 use super::{
     activation::{Behind, common},
@@ -11,19 +11,21 @@ use crate::{
     step::{clamp, clamp_twice},
 };
 
-/// Two multiply-shift forms as one that rounds once, where there is one; else `None`.
+/// Combines two multiply-shift forms into one that rounds once. `None` if that is not possible.
 ///
-/// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain;
-/// [`compare`](crate::decide::compare) tells whether that is so on an interval, [`compose_steps`] takes saturation
-/// along. Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
+/// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain.
+/// [`compare`](crate::decide::compare) tells whether that is so on an interval, and [`compose_steps`] handles
+/// saturation as well. Common powers of two are cancelled first, so that a multiplication by one is a plain shift. With
+/// p = x m1 + a1, these cases can be combined:
 ///
 /// - s1 = 0, so that nothing is rounded first: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
 /// - s2 = 0 and m2 = 1, so that nothing is rounded then: the zero point becomes z1 + a2 + z2.
-/// - m2 = 1 and both round down but for what they add in front (b1 and b2: 0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1):
-///   floor((floor((p + b1) / 2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
+/// - m2 = 1, and both round down after adding b1 and b2 (0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1): floor((floor((p + b1) /
+///   2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
 /// - m2 = 1, both towards zero and z1 + a2 = 0.
 ///
-/// A form that saturates before its type does (a ReLU in it) has no second place here: the result would not.
+/// `first` must not saturate before the end of its type, as a form with a ReLU does, because the combined form would
+/// not.
 pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let out = second.out();
     if second.range() == [out.min(), out.max()] {
@@ -33,10 +35,10 @@ pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requan
     }
 }
 
-/// The composition, which saturates at the ends of the second form's type.
+/// The combined form, which saturates at the ends of the second form's type.
 fn joined(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let (a, b) = (scalars(first)?, scalars(second)?);
-    // What rounds nothing has no say in how.
+    // If a form rounds nothing, its rounding mode does not matter.
     let rounds = |all: &Per<Affine>| all.values().iter().find(|a| a.shift > 0).map(|a| a.rounding);
     let rounding = rounds(&b).or(rounds(&a)).unwrap_or(Rounding::Floor);
     let join = |a: &Affine, b: &Affine| join(a, b, rounding);
@@ -62,14 +64,14 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
     (all.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
 }
 
-/// Two steps as one that equals them on each channel's interval, saturation and clamps included; `None` where the forms
-/// do not compose, or where a clamp would differ from channel to channel.
+/// Combines two steps into one that equals them on each channel's interval, saturation and clamps included. `None` if
+/// the forms cannot be combined, or if a clamp would differ from channel to channel.
 ///
-/// The range [a, b] to which the first step saturates or clamps becomes a clamp behind the second step, to its results
-/// for a and b. The clamp is left out where the composed form stays between these on the interval.
+/// The first step saturates or clamps to a range [a, b]. This becomes a clamp behind the second step, to the results of
+/// the second step for a and b. The clamp is left out if the combined form stays in between on the interval anyway.
 ///
 /// # Errors
-/// The interval lies outside the composed form's domain.
+/// The interval lies outside of the combined form's domain.
 pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) -> Result<Option<Step>, DecideError> {
     let Some(form) = joined(&first.form, &second.form) else {
         return Ok(None);
@@ -79,7 +81,7 @@ pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) ->
     let ends = |channel: usize, (low, high): (i64, i64)| {
         let (one, scalars) = (step.form.channel(channel)?, second.form.channel(channel)?);
         let domain = scalars.domain();
-        // Past the domain the first step's result is no operand of the second one, whatever the clamp says.
+        // Outside of its domain the second step has no result for the first step's result, whatever the clamp says.
         let at = |end: i32| scalars.eval(i64::from(end).clamp(*domain.start(), *domain.end()));
         let open = [one.eval(low)?, one.eval(high)?];
         let closed = [open[0].max(at(limits[0])?), open[1].min(at(limits[1])?)];
@@ -94,7 +96,7 @@ pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) ->
     Ok(Some(Step { clamp, ..step }))
 }
 
-/// The scalars of every channel of a form that rounds once, without common powers of two.
+/// The scalars of every channel of a form that rounds once, with common powers of two cancelled.
 fn scalars(form: &Requantization) -> Option<Per<Affine>> {
     let at = |channel| Some(reduced(&one_rounding(form.channel(channel).ok()?.arithmetic())?));
     match form.channels() {
@@ -103,7 +105,7 @@ fn scalars(form: &Requantization) -> Option<Per<Affine>> {
     }
 }
 
-/// One channel, with the result's rounding given.
+/// Combines one channel. The rounding of the result is given.
 fn join(a: &Affine, b: &Affine, rounding: Rounding) -> Option<Affine> {
     let between = i128::from(a.zero_point) + i128::from(b.addend);
     let shift = a.shift + b.shift;

@@ -1,4 +1,4 @@
-//! Difference of two chains of steps: equal or not, by how much, where, and how often.
+//! Compares two chains of steps: whether they are equal, and if not, by how much they differ, where, and how often.
 
 use super::{
     Verdict, normal,
@@ -6,16 +6,16 @@ use super::{
 };
 use crate::{Per, Step};
 
-/// The difference of two functions on an interval, over all of its integers.
+/// How two functions differ on an interval, over all of its integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deviation {
     /// The largest difference, in units of the result.
     pub max_lsb: u32,
-    /// The smallest accumulator where they differ by that much; the lower end where they are equal.
+    /// The smallest accumulator at which they differ by `max_lsb`. If they are equal, the lower end of the interval.
     pub witness: i64,
-    /// On how many accumulators they differ.
+    /// The number of accumulators at which they differ.
     pub differing: u128,
-    /// Number of accumulators.
+    /// The number of accumulators in the interval.
     pub of: u128,
 }
 
@@ -30,7 +30,8 @@ impl Deviation {
         }
     }
 
-    /// Counts `count` accumulators from `from` on, where the functions differ by `lsb`. Stretches come in order.
+    /// Adds a stretch of `count` accumulators from `from` on, at which the functions differ by `lsb`. Stretches come in
+    /// order.
     pub(crate) fn add(&mut self, lsb: u32, from: i64, count: u128) {
         if lsb > 0 {
             self.differing += count;
@@ -40,7 +41,7 @@ impl Deviation {
         }
     }
 
-    /// The part of the interval's integers where the functions differ.
+    /// The share of the interval's integers at which the functions differ.
     pub fn share(&self) -> f64 {
         self.differing as f64 / self.of as f64
     }
@@ -59,10 +60,10 @@ impl From<Deviation> for Verdict {
     }
 }
 
-/// True if two chains of steps are the same function on `interval` (both ends belong to it).
+/// True if two chains of steps are the same function on `interval` (both ends included).
 ///
 /// # Errors
-/// As [`deviation`]: what it cannot decide is no answer, and never "equal".
+/// As for [`deviation`]. If this cannot decide, it returns an error and never "equal".
 pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<bool, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
     let ends = [a.ends(interval)?, b.ends(interval)?];
@@ -70,7 +71,7 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
         return Ok(true);
     }
     match (few_steps(ends[0]), few_steps(ends[1])) {
-        // Up to the first that differs.
+        // Stops at the first threshold that differs.
         (Ok(()), Ok(())) => Ok(ends[0] == ends[1]
             && (i64::from(ends[0][0]) + 1..=i64::from(ends[0][1])).all(|k| a.least_reaching(k) == b.least_reaching(k))),
         (Err(error), _) | (_, Err(error)) => {
@@ -80,14 +81,14 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
     }
 }
 
-/// Difference of two chains of steps on `interval` (both ends belong to it): none where the steps are the same or come to
-/// the same parameters, or else by their thresholds. Many of these are made as they are met and not kept: a function into 16
-/// bits has 65 535.
+/// The difference of two chains of steps on `interval` (both ends included). There is none if the steps or their
+/// normalised parameters are the same. Otherwise their thresholds are compared. If there are many thresholds, as in a
+/// function into 16 bits with its 65 535, they are computed on the fly and not stored.
 ///
 /// # Errors
-/// The interval must lie inside the domain of the first steps, and what they make of it in that of the following ones.
-/// Where there are more steps than [`MAX_STEPS`](super::MAX_STEPS) (results of 32 bits) the parameters have to decide;
-/// where they do not, that is [`DecideError::TooManySteps`].
+/// The interval must lie inside the domain of the first steps, and each result inside the domain of the next step. If
+/// there are more than [`MAX_STEPS`](super::MAX_STEPS) thresholds (results of 32 bits), the parameters must be enough.
+/// If they are not, the error is [`DecideError::TooManySteps`].
 pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
     let ends = [a.ends(interval)?, b.ends(interval)?];
@@ -104,15 +105,15 @@ pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -
     ))
 }
 
-/// True if both chains are the same steps, or of the same parameters once these are normalised.
+/// True if both chains have the same steps, or the same parameters once these are normalised.
 fn are_alike(a: &Chain<'_>, b: &Chain<'_>, ends: [[i32; 2]; 2], interval: (i64, i64)) -> bool {
     a.is_same(b) || (ends[0] == ends[1] && normal::are_equal(a, b, interval))
 }
 
-/// Compares a chain of steps with the one that is to replace it, on `interval` (both ends belong to it).
+/// Compares a chain of steps with a step that is to replace it, on `interval` (both ends included).
 ///
 /// # Errors
-/// As [`deviation`], but for what cannot be decided: that is [`Verdict::Unknown`].
+/// As for [`deviation`], except that a question which cannot be decided gives [`Verdict::Unknown`].
 pub fn compare(before: &[Step], after: &Step, channel: usize, interval: (i64, i64)) -> Result<Verdict, DecideError> {
     match deviation(before, std::slice::from_ref(after), channel, interval) {
         Ok(deviation) => Ok(deviation.into()),
@@ -121,7 +122,8 @@ pub fn compare(before: &[Step], after: &Step, channel: usize, interval: (i64, i6
     }
 }
 
-/// [`compare`] on every channel: one verdict where steps and interval are the same for all, one per channel otherwise.
+/// [`compare`] for every channel. There is one verdict if steps and interval are the same for all channels, otherwise
+/// one per channel.
 pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Result<Per<Verdict>, DecideError> {
     let steps = || before.iter().chain([after]);
     steps().try_for_each(Step::check)?;
@@ -138,7 +140,8 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
         interval.get(channel).copied().ok_or(missing)
     };
     if before == std::slice::from_ref(after) {
-        // The same function, however many steps it has; still only where it is defined.
+        // The same steps are the same function, however many thresholds it has. It still has to be defined on the
+        // interval.
         let defined = |channel| {
             let (low, high) = at(channel)?;
             if low > high {
@@ -150,7 +153,7 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
         };
         return (0..count).map(defined).collect::<Result<_, _>>().map(Per::Channel);
     }
-    // What is equal on the smallest interval around all of them is equal on each.
+    // If they are equal on the smallest interval that contains all the others, they are equal on each.
     let low = interval.values().iter().map(|i| i.0).min();
     let high = interval.values().iter().map(|i| i.1).max();
     if let (true, Some(low), Some(high)) = (same_steps, low, high)
@@ -163,12 +166,13 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
     (0..count).map(of).collect::<Result<_, _>>().map(Per::Channel)
 }
 
-/// Difference of two functions on the same interval, or on the common part where their intervals differ.
+/// The difference of two functions on the same interval. If their intervals differ, on the part that they have in
+/// common.
 pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
     listed(before, after).into()
 }
 
-/// [`difference`] as it is counted.
+/// [`difference`] with the counts themselves.
 pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
     if before == after {
         return Deviation::none(before.interval());
@@ -179,11 +183,11 @@ pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
     )
 }
 
-/// A function as its interval, the value at the lower end, and its thresholds one after the other.
+/// A function, given by its interval, its value at the lower end, and its thresholds one after the other.
 pub(super) type Listed<I> = ((i64, i64), i32, I);
 
-/// Both are constant between thresholds, so their difference is looked at once per stretch between two of them: one
-/// sweep over the merged lists.
+/// Compares two functions. Both are constant between thresholds, so one pass over the merged thresholds is enough, with
+/// one comparison for each stretch.
 pub(super) fn between(
     before: Listed<impl Iterator<Item = i64>>,
     after: Listed<impl Iterator<Item = i64>>,
@@ -199,7 +203,7 @@ pub(super) fn between(
         second.pass(from);
         let lsb = first.value.abs_diff(second.value);
         if lsb == 0 {
-            // What is equal stays equal as long as both take their next value at the same place.
+            // Equal functions stay equal as long as both have their next threshold at the same place.
             while first.next.is_some() && first.next == second.next {
                 first.step();
                 second.step();
@@ -220,9 +224,9 @@ pub(super) fn between(
     found
 }
 
-/// Thresholds as they are passed.
+/// The thresholds of a function while they are passed.
 struct Counted<I> {
-    /// Value of the function in front of the next threshold.
+    /// The value of the function before the next threshold.
     value: i32,
     next: Option<i64>,
     rest: I,
@@ -235,12 +239,12 @@ impl<I: Iterator<Item = i64>> Counted<I> {
     }
 
     fn step(&mut self) {
-        // A threshold is that of a value of the function.
+        // At each threshold the value goes up by one.
         self.value += 1;
         self.next = self.rest.next();
     }
 
-    /// Takes the thresholds at `x` and below it.
+    /// Passes the thresholds up to `x`.
     fn pass(&mut self, x: i64) {
         while self.next.is_some_and(|t| t <= x) {
             self.step();

@@ -1,14 +1,16 @@
-//! Which integers of a form make exactly a given function: each threshold confines them to an interval.
+//! Finds the integers with which a form equals a given function exactly. Each threshold of the function limits them to
+//! an interval.
 
 use super::thresholds::Thresholds;
 use crate::{IntType, form::Affine};
 use std::ops::RangeInclusive;
 
-/// The accumulators where a function steps, and what a form has to be there: with T_k the first that reaches k, it has to
-/// reach k at T_k and not at T_k - 1. At the ends of the interval it must neither be below nor step on; where it saturates
-/// there, it may.
+/// Lists what a form has to do to equal a function. With T_k the first accumulator at which the function reaches k, the
+/// form has to reach k at T_k, and not at T_k - 1. At the ends of the interval it must neither be below the function's
+/// value nor step past it, unless it saturates there.
 ///
-/// `each` is given `(x, k, true)` for "at x the form reaches k" and `(x, k, false)` for "it does not".
+/// `each` gets `(x, k, true)` for "at x the form reaches k", and `(x, k, false)` for "at x it does not". It returns
+/// false to stop.
 fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, bool) -> bool) -> bool {
     let (low, high) = target.interval();
     let (lowest, highest) = (i64::from(target.lowest()), i64::from(target.highest()));
@@ -20,11 +22,11 @@ fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, boo
         && (target.steps().iter().zip(lowest + 1..)).all(|(&t, k)| each(t, k, true) && each(t - 1, k, false))
 }
 
-/// The factors for which `form` with its other parameters is exactly the function that `target` holds, saturated to `out`;
-/// `None` where there is none.
+/// The factors with which `form`, its other parameters unchanged, is exactly the function `target`, saturated to `out`.
+/// `None` if there are none.
 ///
-/// With B_k the first quotient that rounds to k less the zero point, the form reaches k at x where
-/// x factor + addend >= B_k: a lower bound of the factor for x > 0, an upper one for x < 0.
+/// Let B_k be the first quotient that rounds to k minus the zero point. The form reaches k at x if x factor + addend >=
+/// B_k. For x > 0 this is a lower bound of the factor, for x < 0 an upper one.
 pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option<RangeInclusive<i32>> {
     let (mut least, mut most) = (0i128, i128::from(i32::MAX));
     let feasible = demands(target, out, |x, k, reaches| {
@@ -51,7 +53,7 @@ pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option
     feasible.then_some(least as i32..=most as i32)
 }
 
-/// The addends for which `form` with its other parameters is exactly the function that `target` holds.
+/// The addends with which `form`, its other parameters unchanged, is exactly the function `target`.
 pub fn exact_addends(target: &Thresholds, form: &Affine, out: IntType) -> Option<RangeInclusive<i64>> {
     let limit = i128::from(crate::form::MAX_ADDEND);
     let (mut least, mut most) = (-limit, limit);
@@ -64,7 +66,7 @@ pub fn exact_addends(target: &Thresholds, form: &Affine, out: IntType) -> Option
         }
         least <= most
     });
-    // Both lie within the largest addend.
+    // Neither is larger than the largest addend.
     feasible.then_some(least as i64..=most as i64)
 }
 

@@ -1,4 +1,4 @@
-//! Loss where a runtime derives the integers by its own rule from the scales that its file stores.
+//! Finds what is lost because a runtime derives its integers by a rule of its own from the scales in the file.
 
 use super::{
     best::{Best, BestError, Limits, Target},
@@ -8,13 +8,13 @@ use super::{
 };
 use crate::Step;
 
-/// Possible gain of a form, if its integers were free instead of derived from scales by the runtime.
+/// What could be gained if the integers of a form could be chosen freely and did not follow from scales.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
-    /// Distance of the runtime's own integers from the ideal.
+    /// How far the runtime's own integers are from the ideal.
     pub runtime: Deviation,
-    /// The best that there are; `None` where the runtime's own are the ideal function, so that nothing is to be gained,
-    /// and where there are none to choose from.
+    /// The best integers. `None` if the runtime's own already give the ideal function, or if the form has no integers
+    /// to choose.
     pub best: Option<Best>,
 }
 
@@ -26,12 +26,11 @@ impl Gain {
     }
 }
 
-/// Distance from the ideal of a runtime's own integers, and of the best within the limits. Nothing is replaced:
-/// what the file stores are scales. A form without limits has no integers to choose, a scale in `f32` for one.
+/// Compares the runtime's own integers, and the best ones within the limits, with the ideal. This replaces nothing,
+/// because the file stores scales. A form without limits, such as one with an `f32` scale, has no integers to choose.
 ///
 /// # Errors
-/// Where the interval is none, or leaves the domain of the runtime's form, and where the distance takes too many
-/// comparisons.
+/// The interval is empty or leaves the domain of the runtime's form; the comparison takes too many steps.
 pub fn gain(
     runtime: &Step,
     channel: usize,

@@ -1,4 +1,4 @@
-//! The ideal function of a real factor, in exact arithmetic.
+//! The ideal function for a real factor, in exact arithmetic.
 
 use super::{
     normal::Rounded,
@@ -10,39 +10,41 @@ use crate::{
     scales::{ScaleError, fixed_point::frexp},
 };
 
-/// The function that a requantization stands for: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))` with
-/// the zero point inside the rounding; in exact arithmetic with s a finite positive `f64`.
+/// The function that a requantization approximates: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))`
+/// with the zero point inside the rounding. It is computed exactly. s is a finite positive `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ideal {
-    /// s = mantissa / 2^shift, the mantissa odd or the shift zero.
+    /// s = mantissa / 2^shift. The mantissa is odd or the shift zero.
     mantissa: i64,
     shift: u8,
     pub(super) rounding: Rounding,
     pub(super) grids: Grids,
 }
 
-/// Grids of the operand and of the result of the ideal function.
+/// The grids of operand and result of the ideal function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grids {
-    /// Zero point of x.
+    /// The zero point of x.
     pub input_zero: i32,
-    /// Zero point of the result.
+    /// The zero point of the result.
     pub output_zero: i32,
-    /// True if the result's zero point is added before the rounding; for the modes that look at the sign or the parity
-    /// this makes a difference at ties.
+    /// True if the zero point of the result is added before the rounding. In rounding modes that depend on sign or
+    /// parity, this matters at ties.
     pub zero_inside: bool,
-    /// Type of the result.
+    /// The type of the result.
     pub out: IntType,
 }
 
-/// The farthest accumulator: with it, all products stay far inside `i128`.
+/// The largest magnitude of an accumulator. Up to it, all products stay far inside `i128`.
 const FARTHEST: i64 = 1 << 50;
-/// With a shift so large, s x is below one quarter for every accumulator, and how far below makes no difference.
+/// With a shift this large, s x is below one quarter for every accumulator, so any larger shift gives the same results.
 const NEXT_TO_NOTHING: u8 = 104;
 
 impl Ideal {
+    /// Makes the ideal function of a factor.
+    ///
     /// # Errors
-    /// The factor is not finite and positive, or above 2^31.
+    /// The factor is not finite and positive, or is above 2^31.
     pub fn new(factor: f64, rounding: Rounding, grids: Grids) -> Result<Self, ScaleError> {
         if !(factor.is_finite() && factor > 0.0) {
             return Err(ScaleError::NotPositive {
@@ -57,7 +59,7 @@ impl Ideal {
             });
         }
         let (fraction, exponent) = frexp(factor);
-        // 53 bits make every f64; both are exact.
+        // Both are exact, because an f64 has 53 bits of significand.
         let mantissa = (fraction * 2f64.powi(53)) as i64;
         let (mantissa, shift) = (
             mantissa >> mantissa.trailing_zeros(),
@@ -77,7 +79,7 @@ impl Ideal {
         })
     }
 
-    /// Addends of s (x - z_x) in front of the rounding and behind it.
+    /// What is added to s (x - z_x) before the rounding, and what after it.
     fn zeros(&self) -> (i128, i128) {
         let zero = i128::from(self.grids.output_zero);
         if self.grids.zero_inside {
@@ -96,11 +98,11 @@ impl Ideal {
         let product = (i128::from(x) - i128::from(self.grids.input_zero)) * i128::from(self.mantissa) + inside;
         let whole = self.rounding.shift_right_wide(product, self.shift) + outside;
         let out = self.grids.out;
-        // The clamp leaves the type.
+        // After the clamp it fits the type.
         Ok(whole.clamp(out.min().into(), out.max().into()) as i32)
     }
 
-    /// The function without its saturation; `None` where its addend leaves 128 bits.
+    /// The function without its saturation. `None` if its addend does not fit into 128 bits.
     pub(super) fn rounded(&self) -> Option<Rounded> {
         let [inside, zero_point] = match self.grids.zero_inside {
             true => [self.grids.output_zero, 0],
@@ -116,13 +118,13 @@ impl Ideal {
         })
     }
 
-    /// The thresholds on an interval with these values at its ends, some at a time.
+    /// The thresholds on an interval with these values at its ends, computed in batches.
     pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
         let (inside, outside) = self.zeros();
         // The zero point is an i32.
         let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
-        // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x; the k asked for are reached inside the
-        // interval, so that none of this is large.
+        // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. The requested k are all reached
+        // inside the interval, so none of these numbers is large.
         sweep(ends, move |values| {
             let quotients = values.start() - outside..=values.end() - outside;
             let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {
@@ -133,7 +135,7 @@ impl Ideal {
         })
     }
 
-    /// s - m / 2^n, in units of 2^-104: exact, or the largest number where it is too large for that.
+    /// |s - m / 2^n|, in units of 2^-104: the exact value, or the largest number if it does not fit.
     pub(super) fn distance(&self, m: i32, n: u8) -> u128 {
         let unit = |value: i128, shift: u8| value.checked_mul(1i128.checked_shl((NEXT_TO_NOTHING - shift).into())?);
         let (own, other) = (unit(self.mantissa.into(), self.shift), unit(m.into(), n));
@@ -143,7 +145,7 @@ impl Ideal {
         }
     }
 
-    /// m / 2^n below s and above it, the nearest ones of any integer m.
+    /// For the divisor 2^n, the nearest integers m with m / 2^n below s and above it.
     pub(super) fn around(&self, n: u8) -> [i128; 2] {
         let below = match n.checked_sub(self.shift) {
             Some(left) => i128::from(self.mantissa) << left,
@@ -152,7 +154,7 @@ impl Ideal {
         [below, below + 1]
     }
 
-    /// Addend in front of a shift by n that stands for the result's zero point.
+    /// What has to be added before a shift by n to get the result's zero point.
     pub(super) fn inside(&self, n: u8) -> i128 {
         if self.grids.zero_inside {
             i128::from(self.grids.output_zero) << n
@@ -161,7 +163,7 @@ impl Ideal {
         }
     }
 
-    /// The form with this multiplier and shift, which are legal: both zero points at their places, exactly.
+    /// The form with this multiplier and shift, which have to be legal. Both zero points are exact and in their places.
     pub(super) fn affine(&self, m: i32, n: u8) -> Affine {
         let addend = self.inside(n) - i128::from(self.grids.input_zero) * i128::from(m);
         Affine {

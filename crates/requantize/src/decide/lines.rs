@@ -1,8 +1,9 @@
-//! Difference of two lines that are rounded down: by how much, how often and where, without looking at each integer.
+//! Compares two lines that are rounded down: by how much they differ, how often and where, without looking at each
+//! integer.
 //!
-//! With the divisor 2^S of both, their gap (x F_a + A_a - x F_b - A_b) / 2^S is a line, too. On a stretch where the gap is in
-//! [k, k + 1), floor(a) - floor(b) is k or k + 1, and Σ floor(a) - Σ floor(b) tells how often it is which. Such a sum counts
-//! lattice points below a line, by Euclid's algorithm.
+//! Written with a common divisor 2^S, the gap between the lines, (x F_a + A_a - x F_b - A_b) / 2^S, is a line too. On a
+//! stretch where the gap lies in [k, k + 1), floor(a) - floor(b) is k or k + 1. Σ floor(a) - Σ floor(b) tells how often
+//! it is which. Such a sum counts the lattice points below a line, which Euclid's algorithm does quickly.
 
 use super::deviation::Deviation;
 
@@ -14,9 +15,10 @@ pub(super) struct Floor {
     pub(super) shift: u8,
 }
 
-/// Two lines that are farther apart, in units of the result, are not looked at: each unit is a stretch.
+/// Lines that are farther apart than this, in units of the result, are not compared, because each unit is a stretch of
+/// its own.
 pub(super) const MOST_STRETCHES: u32 = 64;
-/// Bounds of what is summed: with them no product leaves 128 bits.
+/// A bound for the summed numbers. Within it no product exceeds 128 bits.
 const MOST: i128 = 1 << 62;
 
 impl Floor {
@@ -35,7 +37,7 @@ impl Floor {
         (i128::from(x) * i128::from(self.factor) + self.addend) >> self.shift
     }
 
-    /// The line x F + A in units of 2^-shift, as F and A; `None` where they are too large.
+    /// The line x F + A in units of 2^-shift, given as F and A. `None` if they are too large.
     fn line(&self, shift: u8) -> Option<(i128, i128)> {
         let unit = 1i128.checked_shl((shift - self.shift).into())?;
         let (factor, addend) = (
@@ -46,8 +48,8 @@ impl Floor {
     }
 }
 
-/// Adds the difference of two functions on an interval to what was found in front of it; `None` where they are too far apart
-/// or too large.
+/// Adds the difference of two functions on an interval to `found`, which covers what lies before. `None` if the
+/// functions are too far apart or too large.
 pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut Deviation) -> Option<()> {
     let shift = a.shift.max(b.shift);
     let unit = 1i128.checked_shl(shift.into()).filter(|unit| *unit <= 1 << 110)?;
@@ -59,7 +61,8 @@ pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut 
         return None;
     }
     for _ in 0..MOST_STRETCHES {
-        // The last x of the stretch: x slope + offset stays below (k + 1) unit, or from k unit on.
+        // The last x of the stretch: up to there, x slope + offset stays below (k + 1) unit for a rising gap, or from k
+        // unit on for a falling one.
         let k = gap(from);
         let last = match slope {
             0 => end,
@@ -75,7 +78,7 @@ pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut 
     None
 }
 
-/// A stretch on which the functions differ by k or k + 1.
+/// Adds a stretch on which the functions differ by k or k + 1.
 fn stretch(
     [a, b]: [(i128, i128); 2],
     (low, high): (i128, i128),
@@ -85,7 +88,7 @@ fn stretch(
 ) -> Option<()> {
     let count = high - low + 1;
     let near = u32::try_from(if k >= 0 { k } else { -k - 1 }).ok()?;
-    // How many of the first n differ by the one of k and k + 1 that is farther from 0.
+    // How many of the first n integers have the larger difference in magnitude, of k and k + 1.
     let farther = |n: i128| {
         let sum = sum(a, low, n, unit)?.checked_sub(sum(b, low, n, unit)?)?;
         Some(if k >= 0 { sum - k * n } else { (k + 1) * n - sum })
@@ -96,7 +99,7 @@ fn stretch(
         return Some(());
     }
     let (mut none, mut some) = (0, count);
-    // Only a larger difference than any in front of it has a witness here.
+    // The place matters only if the difference is larger than all before it.
     while near >= found.max_lsb && some - none > 1 {
         let middle = none + (some - none) / 2;
         if farther(middle)? > 0 {
@@ -105,7 +108,7 @@ fn stretch(
             none = middle;
         }
     }
-    // All of the stretch are i64.
+    // All numbers of the stretch are i64.
     found.add(near.checked_add(1)?, (low + none) as i64, more.unsigned_abs());
     Some(())
 }
@@ -113,7 +116,7 @@ fn stretch(
 /// Σ floor((x F + A) / unit) for the n integers x from `low` on.
 fn sum((factor, addend): (i128, i128), low: i128, n: i128, unit: i128) -> Option<i128> {
     let first = low.checked_mul(factor)?.checked_add(addend)?;
-    // What is whole in each of them, and in each step from one to the next.
+    // Splits off the whole parts of the first value and of the step from one value to the next.
     let (each, step) = (first.div_euclid(unit), factor.div_euclid(unit));
     let whole = (n.checked_mul(each)?).checked_add((n * (n - 1) / 2).checked_mul(step)?)?;
     let rest = floor_sum(
@@ -125,7 +128,7 @@ fn sum((factor, addend): (i128, i128), low: i128, n: i128, unit: i128) -> Option
     whole.checked_add(i128::try_from(rest).ok()?)
 }
 
-/// Σ floor((i a + b) / m) for i = 0 .. n, with a and b below m; `None` past 128 bits.
+/// Σ floor((i a + b) / m) for i = 0 .. n, with a and b below m. `None` if it exceeds 128 bits.
 fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128> {
     let mut sum = 0u128;
     loop {
@@ -136,7 +139,7 @@ fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128>
         if top < m {
             return Some(sum);
         }
-        // Points by rows instead of by columns.
+        // Counts the points by rows instead of by columns.
         (n, b) = (top / m, top % m);
         (m, a) = (a, m);
     }

@@ -1,5 +1,5 @@
-//! Decision procedures about chains of steps on a whole interval of accumulators, without sampling and without a
-//! tolerance: one procedure per file.
+//! Procedures that decide questions about chains of steps on a whole interval of accumulators, exactly and without
+//! sampling. There is one procedure per file.
 
 mod activation;
 mod best;

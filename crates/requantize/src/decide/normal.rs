@@ -1,19 +1,21 @@
-//! Functions decided by normalised parameters: before thresholds are looked at, and in their place for results of 32 bits,
-//! which have too many to look at.
+//! Decides questions about functions by normalised parameters. This is tried before thresholds are looked at. For
+//! 32-bit results it is the only way, because they have too many thresholds.
 //!
-//! On accumulators of one sign each integer form that rounds is one division rounded down, x -> floor((x f + A) / 2^s):
+//! On accumulators of one sign, each integer form that rounds is a single division rounded down, x -> floor((x f + A) /
+//! 2^s):
 //!
-//! - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s), the modes that take ties up and down add 2^(s-1) and 2^(s-1) - 1, and
-//!   those that look at the sign are one of these on each side of p = 0;
-//! - the zero point z behind the division is z 2^s in front of it;
-//! - half_even is any other nearest mode where no x is a tie;
-//! - two roundings are one: with h = floor((p + 2^30) / 2^31) and s = 31 + r, half_away(h / 2^r) is
-//!   floor((p + 2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) below, since p has the sign of
-//!   x and both are 0 for -2^30 <= p < 0;
-//! - common powers of two of f and 2^s go: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t)).
+//! - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s). The modes that round ties up and down add 2^(s-1) and 2^(s-1) - 1. The
+//!   modes that depend on the sign are one of these on each side of p = 0.
+//! - A zero point z after the division is z 2^s before it.
+//! - half_even equals any other nearest mode if no x is a tie.
+//! - Two roundings become one: with h = floor((p + 2^30) / 2^31) and s = 31 + r, half_away(h / 2^r) is floor((p +
+//!   2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) below, because p has the sign of x and
+//!   both are 0 for -2^30 <= p < 0.
+//! - Common powers of two of f and 2^s are cancelled: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) /
+//!   2^(s-t)).
 //!
-//! With f odd or s = 0 these parameters are unique: the same function on all integers has the same ones. How often two
-//! functions differ, by how much and where, `lines` counts.
+//! If f is odd or s = 0, these parameters are unique: equal functions on all integers have equal parameters. `lines`
+//! counts how often two functions differ, by how much and where.
 
 use super::{
     deviation::Deviation,
@@ -35,30 +37,31 @@ struct Piece {
     floor: Floor,
 }
 
-/// On either side of zero there is one, and one where the function is saturated.
+/// The pieces of a function: one on either side of zero, and one at each end where the function is saturated.
 type Pieces = SmallVec<[Piece; 4]>;
 
-/// A function that does not decrease as lines that are rounded down, one behind the other.
+/// A function that does not decrease, as a sequence of lines that are rounded down.
 #[derive(Clone, Debug)]
 pub(super) struct Lines(Pieces);
 
 impl Lines {
-    /// Those of a chain with these values at the ends of the interval; `None` where its parameters do not tell.
+    /// The lines of a chain with these values at the ends of the interval. `None` if its parameters are not enough.
     ///
-    /// A chain with one step that is not the identity is that step's form R between the chain's values at the ends, for a
-    /// clamp in front of R is one behind it: f(x) = clamp(R(x), f(low), f(high)).
+    /// Take a chain in which only one step, with the form R, is not the identity. It equals R clamped to the chain's
+    /// values at the ends, because a clamp before R can be moved behind it: f(x) = clamp(R(x), f(low), f(high)).
     pub(super) fn of_chain(chain: &Chain<'_>, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = pieces(only_form(chain)?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// Those of an ideal function with these values at the ends of the interval; `None` where its parameters do not tell.
+    /// The lines of an ideal function with these values at the ends of the interval. `None` if its parameters are not
+    /// enough.
     pub(super) fn of_ideal(ideal: &Ideal, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = rounded(&ideal.rounded()?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// The difference from another function of the same interval; `None` where they are too far apart.
+    /// The difference from another function on the same interval. `None` if they are too far apart.
     pub(super) fn deviation(&self, other: &Lines, interval: (i64, i64)) -> Option<Deviation> {
         let mut found = Deviation::none(interval);
         compare(&self.0, &other.0, &mut found)?;
@@ -66,8 +69,7 @@ impl Lines {
     }
 }
 
-/// Difference of two chains whose values at the ends of the interval are given; `None` where the parameters do not
-/// tell.
+/// The difference of two chains with given values at the ends of the interval. `None` if the parameters are not enough.
 pub(super) fn deviation(
     (a, a_ends): (&Chain<'_>, [i32; 2]),
     (b, b_ends): (&Chain<'_>, [i32; 2]),
@@ -83,11 +85,11 @@ pub(super) fn deviation(
     a.deviation(&b, interval)
 }
 
-/// A function that does not decrease, between its values at the ends of the interval; `None` where its parameters are too
+/// Limits a function that does not decrease to its values at the ends of the interval. `None` if its parameters are too
 /// large.
 fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64)) -> Option<Pieces> {
     let constant = |value: i32, low: i128, high: i128| Piece {
-        // Both are between the ends of the interval.
+        // Both lie between the ends of the interval.
         low: low as i64,
         high: high as i64,
         floor: Floor::new(0, value.into(), 0),
@@ -96,7 +98,7 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     if least == largest {
         return Some(SmallVec::from_iter([constant(least, low, high)]));
     }
-    // The first x above the least value, and the first with the largest.
+    // The first x above the smallest value, and the first x with the largest value.
     let above = first(pieces, i128::from(least) + 1, high + 1)?;
     let from = first(pieces, largest.into(), high + 1)?;
     let mut found = Pieces::new();
@@ -106,7 +108,7 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     for piece in pieces {
         let (low, high) = (above.max(piece.low.into()), (from - 1).min(piece.high.into()));
         if low <= high {
-            // Inside of the piece.
+            // The numbers lie inside the piece.
             found.push(Piece {
                 low: low as i64,
                 high: high as i64,
@@ -120,7 +122,8 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     Some(found)
 }
 
-/// The first x at which a function reaches a value, or the one behind the interval; `None` past 128 bits.
+/// The first x at which a function reaches a value. If it does not, the x just after the interval. `None` if a number
+/// exceeds 128 bits.
 fn first(pieces: &Pieces, value: i128, behind: i128) -> Option<i128> {
     for piece in pieces {
         let Floor { factor, addend, shift } = piece.floor;
@@ -139,8 +142,8 @@ fn first(pieces: &Pieces, value: i128, behind: i128) -> Option<i128> {
     Some(behind)
 }
 
-/// True if the normalised parameters of two chains are the same on the interval, so that these are one function there. They
-/// have the same values at its ends. False where that does not tell.
+/// True if two chains have the same normalised parameters on the interval, so that they are the same function there.
+/// They must have the same values at its ends. False if the parameters do not decide it.
 pub(super) fn are_equal(a: &Chain<'_>, b: &Chain<'_>, interval: (i64, i64)) -> bool {
     let same = || {
         let (a, b) = (only_form(a)?, only_form(b)?);
@@ -154,13 +157,13 @@ pub(super) fn are_equal(a: &Chain<'_>, b: &Chain<'_>, interval: (i64, i64)) -> b
     same().unwrap_or(false)
 }
 
-/// True if both compute the same before they saturate, whatever they round.
+/// True if both compute the same before they saturate, however they round.
 fn are_one(a: &Channel<'_>, b: &Channel<'_>) -> bool {
     let once = |form: &Channel<'_>| one_rounding(form.arithmetic()).map(|a| reduced(&a));
     a.arithmetic() == b.arithmetic() || once(a).is_some_and(|a| once(b) == Some(a))
 }
 
-/// The form of the only step of a chain that is not the identity; of the first one where all are.
+/// The form of the only step of a chain that is not the identity. If all are, the form of the first one.
 fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
     let mut others = chain
         .stages
@@ -174,14 +177,14 @@ fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
     }
 }
 
-/// The powers of two that factor, addend and divisor of an affine function share, at most 31 of them.
+/// How many powers of two factor, addend and divisor of an affine function share, at most 31.
 pub(super) fn shared_powers(a: &Affine) -> u8 {
     let shared = a.factor.trailing_zeros().min(a.addend.trailing_zeros()).min(31);
     // At most 31.
     a.shift.min(shared as u8)
 }
 
-/// A legal affine function without these.
+/// A legal affine function with shared powers of two cancelled.
 pub(super) fn reduced(a: &Affine) -> Affine {
     let shared = shared_powers(a);
     Affine {
@@ -192,7 +195,7 @@ pub(super) fn reduced(a: &Affine) -> Affine {
     }
 }
 
-/// A function that rounds once, if the form is one on all of its domain.
+/// The form as a function that rounds once, if it is one on all of its domain.
 pub(super) fn one_rounding(arithmetic: Arithmetic<'_>) -> Option<Affine> {
     match arithmetic {
         Arithmetic::Affine(a) => Some(a),
@@ -200,21 +203,21 @@ pub(super) fn one_rounding(arithmetic: Arithmetic<'_>) -> Option<Affine> {
     }
 }
 
-/// Addend in front of a division by `2^shift` that rounds down, so that the result is rounded by this mode; `None` for
-/// the modes that look at the sign or the parity.
+/// What has to be added before a division by `2^shift` that rounds down, so that the result is rounded by this mode.
+/// `None` for modes that depend on sign or parity.
 pub(super) fn bias(rounding: Rounding, shift: u8) -> Option<i128> {
     let step = 1i128 << shift;
     Some(match rounding {
         Rounding::Floor => 0,
         Rounding::Ceil => step - 1,
         Rounding::HalfUp => step / 2,
-        // With nothing to round, nothing is added.
+        // If nothing is rounded, nothing is added.
         Rounding::HalfDown => (step / 2 - 1).max(0),
         _ => return None,
     })
 }
 
-/// The mode that rounds alike where the sign of what is rounded is known.
+/// A mode that does not depend on the sign and rounds in the same way if the sign is known.
 fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     match (rounding, negative) {
         (Rounding::TowardZero, false) => Rounding::Floor,
@@ -225,7 +228,7 @@ fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     }
 }
 
-/// The parts of the interval on which a form is one division rounded down.
+/// The parts of the interval on each of which a form is a single division rounded down.
 fn pieces(form: &Channel<'_>, interval: (i64, i64)) -> Option<Pieces> {
     match form.arithmetic() {
         Arithmetic::Doubling(d) => Some(two_roundings(&d, interval)),
@@ -243,12 +246,12 @@ fn pieces(form: &Channel<'_>, interval: (i64, i64)) -> Option<Pieces> {
     }
 }
 
-/// The interval cut at the first x of its second part.
+/// Cuts the interval in two at `at`, the first x of the second part.
 fn cut((low, high): (i64, i64), at: i128, below: Floor, from: Floor) -> Pieces {
     let mut pieces = Pieces::new();
     let at = at.clamp(i128::from(low), i128::from(high) + 1);
     if at > i128::from(low) {
-        // Below the cut, which is at most one past an i64.
+        // The x below the cut. The cut is at most one past an i64.
         let high = (at - 1) as i64;
         pieces.push(Piece {
             low,
@@ -278,7 +281,7 @@ fn two_roundings(d: &Doubling, interval: (i64, i64)) -> Pieces {
     cut(interval, at, with(-1 << 30), with(1 << 30))
 }
 
-/// `round((x * factor + addend) / 2^shift) + zero_point`, the factor not negative.
+/// `round((x * factor + addend) / 2^shift) + zero_point`, where the factor is not negative.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounded {
     pub(super) factor: i64,
@@ -316,7 +319,7 @@ fn rounded(a: &Rounded, interval: (i64, i64)) -> Option<Pieces> {
     Some(cut(interval, at, side(true)?, side(false)?))
 }
 
-/// Adds the difference of two functions in pieces; `None` where they are too far apart.
+/// Adds up the difference of two functions over their pieces. `None` if they are too far apart.
 fn compare(a: &Pieces, b: &Pieces, found: &mut Deviation) -> Option<()> {
     for a in a {
         for b in b {

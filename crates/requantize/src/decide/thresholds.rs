@@ -1,58 +1,58 @@
-//! A non-decreasing step function on an interval, as the list of places where it steps.
+//! Represents a non-decreasing function on an interval by its thresholds: the places where its value goes up.
 
 use crate::{FormError, OutsideDomain, Per, Step, form::Channel};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
 
-/// The most steps that a function may have here: those of any function into 16 bits.
+/// The most thresholds that a function may have here: as many as any function into 16 bits has.
 pub const MAX_STEPS: u32 = 0xFFFF;
 
-/// Reason why a chain of steps cannot be decided on an interval.
+/// The reason why nothing can be decided about a chain of steps on an interval.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DecideError {
     /// The chain has no step.
     #[error("a chain of no steps")]
     Empty,
-    /// The interval's ends are not in order.
+    /// The ends of the interval are not in order.
     #[error("the interval [{0}, {1}] is empty")]
     Interval(i64, i64),
-    /// A step's parameters are not legal.
+    /// The parameters of a step are not legal.
     #[error(transparent)]
     Form(#[from] FormError),
     /// The interval, or what an earlier step makes of it, leaves the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A function steps more than [`MAX_STEPS`] times on the interval (a 32-bit result), and its parameters alone do
-    /// not decide.
+    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and its parameters alone
+    /// are not enough to decide.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {
-        /// Their number.
+        /// The number of thresholds.
         steps: u32,
     },
-    /// A quantization of floats is by a scale that is not positive and finite.
+    /// A quantization of floats has a scale that is not positive and finite.
     #[error("the scale {0}, or its reciprocal, is not positive and finite")]
     Scale(f32),
-    /// An accumulator beyond 2^50, where exact ideals are not computed.
+    /// An accumulator beyond 2^50, where the ideal function is not computed.
     #[error("accumulator {0} is beyond 2^50")]
     Distant(i64),
-    /// A step past `i32` in a conversion to [`Requantization::Steps`](crate::Requantization::Steps).
+    /// A threshold that does not fit `i32`, in a conversion to [`Requantization::Steps`](crate::Requantization::Steps).
     #[error("threshold {0} is outside i32")]
     Wide(i64),
-    /// Two steps, or a step and the intervals, disagree about the number of channels.
+    /// Two steps, or a step and the intervals, have different numbers of channels.
     #[error("{found} channels where there are {expected} elsewhere")]
     Channels {
-        /// Channels of what came first.
+        /// The number of channels of the first one.
         expected: usize,
-        /// Channels of what differs.
+        /// The number of channels of the other one.
         found: usize,
     },
 }
 
-/// Thresholds that a sweep makes at a time: all of a function into 8 bits.
+/// How many thresholds are computed in one batch: as many as a function into 8 bits has.
 const AT_A_TIME: usize = 255;
 
-/// The thresholds of a function with these values at the ends of an interval, some at a time, from the first accumulators that
-/// reach each of some values.
+/// The thresholds of a function with these values at the ends of an interval, computed in batches. `firsts` gives the
+/// first accumulators that reach each of a range of values.
 pub(super) fn sweep(
     [lowest, highest]: [i32; 2],
     firsts: impl Fn(RangeInclusive<i64>) -> Vec<i64>,
@@ -62,7 +62,7 @@ pub(super) fn sweep(
     pieces.flat_map(move |from| firsts(from..=last.min(from + AT_A_TIME as i64 - 1)))
 }
 
-/// One channel of a chain of steps, each applied to the result of the one before.
+/// One channel of a chain of steps. Each step is applied to the result of the one before.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
     pub(super) stages: SmallVec<[(Channel<'a>, Option<[i32; 2]>); 2]>,
@@ -83,7 +83,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// The result for one accumulator, or the first step that is not defined for what reaches it.
+    /// The result for one accumulator. If a step is not defined for the value that it gets, that step is the error.
     pub fn eval(&self, acc: i64) -> Result<i32, OutsideDomain> {
         let mut value = acc;
         let mut last = 0;
@@ -109,21 +109,21 @@ impl<'a> Chain<'a> {
 
     fn firsts(&self, codes: RangeInclusive<i64>) -> Vec<i64> {
         match &self.stages[..] {
-            // A clamp keeps the thresholds of the values that it leaves.
+            // The thresholds of values inside the clamp are not changed by it.
             [(only, _)] => only.firsts(codes),
             _ => codes.map(|k| self.least_reaching(k)).collect(),
         }
     }
 
-    /// The thresholds on an interval with these values at its ends, some at a time.
+    /// The thresholds on an interval with these values at its ends, computed in batches.
     pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
         sweep(ends, |values| self.firsts(values))
     }
 
-    /// The smallest accumulator of the first step's domain whose result is at least `value`, one past it where none is:
-    /// the inverse of each step, last one first.
+    /// The smallest accumulator in the first step's domain whose result is at least `value`. If there is none, one past
+    /// the domain. It is found by inverting each step, the last one first:
     ///
-    /// f2(f1(x)) >= k  iff  f1(x) >= T2(k)  iff  x >= T1(T2(k)), and a clamp [a, b] reaches k everywhere for k <= a,
+    /// f2(f1(x)) >= k iff f1(x) >= T2(k) iff x >= T1(T2(k)). A clamp [a, b] reaches k everywhere for k <= a, and
     /// nowhere for k > b.
     pub(super) fn least_reaching(&self, value: i64) -> i64 {
         self.stages.iter().rev().fold(value, |value, (form, clamp)| {
@@ -136,19 +136,19 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// A non-decreasing function f on `[low, high]` by its thresholds `T_k = min { x : f(x) >= k }`.
+/// A non-decreasing function f on `[low, high]`, given by its thresholds `T_k = min { x : f(x) >= k }`.
 ///
-/// Two functions are equal on the interval exactly when these are.
+/// Two functions are equal on the interval exactly if their thresholds are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     interval: (i64, i64),
     lowest: i32,
-    /// `T_k` for k = lowest + 1 ..= f(high); every one lies in `low + 1 ..= high`.
+    /// `T_k` for k = lowest + 1 ..= f(high). All of them lie in `low + 1 ..= high`.
     at: Vec<i64>,
 }
 
 impl Thresholds {
-    /// The thresholds of one channel of a chain, in closed form: microseconds for eight bits.
+    /// The thresholds of one channel of a chain, in closed form. This takes microseconds for eight bits.
     pub fn of(steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Self, DecideError> {
         let chain = Chain::new(steps, channel)?;
         let (lowest, highest) = ends(interval, |x| chain.eval(x).map_err(DecideError::from))?;
@@ -159,8 +159,8 @@ impl Thresholds {
         })
     }
 
-    /// The thresholds of any function that does not decrease on the interval, by bisection. The caller answers for
-    /// that; where it does decrease the result describes another function.
+    /// The thresholds of any function that does not decrease on the interval, found by bisection. The caller has to
+    /// make sure that it does not decrease. Otherwise the result describes another function.
     pub fn by_bisection<E: From<DecideError>>(
         interval: (i64, i64),
         mut f: impl FnMut(i64) -> Result<i32, E>,
@@ -169,10 +169,10 @@ impl Thresholds {
         let mut at = Vec::new();
         let mut no = interval.0;
         for code in i64::from(lowest) + 1..=i64::from(highest) {
-            // f(no) < code <= f(yes); thresholds do not decrease, so `no` serves the next code too.
+            // f(no) < code <= f(yes). Thresholds do not decrease, so `no` can be kept for the next code.
             let mut yes = interval.1;
             while yes.abs_diff(no) > 1 {
-                // No overflow, and inside: half of the distance fits the type.
+                // This does not overflow and lies in between, because half of the distance fits the type.
                 let middle = no + (yes.abs_diff(no) / 2) as i64;
                 if i64::from(f(middle)?) >= code {
                     yes = middle;
@@ -185,7 +185,7 @@ impl Thresholds {
         Ok(Thresholds { interval, lowest, at })
     }
 
-    /// Both ends belong to it.
+    /// The interval, both ends included.
     pub fn interval(&self) -> (i64, i64) {
         self.interval
     }
@@ -197,7 +197,7 @@ impl Thresholds {
 
     /// The value at the upper end.
     pub fn highest(&self) -> i32 {
-        // At most MAX_STEPS thresholds, up to a value that is an i32.
+        // There are at most MAX_STEPS thresholds, and the result is an i32.
         self.lowest + self.at.len() as i32
     }
 
@@ -206,8 +206,8 @@ impl Thresholds {
         &self.at
     }
 
-    /// `T_k` of any `k`: the lower end where the function is nowhere below `k`, one past the upper end where it is
-    /// nowhere as large (`i64` ends there, so one past it saturates).
+    /// `T_k` for any `k`: the lower end if the function is never below `k`, and one past the upper end if it never
+    /// reaches `k`. (At the end of `i64`, that saturates.)
     pub fn reaching(&self, code: i32) -> i64 {
         match usize::try_from(i64::from(code) - i64::from(self.lowest) - 1) {
             Ok(index) => self.at.get(index).copied().unwrap_or(self.interval.1.saturating_add(1)),
@@ -215,7 +215,7 @@ impl Thresholds {
         }
     }
 
-    /// The function's value; that of the nearer end outside of the interval.
+    /// The value of the function at `x`. Outside of the interval, that of the nearer end.
     pub fn eval(&self, x: i64) -> i32 {
         self.lowest + self.at.partition_point(|t| *t <= x) as i32
     }
@@ -232,14 +232,14 @@ pub(super) fn values<E: From<DecideError>>(
     Ok([f(low)?, f(high)?])
 }
 
-/// The same, if there are at most [`MAX_STEPS`] between them.
+/// As [`values`], but an error if there are more than [`MAX_STEPS`] thresholds between them.
 fn ends<E: From<DecideError>>(interval: (i64, i64), f: impl FnMut(i64) -> Result<i32, E>) -> Result<(i32, i32), E> {
     let ends = values(interval, f)?;
     few_steps(ends)?;
     Ok((ends[0], ends[1]))
 }
 
-/// Checks that a function with these values at the ends of an interval has at most [`MAX_STEPS`] between them.
+/// Checks that a function with these values at the ends of an interval has at most [`MAX_STEPS`] thresholds.
 pub(super) fn few_steps([lowest, highest]: [i32; 2]) -> Result<(), DecideError> {
     match highest.abs_diff(lowest) {
         steps if steps > MAX_STEPS => Err(DecideError::TooManySteps { steps }),
@@ -247,7 +247,7 @@ pub(super) fn few_steps([lowest, highest]: [i32; 2]) -> Result<(), DecideError> 
     }
 }
 
-/// The number of channels of steps and intervals, `None` where all of them serve any number.
+/// The number of channels of steps and intervals. `None` if all of them work for any number.
 pub(crate) fn common_channels<'a>(
     steps: impl IntoIterator<Item = &'a Step>,
     intervals: &Per<(i64, i64)>,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// Difference of two functions on an interval.
+/// The result of comparing two functions on an interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verdict {
@@ -10,22 +10,22 @@ pub enum Verdict {
     Bounded {
         /// The largest difference, in units of the result.
         max_lsb: u32,
-        /// The smallest accumulator where they differ by that much.
+        /// The smallest accumulator at which they differ by `max_lsb`.
         witness: i64,
-        /// The part of the interval's integers where they differ, in (0, 1].
+        /// The share of the interval's integers at which they differ, in (0, 1].
         share: f64,
     },
-    /// Nothing is known: results of 32 bits, whose normalised parameters are not the same.
+    /// Nothing is known. This occurs for 32-bit results with different normalised parameters.
     Unknown,
 }
 
 impl Verdict {
-    /// True if the functions are equal. What is unknown is not.
+    /// True if the functions are known to be equal.
     pub fn is_exact(&self) -> bool {
         matches!(self, Verdict::Exact)
     }
 
-    /// The largest difference that can be: zero where they are equal, all of 32 bits where nothing is known.
+    /// The largest possible difference: zero if they are equal, all of 32 bits if nothing is known.
     pub fn max_lsb(&self) -> u32 {
         match self {
             Verdict::Exact => 0,

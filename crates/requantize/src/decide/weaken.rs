@@ -1,4 +1,4 @@
-//! A cheaper form that is the same function on the accumulators that can occur.
+//! Finds a cheaper form that is the same function on the accumulators that can occur.
 
 use super::{
     best::{Limits, shortest},
@@ -17,25 +17,26 @@ use crate::{
 /// A form that a target computes, with its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The form. Looked for are `ArithFolded`, `FractionalZero`, `TfLite`, `Fixed`, `Float` and `Steps`.
+    /// The kind of form. `ArithFolded`, `FractionalZero`, `TfLite`, `Fixed`, `Float` and `Steps` can be searched for.
     pub kind: FormKind,
-    /// Its multipliers and shifts; of `Float` the bits of the significand, up to 24.
+    /// The limits of multipliers and shifts. For `Float`, `bits` is the number of bits of the significand, up to 24.
     pub limits: Limits,
-    /// Its rounding.
+    /// The form's rounding.
     pub rounding: Rounding,
 }
 
-/// The first of the wanted forms, cheapest first, that is equal to `form` on every channel's interval, with its index.
+/// The first of the wanted forms, cheapest first, that equals `form` on every channel's interval. Returns its index and
+/// the form.
 ///
-/// Each threshold of the function confines a multiplier or an addend to an interval (see
-/// [`exact_factors`](super::exact_factors)), so a form of another kind, of fewer bits or of another rounding is found
-/// if the slope leaves it a chance: two roundings as one, a multiplication as a shift, a float as a fixed-point
-/// multiplication, and without the powers of two that multiplier and divisor share. What comes out is compared once
-/// more.
+/// Each threshold of the function limits a multiplier or an addend to an interval (see
+/// [`exact_factors`](super::exact_factors)). So a form of another kind, with fewer bits or with another rounding can be
+/// found, if its slope allows it: two roundings as one, a multiplication as a shift, a float as a fixed-point
+/// multiplication, or the same form with shared powers of two cancelled. A form that was found is compared with the
+/// original once more.
 ///
 /// # Errors
-/// The form is not defined on the interval, or not legal. Results of 32 bits are weakened only as far as their
-/// parameters decide.
+/// The form is not legal, or not defined on the interval. Forms with 32-bit results are weakened only if their
+/// parameters are enough to decide.
 pub fn weaken(
     form: &Requantization,
     wanted: &[Wanted],
@@ -65,11 +66,11 @@ struct Target<'a> {
     step: &'a Step,
     scalars: Channel<'a>,
     interval: (i64, i64),
-    /// `None` where the results have too many bits.
+    /// The thresholds. `None` if the results have too many bits.
     thresholds: Option<Thresholds>,
 }
 
-/// The answers of `of` for every channel; `None` if it has none for some channel.
+/// Calls `of` for every channel. `None` if it finds nothing for some channel.
 fn spelled<T>(
     form: &Requantization,
     interval: &Per<(i64, i64)>,
@@ -123,13 +124,13 @@ fn slope(target: &Target<'_>) -> Option<f64> {
     })
 }
 
-/// The result for real zero, which is the zero point; `None` outside of the domain. Where it saturates it is as good a
-/// guess as any.
+/// The result for real zero, which is the zero point. `None` outside of the domain. If it saturates, it is still a fair
+/// guess.
 fn zero_point(target: &Target<'_>) -> Option<i32> {
     target.scalars.eval(0).ok()
 }
 
-/// Addend behind the multiplication, in units of the result.
+/// What is added after the multiplication, in units of the result.
 fn offset(target: &Target<'_>) -> Option<f64> {
     match target.scalars.arithmetic() {
         Arithmetic::Affine(a) => Some(ldexp(a.addend as f64, -i32::from(a.shift)) + f64::from(a.zero_point)),
@@ -137,10 +138,11 @@ fn offset(target: &Target<'_>) -> Option<f64> {
     }
 }
 
-/// The integers of an integer form for one channel.
+/// The integers of a wanted integer form for one channel.
 fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
     let Some(thresholds) = &target.thresholds else {
-        // Its own parameters, rounded as wanted: the comparison at the end decides.
+        // Takes the form's own parameters with the wanted rounding. The comparison at the end decides whether they are
+        // right.
         let own = reduced(&one_rounding(target.scalars.arithmetic())?);
         return Some(Affine {
             rounding: wanted.rounding,
@@ -163,7 +165,7 @@ fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
         .filter(|n| (first..=last).contains(n));
     let found = candidates.filter_map(|shift| {
         let nearest = ldexp(slope, shift.into());
-        // At most twice the largest multiplier, or anything that the limits bring back.
+        // At most twice the largest multiplier. Anything larger is clamped to the limits.
         let around = [nearest.floor() as i128, nearest.ceil() as i128];
         let around = around.map(|m| m.clamp(*multipliers.start(), *multipliers.end()) as i32);
         let template = |factor, zero_point| Affine {
@@ -183,7 +185,7 @@ fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
                 let exact = exact_factors(thresholds, &template(0, zero_point), out)?;
                 let (least, most) = (i128::from(*exact.start()), i128::from(*exact.end()));
                 let (least, most) = (least.max(*multipliers.start()), most.min(*multipliers.end()));
-                // Between two i32.
+                // The result lies between two i32.
                 (least <= most).then(|| template(i128::from(around[0]).clamp(least, most) as i32, zero_point))
             }
             FormKind::FractionalZero | FormKind::Fixed => around.into_iter().find_map(|factor| {
@@ -223,7 +225,8 @@ fn float(target: &Target<'_>, wanted: &Wanted) -> Result<Option<(f32, i32)>, Dec
             && after.form.domain(0).contains(&target.interval.0)
             && after.form.domain(0).contains(&target.interval.1);
         let (before, channel) = (std::slice::from_ref(target.step), target.scalars.index());
-        // The other form has one channel, which serves any. What is not decided is not equal.
+        // The new form has a single set of parameters, which works for any channel. A question that cannot be decided
+        // counts as not equal.
         let equal = || match equal_on(before, &[after], channel, target.interval) {
             Err(DecideError::TooManySteps { .. }) => Ok(false),
             decided => decided,
@@ -245,7 +248,7 @@ fn as_float(all: &Per<(f32, i32)>, out: IntType) -> Option<Requantization> {
     (all.all(|(_, other)| *other == zp) && form.check().is_ok()).then_some(form)
 }
 
-/// The integers as the wanted form; `None` where it has no place for them.
+/// The integers as a form of the wanted kind. `None` if that kind has no place for them.
 fn as_kind(wanted: &Wanted, all: &Per<Affine>, out: IntType) -> Option<Requantization> {
     let zp = all.values().first()?.zero_point;
     let narrowing = Narrowing {

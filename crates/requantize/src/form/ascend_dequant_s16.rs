@@ -3,21 +3,21 @@ use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// `sat16(floor(x / 2^shift))`, with `relu` not below zero.
+/// `sat16(floor(x / 2^shift))`, and with `relu` not below zero.
 ///
-/// The first half of Ascend's S16 pair: accumulators become 16 bits wide, so that they can be added before
+/// This is the first half of Ascend's S16 pair. It narrows accumulators to 16 bits, so that they can be added before
 /// [`AscendRequantS16`](super::AscendRequantS16).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendDequantS16 {
-    /// N, 1 ..= 16.
+    /// The shift N, 1 ..= 16.
     pub shift: Per<u8>,
     /// True if negative results become zero.
     pub relu: bool,
 }
 
 impl AscendDequantS16 {
-    /// The shifts that its word has room for.
+    /// The possible shifts: those that fit into the chip's parameter word.
     pub const SHIFTS: RangeInclusive<u8> = 1..=16;
 }
 

@@ -2,21 +2,21 @@ use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, S
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, without the `max` where `relu` is not set: a ReLU on real zero,
+/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, or without the `max` if `relu` is not set: a ReLU at real zero,
 /// then the offset. The conversion and the product are rounded to `f32`.
 ///
-/// Ascend's AscendRequant; its `scale` is the product of the dequantization's and the quantization's scale, of which
-/// the cube unit keeps 19 bits ([`packed_float`](crate::scales::packed_float)).
+/// This is Ascend's AscendRequant. Its `scale` is the dequantization's scale times the quantization's. The cube unit
+/// keeps 19 bits of it ([`packed_float`](crate::scales::packed_float)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendRequant {
-    /// Factor, finite and positive.
+    /// The factor, finite and positive.
     pub scale: Per<f32>,
-    /// Added after the rounding; -256 ..= 255, the nine bits of the word.
+    /// Added after the rounding. -256 ..= 255, the nine bits that it has in the chip's parameter word.
     pub offset: i32,
     /// True if negative results become real zero.
     pub relu: bool,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 

@@ -2,16 +2,16 @@ use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, S
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat8(half_even(f32(x) * scale) + offset)` of 16-bit integers, the product rounded to `f32`.
+/// `sat8(half_even(f32(x) * scale) + offset)` for 16-bit integers. The product is rounded to `f32`.
 ///
-/// The second half of Ascend's S16 pair; `scale` is the dequantization's times the quantization's times the `2^N` that
-/// [`AscendDequantS16`](super::AscendDequantS16) took off. Domain: `i16`.
+/// This is the second half of Ascend's S16 pair. `scale` is the dequantization's scale times the quantization's times
+/// the `2^N` by which [`AscendDequantS16`](super::AscendDequantS16) divided. Domain: `i16`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendRequantS16 {
-    /// Factor, finite and positive.
+    /// The factor, finite and positive.
     pub scale: Per<f32>,
-    /// Added after the rounding; -128 ..= 127.
+    /// Added after the rounding. -128 ..= 127.
     pub offset: i32,
 }
 

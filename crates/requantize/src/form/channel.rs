@@ -2,8 +2,8 @@ use super::{Arithmetic, FormError, OutsideDomain, Requantization, Scalars};
 use crate::IntType;
 use std::ops::RangeInclusive;
 
-/// One channel of a form with its parameters looked up and found legal: what to hold while many accumulators pass, and
-/// what a kernel takes its constants from.
+/// One channel of a form, with its parameters looked up and checked. Use it to requantize many accumulators, or to get
+/// the constants for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Channel<'a> {
     form: &'a Requantization,
@@ -15,7 +15,7 @@ pub struct Channel<'a> {
 }
 
 impl Requantization {
-    /// One channel, its parameters looked up and checked.
+    /// Looks up and checks one channel.
     pub fn channel(&self, channel: usize) -> Result<Channel<'_>, FormError> {
         self.form().rules()?;
         let Scalars {
@@ -36,7 +36,7 @@ impl Requantization {
         .into_inner();
         let (mut low, mut high) = (low.max(inputs.0), high.min(inputs.1));
         if let Some([least, most]) = results {
-            // What reaches `least`, and does not reach past `most`.
+            // The accumulators whose results lie between `least` and `most`.
             (low, high) = (
                 arithmetic.first(low, high, least),
                 arithmetic.first(low, high, most + 1) - 1,
@@ -66,10 +66,11 @@ impl Arithmetic<'_> {
         }
     }
 
-    /// The first accumulator of `low ..= high` whose result is at least `value`; `high + 1` where none is.
+    /// The first accumulator of `low ..= high` whose result is at least `value`. If there is none, `high + 1`.
     ///
-    /// In closed form for integer arithmetic. In float a guess in `f64` misses by a few accumulators at most, which a
-    /// gallop from it makes up for; it is exact whatever the guess, since the arithmetic is non-decreasing.
+    /// For integer arithmetic there is a closed form. For float arithmetic, a guess in `f64` is off by a few
+    /// accumulators at most, and a short search from there finds the exact one. It is exact whatever the guess, because
+    /// the arithmetic never decreases.
     fn first(&self, low: i64, high: i64, value: i64) -> i64 {
         let least = match self {
             Arithmetic::Affine(a) => a.least_reaching(value),
@@ -79,34 +80,34 @@ impl Arithmetic<'_> {
             Arithmetic::Float(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
             Arithmetic::FloatAffine(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
         };
-        // The clamp leaves an i64.
+        // After the clamp it fits an i64.
         least.clamp(i128::from(low), i128::from(high) + 1) as i64
     }
 }
 
 impl<'a> Channel<'a> {
-    /// The family and its scalars.
+    /// The family of arithmetic, with its scalars.
     pub fn arithmetic(&self) -> Arithmetic<'a> {
         self.arithmetic
     }
 
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub fn out(&self) -> IntType {
         self.out
     }
 
-    /// Between which ends the results lie: those of [`out`](Channel::out), less what a ReLU inside of the form cuts
-    /// off.
+    /// The smallest and the largest result: the ends of [`out`](Channel::out), or less if the form includes a ReLU.
     pub fn range(&self) -> [i32; 2] {
         self.range
     }
 
-    /// The channel's number.
+    /// The number of the channel.
     pub fn index(&self) -> usize {
         self.channel
     }
 
-    /// Accumulators for which no intermediate result overflows; never empty, and the ends lie strictly inside `i64`.
+    /// The accumulators for which no intermediate result overflows. There is at least one, and both ends lie strictly
+    /// inside `i64`.
     pub fn domain(&self) -> RangeInclusive<i64> {
         self.domain.0..=self.domain.1
     }
@@ -125,17 +126,17 @@ impl<'a> Channel<'a> {
         })
     }
 
-    /// The result for an accumulator that is inside the domain.
+    /// The result for an accumulator that is known to be inside the domain.
     pub(crate) fn eval_inside(&self, acc: i64) -> i32 {
         let [low, high] = self.range.map(i64::from);
         // The ends are i32.
         self.arithmetic.wide(acc).min(high).max(low) as i32
     }
 
-    /// The smallest accumulator of the domain whose result is at least `value`; one past the domain where none is.
+    /// The smallest accumulator of the domain whose result is at least `value`. If there is none, one past the domain.
     pub fn least_reaching(&self, value: i64) -> i64 {
         let (low, high) = self.domain;
-        // Saturation: every result reaches the smallest value, none reaches past the largest.
+        // Because of saturation, every result reaches the smallest value, and none is above the largest.
         if value <= i64::from(self.range[0]) {
             return low;
         }
@@ -145,8 +146,8 @@ impl<'a> Channel<'a> {
         self.arithmetic.first(low, high, value)
     }
 
-    /// [`Channel::least_reaching`] of each of these values, all of which are results of accumulators of the domain and
-    /// none of which all of them reach.
+    /// [`Channel::least_reaching`] for each of these values. All values must be results of accumulators of the domain,
+    /// and none may be reached by all of them.
     pub(crate) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
         match self.arithmetic {
             Arithmetic::Affine(a) => a.firsts(values),
@@ -155,13 +156,14 @@ impl<'a> Channel<'a> {
         }
     }
 
-    /// True if the channel is `sat(x)`.
+    /// True if the channel computes `sat(x)`.
     pub fn is_identity(&self) -> bool {
         let whole = self.range == [self.out.min(), self.out.max()];
         whole
             && match self.arithmetic {
                 Arithmetic::Affine(a) => a.is_identity(),
-                // Not of i32: 2^31 - 1 is no factor of one, and the second rounding shifts by one at least.
+                // A doubling form is never the identity on i32: 2^31 - 1 does not stand for a factor of one, and the
+                // second rounding shifts by at least one.
                 Arithmetic::Doubling(_) => false,
                 Arithmetic::Float(f) => f.is_identity(self.out.bits()),
                 Arithmetic::Double(f) => f.is_identity(),
@@ -171,11 +173,11 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// The first `x` of `low ..= high` for which a monotone predicate holds, `high + 1` where it holds for none: steps of
-/// doubling size from `guess`, then bisection. A few evaluations where the guess is near.
+/// The first `x` of `low ..= high` for which a monotone predicate holds. If there is none, `high + 1`. It takes steps
+/// of doubling size from `guess`, then bisects. If the guess is near, a few evaluations are enough.
 fn gallop(low: i64, high: i64, guess: i64, holds: impl Fn(i64) -> bool) -> i64 {
     let guess = guess.clamp(low, high);
-    // Invariant: it holds at `yes` (or yes = high + 1), and not at `no` (or no = low - 1).
+    // Invariant: the predicate holds at `yes` (or yes = high + 1), and not at `no` (or no = low - 1).
     let (mut no, mut yes, mut step) = (low - 1, high + 1, 1);
     if holds(guess) {
         yes = guess;

@@ -2,13 +2,13 @@ use super::{FormKind, Requantization};
 use crate::{IntType, Rounding};
 use std::ops::RangeInclusive;
 
-/// The largest shift of a narrowing: a factor of 31 fractional bits and 31 more.
+/// The largest shift of a narrowing: 31 fractional bits of a factor, and 31 more.
 pub const MAX_SHIFT: u8 = 62;
 
-/// The largest size of what is added before a shift. With it, the products of all `i32` accumulators fit an `i64`.
+/// The largest magnitude of an addend before a shift. With it, the products of all `i32` accumulators fit an `i64`.
 pub const MAX_ADDEND: i64 = 1 << 61;
 
-/// Checks that a field of a channel has a value that the form has.
+/// Checks that a field of a channel has a value that the form supports.
 pub(crate) fn in_range(
     field: &'static str,
     channel: usize,
@@ -26,70 +26,70 @@ pub(crate) fn in_range(
     })
 }
 
-/// Reason why a form's parameters are not legal: the fault of the file or the target that they come from, or of the
+/// The reason why the parameters of a form are not legal. The file or target that they come from is at fault, or the
 /// recipe that made them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FormError {
-    /// Two fields disagree about the number of channels.
+    /// Two fields have different numbers of channels.
     #[error("{kind}: `{field}` has {found} channels where another field has {expected}")]
     Lengths {
         /// The form's kind.
         kind: FormKind,
-        /// The field that differs.
+        /// The second field.
         field: &'static str,
-        /// Channels of the field before it.
+        /// The number of channels of the field before it.
         expected: usize,
-        /// Its own channels.
+        /// The number of channels of the second field.
         found: usize,
     },
-    /// A field given per channel is empty.
+    /// A field with one value per channel is empty.
     #[error("{kind}: a field that is given per channel has no channel")]
     NoChannels {
         /// The form's kind.
         kind: FormKind,
     },
-    /// A channel past the last one.
+    /// There is no such channel.
     #[error("`{field}` has no channel {channel}")]
     NoSuchChannel {
-        /// The field that ends before it.
+        /// The field that has too few channels.
         field: &'static str,
-        /// The channel asked for.
+        /// The requested channel.
         channel: usize,
     },
-    /// A shift, an exponent or an offset that the form does not have.
+    /// A shift, an exponent or an offset that the form does not support.
     #[error("{field} {value} of channel {channel} is outside {} ..= {}", .range.start(), .range.end())]
     Range {
         /// The field.
         field: &'static str,
         /// The channel.
         channel: usize,
-        /// Its value.
+        /// The field's value.
         value: i64,
-        /// The values that the form has.
+        /// The supported values.
         range: RangeInclusive<i64>,
     },
-    /// Fields that are legal by themselves and not together.
+    /// Fields that are legal one by one, but not together.
     #[error("{kind}: {rule}")]
     Together {
         /// The form's kind.
         kind: FormKind,
-        /// The rule that the fields break together.
+        /// The rule that they break.
         rule: &'static str,
     },
-    /// A negative factor: the form would decrease.
+    /// A negative factor, with which the form would decrease.
     #[error("factor {factor} of channel {channel} is negative")]
     NegativeFactor {
         /// The channel.
         channel: usize,
-        /// Its factor.
+        /// The factor of the channel.
         factor: i32,
     },
-    /// An addend larger than [`MAX_ADDEND`].
+    /// An addend with a magnitude above [`MAX_ADDEND`].
     #[error("addend {addend} of channel {channel} is larger than 2^61")]
     Addend {
         /// The channel.
         channel: usize,
-        /// Its addend.
+        /// The addend of the channel.
         addend: i64,
     },
     /// A scale that is zero, negative, infinite or NaN.
@@ -97,39 +97,39 @@ pub enum FormError {
     Scale {
         /// The channel.
         channel: usize,
-        /// Its scale.
+        /// The scale of the channel.
         scale: f32,
     },
-    /// An addend in float that is infinite or NaN.
+    /// A float addend that is infinite or NaN.
     #[error("offset {offset} is not finite")]
     Offset {
         /// The addend.
         offset: f32,
     },
-    /// A rounding that the function does not have.
+    /// A rounding mode that the function does not support.
     #[error("it does not round {0}")]
     Rounding(Rounding),
-    /// A threshold below its predecessor.
+    /// A threshold that is below the one before it.
     #[error("threshold {index} of channel {channel} is below the one before it")]
     Unsorted {
         /// The channel.
         channel: usize,
-        /// Which threshold.
+        /// The index of the threshold.
         index: usize,
     },
-    /// Thresholds that lead out of the output type.
+    /// So many thresholds that the result would leave the output type.
     #[error("{count} thresholds of channel {channel} lead from {lowest} out of {out}")]
     Codes {
         /// The channel.
         channel: usize,
-        /// Number of thresholds.
+        /// The number of thresholds.
         count: usize,
         /// The value below the first one.
         lowest: i32,
         /// The output type.
         out: IntType,
     },
-    /// The lower end of a clamp is above the upper one.
+    /// A clamp with its lower end above its upper end.
     #[error("clamp [{low}, {high}] is empty")]
     Clamp {
         /// The lower end.
@@ -137,7 +137,7 @@ pub enum FormError {
         /// The upper end.
         high: i32,
     },
-    /// Thresholds into a type of more than eight bits.
+    /// Thresholds for an output type of more than eight bits.
     #[error("thresholds lead into i8 or u8, not {out}")]
     StepsOut {
         /// The output type.
@@ -146,10 +146,10 @@ pub enum FormError {
 }
 
 impl Requantization {
-    /// Checks that the parameters are legal: lengths agree, shifts and exponents are in range, factors are not
-    /// negative, scales are finite and positive, thresholds are sorted and stay inside the type.
+    /// Checks that the parameters are legal: numbers of channels agree, shifts and exponents are in range, factors are
+    /// not negative, scales are finite and positive, thresholds are sorted and do not lead out of the type.
     ///
-    /// Costs one visit of each parameter. A form that passes has a domain that is not empty for each of its channels.
+    /// It looks at each parameter once. If a form passes, the domain of each of its channels is not empty.
     pub fn check(&self) -> Result<(), FormError> {
         let kind = self.kind();
         self.form().rules()?;

@@ -2,30 +2,31 @@ use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Sc
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(f32(f32(max(f32(x) * deq, 0) * scale) + f32(offset))))`, without the `max` where `relu` is not set;
-/// every operation rounded to `f32`.
+/// `sat(half_even(f32(f32(max(f32(x) * deq, 0) * scale) + f32(offset))))`, or without the `max` if `relu` is not set.
+/// Every operation is rounded to `f32`.
 ///
-/// Ascend's AscendDequant, a ReLU in float and AscendQuant, one after the other: what stands in the graph before ATC
-/// makes one [`AscendRequant`](super::AscendRequant) of them. It rounds three times where that rounds once, and has its
-/// offset inside of the last rounding.
+/// These are Ascend's AscendDequant, a ReLU in float and AscendQuant in a row, as they stand in the graph before ATC
+/// merges them into one [`AscendRequant`](super::AscendRequant). They round three times where AscendRequant rounds
+/// once, and the offset is inside the last rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DequantQuant {
-    /// The dequantization's factor, finite and positive.
+    /// The factor of the dequantization, finite and positive.
     pub deq: Per<f32>,
     /// True if negative reals become zero.
     pub relu: bool,
-    /// The quantization's factor, the reciprocal of the output's scale; finite and positive.
+    /// The factor of the quantization, which is the reciprocal of the output's scale. Finite and positive.
     pub scale: f32,
-    /// Added inside of the rounding; an integer that `f32` holds, at most 2^24 in size.
+    /// Added inside the rounding. An integer that `f32` holds, with a magnitude of at most 2^24.
     pub offset: i32,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
 impl Form for DequantQuant {
     fn fields(&self) -> Fields<'_> {
-        // Non-decreasing behind the max, hence max(f(x), f(0)); f(0) = rint(0 * scale + offset) = offset.
+        // The function after the max does not decrease, so the max can be moved behind it: max(f(x), f(0)), with f(0) =
+        // rint(0 * scale + offset) = offset.
         Fields::new(self.out).per("deq", &self.deq).relu(self.relu, self.offset)
     }
 

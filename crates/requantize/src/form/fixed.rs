@@ -2,17 +2,17 @@ use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantizati
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
-/// `sat(round((x * sc + add) / 2^s) + zp)`: the general fixed-point form.
+/// `sat(round((x * sc + add) / 2^s) + zp)`: the most general fixed-point form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fixed {
-    /// Factor, not negative.
+    /// The factor, not negative.
     pub sc: Per<i32>,
-    /// Added before the shift; its size is at most [`MAX_ADDEND`](super::MAX_ADDEND).
+    /// Added before the shift. Its magnitude is at most [`MAX_ADDEND`](super::MAX_ADDEND).
     pub add: Per<i64>,
-    /// Zero point of the output.
+    /// The zero point of the output.
     pub zp: i32,
-    /// Shift, rounding, output type.
+    /// Shift, rounding and output type.
     pub narrowing: Narrowing,
 }
 

@@ -2,17 +2,17 @@ use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, S
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(f32(x) * scale) + zp)`, the conversion and the product rounded to `f32`.
+/// `sat(half_even(f32(x) * scale) + zp)`. The conversion and the product are rounded to `f32`.
 ///
-/// This is ONNX Runtime's QLinearConv, and AscendRequant without ReLU.
+/// This is ONNX Runtime's QLinearConv, and AscendRequant without a ReLU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Float {
-    /// Factor, finite and positive.
+    /// The factor, finite and positive.
     pub scale: Per<f32>,
-    /// Zero point of the output.
+    /// The zero point of the output.
     pub zp: i32,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 

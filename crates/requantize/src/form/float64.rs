@@ -3,30 +3,30 @@ use crate::{IntType, Per, scales::fixed_point::ldexp};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// `sat(half_away(f64(x * multiplier) * 2^(exponent - 53)) + zp)`: the product of an integer and an `f64`, rounded to `f64`
-/// and then to an integer. The factor is an `f64`, written as its significand and exponent.
+/// `sat(half_away(f64(x * multiplier) * 2^(exponent - 53)) + zp)`: the product of an integer and an `f64`, rounded to
+/// `f64` and then to an integer. The factor is an `f64`, given by its significand and exponent.
 ///
 /// This is LiteRT's FULLY_CONNECTED, on int8 and on int16 activations.
 ///
-/// Domain: accumulators of 54 bits, all of which are `f64`, and whose result before the zero point and behind it stays in
-/// `i32`.
+/// Domain: 54-bit accumulators, all of which are exact in `f64`, if the result before and after adding the zero point
+/// fits `i32`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Float64 {
-    /// All 53 bits of the factor's significand, 2^52 ..= 2^53 - 1.
+    /// The significand of the factor with all its 53 bits, 2^52 ..= 2^53 - 1.
     pub multiplier: Per<i64>,
-    /// The factor is `multiplier * 2^(exponent - 53)`; -128 ..= 31.
+    /// The factor is `multiplier * 2^(exponent - 53)`. The exponent is in -128 ..= 31.
     pub exponent: Per<i8>,
-    /// Zero point of the output.
+    /// The zero point of the output.
     pub zp: i32,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
 impl Float64 {
-    /// The multipliers that the form has.
+    /// The possible multipliers.
     pub const MULTIPLIERS: RangeInclusive<i64> = 1 << 52..=(1 << 53) - 1;
-    /// The exponents that the form has.
+    /// The possible exponents.
     pub const EXPONENTS: RangeInclusive<i8> = i8::MIN..=31;
 }
 
@@ -53,7 +53,7 @@ impl Form for Float64 {
         let (least, most) = Self::EXPONENTS.into_inner();
         in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
         let arithmetic = Arithmetic::Double(DoubleProduct {
-            // Exact: 53 bits, and no exponent near the ends of those of f64.
+            // Exact: 53 bits, and an exponent that is far from the limits of f64.
             scale: ldexp(multiplier as f64, i32::from(exponent) - 53),
             zero_point: self.zp,
         });

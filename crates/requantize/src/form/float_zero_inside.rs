@@ -2,18 +2,19 @@ use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Sc
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`, conversion, product and sum rounded to `f32`: the zero point inside
-/// of the rounding. An odd one moves ties to other neighbours than [`Float`](super::Float) does.
+/// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`: the zero point is inside the rounding. Conversion, product and sum
+/// are rounded to `f32`. With an odd zero point, ties go to other neighbours than in [`Float`](super::Float).
 ///
-/// This is ONNX Runtime's QLinearMul on the product of the operands' integers, less their zero points.
+/// This is ONNX Runtime's QLinearMul, applied to the product of the operands' integers after their zero points were
+/// subtracted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FloatZeroInside {
-    /// Factor, finite and positive.
+    /// The factor, finite and positive.
     pub scale: Per<f32>,
-    /// Zero point of the output.
+    /// The zero point of the output.
     pub zp: i32,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
@@ -33,7 +34,7 @@ impl Form for FloatZeroInside {
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
         Ok(Arithmetic::FloatAffine(FloatAffine {
             factor: at("scale", &self.scale, channel)?,
-            // A product with one is exact.
+            // Multiplying by one is exact.
             scale: 1.0,
             offset: self.zp as f32,
         })

@@ -2,15 +2,15 @@ use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantizati
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
-/// `sat(round((x * sc + zp) / 2^s))`: the zero point has fractional bits.
+/// `sat(round((x * sc + zp) / 2^s))`: the zero point is added before the shift and so has fractional bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FractionalZero {
-    /// Factor, not negative.
+    /// The factor, not negative.
     pub sc: Per<i32>,
-    /// Zero point times `2^s`; its size is at most [`MAX_ADDEND`](super::MAX_ADDEND).
+    /// The zero point times `2^s`. Its magnitude is at most [`MAX_ADDEND`](super::MAX_ADDEND).
     pub zp: Per<i64>,
-    /// Shift, rounding, output type.
+    /// Shift, rounding and output type.
     pub narrowing: Narrowing,
 }
 

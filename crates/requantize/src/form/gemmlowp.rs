@@ -4,30 +4,31 @@ use super::{
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 
-/// `sat(d(h(x * 2^e⁺ * multiplier / 2^31) / 2^e⁻) + zp)` with `e⁺ = max(exponent, 0)`, `e⁻ = max(-exponent, 0)`, `h` to
-/// the nearest with ties up, `d` to the nearest with ties away from zero; with one rounding,
-/// `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
+/// `sat(d(h(x * 2^e⁺ * multiplier / 2^31) / 2^e⁻) + zp)` with `e⁺ = max(exponent, 0)` and `e⁻ = max(-exponent, 0)`. `h`
+/// rounds to the nearest with ties up, and `d` to the nearest with ties away from zero. With a single rounding, the
+/// form is `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
 ///
-/// Two roundings are gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift:
-/// LiteRT's CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8. One is what these compute in builds with single rounding
-/// (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert)). For exponents of zero and more the two
-/// are the same function where both are defined.
+/// Two roundings are gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift. LiteRT
+/// computes CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8 in this way, and with a single rounding in builds that are
+/// configured for it. (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert).) If the exponent is
+/// not negative, both are the same function wherever both are defined.
 ///
-/// Domain: the left shift of two roundings stays in `i32`, as do the result before the zero point and the one behind
-/// it. Where they do not, the runtimes wrap.
+/// Domain: with two roundings, the value after the left shift must fit `i32`. In both cases, the result before and
+/// after adding the zero point must fit `i32`. Otherwise the runtimes wrap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gemmlowp {
-    /// Mantissa with 31 fractional bits, not negative.
+    /// The mantissa with 31 fractional bits, not negative.
     pub multiplier: Per<i32>,
-    /// The factor is `multiplier * 2^(exponent - 31)`; -31 ..= 30, to the left where it is positive.
+    /// The factor is `multiplier * 2^(exponent - 31)`. The exponent is in -31 ..= 30. A positive one shifts to the
+    /// left.
     pub exponent: Per<i8>,
-    /// Zero point of the output.
+    /// The zero point of the output.
     pub zp: i32,
-    /// Two, unless said otherwise.
+    /// How often it rounds. The default is two.
     #[serde(default = "Roundings::two", skip_serializing_if = "Roundings::are_two")]
     pub roundings: Roundings,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
@@ -61,7 +62,7 @@ impl Form for Gemmlowp {
                 shift,
                 zero_point,
             }),
-            // Without a shift to the right only the first rounding happens: h(x * 2^e * m / 2^31).
+            // Without a right shift only the first rounding happens: h(x * 2^e * m / 2^31).
             _ => Arithmetic::Affine(Affine {
                 factor,
                 addend,

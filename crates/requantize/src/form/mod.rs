@@ -1,7 +1,8 @@
-//! Requantization forms: the data ([`Requantization`]), what makes it legal ([`Requantization::check`]) and what it
-//! computes ([`Requantization::eval`], or [`Channel`] for many values of one channel).
+//! Requantization forms: their parameters as data ([`Requantization`]), what makes these legal
+//! ([`Requantization::check`]), and what a form computes ([`Requantization::eval`], or [`Channel`] for many values of
+//! one channel).
 //!
-//! One file per form; behind them are a few families of arithmetic.
+//! Each form has a file. All forms are computed by a few families of arithmetic.
 
 mod arithmetic;
 mod channel;
@@ -49,15 +50,15 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::{fmt, ops::RangeInclusive};
 
-/// The last stage of most forms: divide by a power of two, round, saturate to a narrow type.
+/// The last stage of most forms: division by a power of two, rounding, saturation to a narrow type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Narrowing {
-    /// The divisor is `2^shift`; at most [`MAX_SHIFT`].
+    /// The divisor is `2^shift`. The shift is at most [`MAX_SHIFT`].
     pub shift: Per<u8>,
-    /// Rounding of the quotient.
+    /// How the quotient is rounded.
     pub rounding: Rounding,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
@@ -68,13 +69,13 @@ impl Narrowing {
     }
 }
 
-/// Number of roundings of a multiplication by a fixed-point factor.
+/// How often a multiplication by a fixed-point factor rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roundings {
-    /// Once, behind the whole shift.
+    /// Once, after the whole shift.
     One,
-    /// Twice: behind 31 bits of it and at its end.
+    /// Twice: after the first 31 bits of the shift, and at its end.
     Two,
 }
 
@@ -101,34 +102,35 @@ impl Roundings {
     }
 }
 
-/// Origin of a form's parameters.
+/// Where the parameters of a form come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The runtime derives them from the `f32` scales that its file stores, by a rule of its own: they cannot be
-    /// chosen, only reproduced ([`scales`](crate::scales)).
+    /// The runtime derives them by its own rule from the `f32` scales that its file stores. They cannot be chosen, only
+    /// reproduced ([`scales`](crate::scales)).
     FromScales,
-    /// The file stores them: a compiler may choose the best ones.
+    /// The file stores them, so a compiler can choose the best ones.
     Free,
 }
 
-/// The closed set of forms: the enum, the kinds with what is known of them, and who answers for which.
+/// Declares the closed set of forms: the enum, and the kinds with their properties.
 macro_rules! forms {
     ($($form:ident $name:literal $origin:ident $formula:literal $users:literal,)*) => {
-        /// A requantization with its parameters: from an accumulator `x` to a narrow integer. Plain data.
+        /// A requantization with its parameters: from an accumulator `x` to a narrow integer. It is plain data.
         ///
-        /// The set is closed: a target's own form is [`Fixed`] or [`Steps`], so that every form can be executed,
-        /// printed and proved. `round` is the narrowing's, `s` its shift, `sat` saturates to the output type. An
-        /// activation behind it is a clamp of its own ([`Step`](crate::Step)).
+        /// The set of forms is closed. A target with a form of its own uses [`Fixed`] or [`Steps`]. So every form can
+        /// be executed, printed and proven. In the formulas, `round` is the narrowing's rounding, `s` is its shift, and
+        /// `sat` saturates to the output type. An activation after the form is a separate clamp
+        /// ([`Step`](crate::Step)).
         ///
-        /// Every form is non-decreasing on its [`domain`](Requantization::domain), which its own page states: all of
-        /// `i32`, and more where integers are multiplied, unless a runtime would overflow.
+        /// No form decreases on its [`domain`](Requantization::domain), which its own page states. The domain is all of
+        /// `i32`, and more for integer multiplications, except where a runtime would overflow.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Requantization {
             $(#[doc = concat!("See [`", stringify!($form), "`](struct@", stringify!($form), ").")] $form($form),)*
         }
 
-        /// Which form, without its parameters: what a target's table accepts.
+        /// The kind of a form, without its parameters. A target's table lists the kinds that it accepts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum FormKind {
@@ -139,28 +141,28 @@ macro_rules! forms {
             /// Every kind, in the order of the declaration.
             pub const ALL: [FormKind; [$($name),*].len()] = [$(FormKind::$form),*];
 
-            /// The name in text forms and tables, `arith_folded` for instance.
+            /// The name in text forms and tables, for example `arith_folded`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $name,)*
                 }
             }
 
-            /// Origin of the parameters.
+            /// Where the parameters come from.
             pub const fn origin(self) -> Origin {
                 match self {
                     $(FormKind::$form => Origin::$origin,)*
                 }
             }
 
-            /// The function in one line.
+            /// The function as a one-line formula.
             pub const fn formula(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $formula,)*
                 }
             }
 
-            /// Who computes it.
+            /// Which runtimes and chips compute it.
             pub const fn users(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $users,)*
@@ -169,7 +171,7 @@ macro_rules! forms {
         }
 
         impl Requantization {
-            /// Which form this is.
+            /// The kind of this form.
             pub fn kind(&self) -> FormKind {
                 match self {
                     $(Requantization::$form(_) => FormKind::$form,)*
@@ -239,15 +241,15 @@ forms! {
         "any chip that compares or looks up",
 }
 
-/// Properties that each form states. [`Requantization`] and [`Channel`] derive the others.
+/// What each form has to state about itself. [`Requantization`] and [`Channel`] derive everything else from it.
 trait Form {
-    /// Fields that all forms have.
+    /// The fields that are common to all forms.
     fn fields(&self) -> Fields<'_>;
 
-    /// The form with these channels of its own; `None` where it does not have one of them.
+    /// The form with only these channels, in this order. `None` if it does not have one of them.
     fn select(&self, channels: &[usize]) -> Option<Requantization>;
 
-    /// Checks that the fields that belong to no channel are legal, by themselves and together.
+    /// Checks the fields that do not belong to a channel, one by one and together.
     fn rules(&self) -> Result<(), FormError> {
         Ok(())
     }
@@ -258,13 +260,14 @@ trait Form {
 
 /// The fields that forms have in common.
 struct Fields<'a> {
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     out: IntType,
-    /// The least result, of a form that has a ReLU in it.
+    /// The smallest result. With a ReLU in the form, this is above the smallest value of the type.
     lowest: i32,
-    /// Of a form that ends in a shift.
+    /// The narrowing, if the form ends in a shift.
     narrowing: Option<&'a Narrowing>,
-    /// The name of each field that may have one value per channel, and how many it has, `None` for one value for all.
+    /// For each field that may have one value per channel: its name, and its number of values. `None` if it has one
+    /// value for all.
     lengths: SmallVec<[(&'static str, Option<usize>); 3]>,
 }
 
@@ -294,7 +297,7 @@ impl<'a> Fields<'a> {
         self
     }
 
-    /// With a ReLU, if there is one, that leaves no result below the code of real zero.
+    /// Adds the form's ReLU, if it has one: no result is below the code of real zero.
     fn relu(self, relu: bool, zero: i32) -> Self {
         let lowest = if relu {
             self.out.saturate(zero.into())
@@ -309,12 +312,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// One channel of a form, looked up: its arithmetic, and what the form confines it to.
+/// One channel of a form: its arithmetic, and the limits that the form sets to it.
 struct Scalars<'a> {
     arithmetic: Arithmetic<'a>,
-    /// The accumulators that the form takes.
+    /// The accumulators that the form accepts.
     inputs: (i64, i64),
-    /// The ends that the result must not leave before it saturates.
+    /// The interval that the result must not leave before it saturates.
     results: Option<[i64; 2]>,
 }
 
@@ -337,7 +340,7 @@ impl Scalars<'_> {
         Scalars { inputs, ..self }
     }
 
-    /// r - zero_point, which is what the runtime has before it adds the zero point, and r, behind it, are both `i32`.
+    /// Requires that the result fits `i32` both before the runtime adds the zero point and after.
     fn results_in_i32(self, zero_point: i32) -> Self {
         let zero_point = i64::from(zero_point);
         let results = [
@@ -372,55 +375,57 @@ impl fmt::Display for FormKind {
     }
 }
 
-/// An accumulator for which the runtime that a form describes would overflow, or a channel that the form does not have.
+/// The error for an accumulator for which the runtime that a form describes would overflow, or for a channel that the
+/// form does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: accumulator {acc} of channel {channel} is outside the domain {} ..= {}", .domain.start(), .domain.end())]
 pub struct OutsideDomain {
     /// The form's kind.
     pub kind: FormKind,
-    /// The channel asked for.
+    /// The requested channel.
     pub channel: usize,
-    /// The accumulator asked for.
+    /// The accumulator.
     pub acc: i64,
-    /// Accumulators on which the channel is defined; empty for a channel that does not exist or whose parameters are
-    /// not legal.
+    /// The accumulators for which the channel is defined. Empty if the channel does not exist or its parameters are not
+    /// legal.
     pub domain: RangeInclusive<i64>,
 }
 
 impl Requantization {
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub fn out(&self) -> IntType {
         self.form().fields().out
     }
 
-    /// Between which ends the results lie: those of [`out`](Requantization::out), less what a ReLU inside of the form
-    /// cuts off.
+    /// The smallest and the largest result: the ends of [`out`](Requantization::out), or less if the form includes a
+    /// ReLU.
     pub fn range(&self) -> [i32; 2] {
         self.form().fields().range()
     }
 
-    /// The narrowing of the forms that end in a shift.
+    /// The narrowing, if the form ends in a shift.
     pub fn narrowing(&self) -> Option<&Narrowing> {
         self.form().fields().narrowing
     }
 
-    /// The number of channels, `None` where the same parameters serve any number. Of a form that
-    /// [`check`](Requantization::check) refuses for its lengths, one of them.
+    /// The number of channels. `None` if one set of parameters is used for any number of them. If
+    /// [`check`](Requantization::check) refuses the form because its numbers of channels differ, one of these numbers.
     pub fn channels(&self) -> Option<usize> {
         self.form().fields().lengths.into_iter().find_map(|(_, length)| length)
     }
 
-    /// The form whose channel `i` is channel `channels[i]` of this one; as it is where one set of parameters serves all
-    /// channels. `None` where it has no such channel.
+    /// The form whose channel `i` is channel `channels[i]` of this one. A form with one set of parameters for all
+    /// channels stays as it is. `None` if a channel does not exist.
     ///
-    /// Parameters that an index picks for each position become parameters along the positions.
+    /// This turns parameters that an index selects for each position into parameters along the positions.
     pub fn select(&self, channels: &[usize]) -> Option<Requantization> {
         self.form().select(channels)
     }
 
-    /// The result for one accumulator of one channel. Never wraps and never panics: outside the domain it is an error.
+    /// The result for one accumulator of one channel. It never wraps and never panics. Outside of the domain it is an
+    /// error.
     ///
-    /// For many accumulators of a channel ask once for [`Requantization::channel`].
+    /// For many accumulators of a channel, use [`Requantization::channel`].
     pub fn eval(&self, channel: usize, acc: i64) -> Result<i32, OutsideDomain> {
         let domain = match self.channel(channel) {
             Ok(form) if form.domain().contains(&acc) => return Ok(form.eval_inside(acc)),
@@ -435,13 +440,13 @@ impl Requantization {
         })
     }
 
-    /// Accumulators for which no intermediate result of a channel overflows: the form is defined and non-decreasing
-    /// there. Empty for a channel that does not exist or whose parameters are not legal.
+    /// The accumulators for which no intermediate result of a channel overflows. The form is defined and does not
+    /// decrease there. Empty if the channel does not exist or its parameters are not legal.
     pub fn domain(&self, channel: usize) -> RangeInclusive<i64> {
         self.channel(channel).map_or(EMPTY, |form| form.domain())
     }
 
-    /// True if the form is `sat(x)` on every channel: it keeps each accumulator that fits the output type.
+    /// True if the form is `sat(x)` on every channel, so that accumulators which fit the output type do not change.
     pub fn is_identity(&self) -> bool {
         let channels = self.channels().unwrap_or(1);
         channels > 0 && (0..channels).all(|c| self.channel(c).is_ok_and(|form| form.is_identity()))

@@ -3,33 +3,35 @@ use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// `sat(half_up(x * m16 / 2^(15 - exponent)) + zp)`, where `m16` is the multiplier reduced to its upper 16 bits:
+/// `sat(half_up(x * m16 / 2^(15 - exponent)) + zp)`. `m16` is the multiplier reduced to its upper 16 bits:
 /// `m16 = min((multiplier + 2^15) >> 16, 0x7FFF)`.
 ///
-/// LiteRT's requantization of wide accumulators: int16 activations with int8 weights (CONV_2D, DEPTHWISE_CONV_2D).
+/// This is LiteRT's requantization of wide accumulators: int16 activations with int8 weights (CONV_2D,
+/// DEPTHWISE_CONV_2D).
 ///
-/// Domain: accumulators of 48 bits, whose result before the zero point and behind it stays in `i32`.
+/// Domain: 48-bit accumulators, if the result before and after adding the zero point fits `i32`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SixteenByEight {
-    /// Mantissa with 31 fractional bits as the file's scales make it, before it is reduced; not negative.
+    /// The mantissa with 31 fractional bits, as it follows from the scales in the file, before it is reduced. Not
+    /// negative.
     pub multiplier: Per<i32>,
-    /// The factor is `multiplier * 2^(exponent - 31)`; -31 ..= 7, to the left where it is positive.
+    /// The factor is `multiplier * 2^(exponent - 31)`. The exponent is in -31 ..= 7. A positive one shifts to the left.
     pub exponent: Per<i8>,
-    /// Zero point of the output.
+    /// The zero point of the output.
     pub zp: i32,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
-/// The accumulators of 48 bits.
+/// The range of 48-bit accumulators.
 pub(super) const I48: (i64, i64) = (-(1 << 47), (1 << 47) - 1);
 
 impl SixteenByEight {
-    /// The exponents that the form has.
+    /// The possible exponents.
     pub const EXPONENTS: RangeInclusive<i8> = -31..=7;
 
-    /// The upper 16 bits of a multiplier that is not negative, rounded; the largest one where that would be 2^15.
+    /// The upper 16 bits of a multiplier that is not negative, rounded. If that would be 2^15, one less.
     pub fn reduced(multiplier: i32) -> i32 {
         if multiplier < 0x7FFF_0000 {
             (multiplier + (1 << 15)) >> 16

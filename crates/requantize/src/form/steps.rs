@@ -3,15 +3,16 @@ use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// `lowest + #{t in thresholds[channel] : t <= x}`: any non-decreasing function of an `i32` into eight bits.
+/// `lowest + #{t in thresholds[channel] : t <= x}`, the number of thresholds up to x: any non-decreasing function of an
+/// `i32` into eight bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {
-    /// Sorted, one list per channel, or a single one for all; `lowest` plus their number stays inside `out`.
+    /// The sorted thresholds, one list per channel or a single list for all. `lowest` plus their number must fit `out`.
     pub thresholds: Arc<[Arc<[i32]>]>,
     /// The value below the first threshold.
     pub lowest: i32,
-    /// `i8` or `u8`.
+    /// The output type, `i8` or `u8`.
     pub out: IntType,
 }
 

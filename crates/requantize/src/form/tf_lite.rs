@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 /// `sat(round(x * sc / 2^s) + zp)`: one rounding, then the zero point.
 ///
-/// SiMa's TFLite mode. LiteRT's own forms, which have this shape and other domains, are
-/// [`Gemmlowp`](super::Gemmlowp) with one rounding and [`SixteenByEight`](super::SixteenByEight).
+/// This is SiMa's TFLite mode. LiteRT's own forms with this formula have other domains: [`Gemmlowp`](super::Gemmlowp)
+/// with one rounding, and [`SixteenByEight`](super::SixteenByEight).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TfLite {
-    /// Factor, not negative.
+    /// The factor, not negative.
     pub sc: Per<i32>,
-    /// Zero point of the output.
+    /// The zero point of the output.
     pub zp: i32,
-    /// Shift, rounding, output type.
+    /// Shift, rounding and output type.
     pub narrowing: Narrowing,
 }
 

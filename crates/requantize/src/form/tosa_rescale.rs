@@ -6,50 +6,51 @@ use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive};
 
-/// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`; `d` is zero with one
-/// rounding or a shift up to 31, else `2^30` for `v >= 0` and `-2^30` below.
+/// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`. `d` is zero with one
+/// rounding or a shift of up to 31. Otherwise it is `2^30` for `v >= 0` and `-2^30` below.
 ///
-/// RESCALE of TOSA 1.0, `SINGLE_ROUND` and `DOUBLE_ROUND`, with TOSA's own conditions: what it calls an error of the
-/// graph (ERROR_IF) is refused by `check`, and where it leaves a result open (REQUIRE) the form is not defined.
+/// This is RESCALE of TOSA 1.0, `SINGLE_ROUND` and `DOUBLE_ROUND`, with TOSA's own conditions. What TOSA calls an error
+/// of the graph (ERROR_IF) is refused by `check`. Where TOSA leaves a result open (REQUIRE), the form is not defined.
 ///
-/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`; the result before the output's
-/// zero point and behind it in `i32`.
+/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`; the result before and after adding
+/// the output's zero point must fit `i32`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TosaRescale {
-    /// Not negative; with `scale32` up to 2^31 - 1, else up to 2^15 - 1.
+    /// The multiplier, not negative. Up to 2^31 - 1 with `scale32`, otherwise up to 2^15 - 1.
     pub multiplier: Per<i32>,
-    /// 2 ..= 62
+    /// The shift, 2 ..= 62.
     pub shift: Per<u8>,
-    /// A multiplier of 32 bits for inputs of up to 32 bits; otherwise one of 16 bits for inputs of up to 48 bits.
+    /// True for a 32-bit multiplier, which is for inputs of up to 32 bits. False for a 16-bit multiplier, which is for
+    /// inputs of up to 48 bits.
     pub scale32: bool,
-    /// Two only with `scale32`.
+    /// How often it rounds. Two is possible only with `scale32`.
     pub roundings: Roundings,
-    /// Type of what is rescaled.
+    /// The type of the input.
     pub input: TosaInput,
-    /// Zero point of the input; for eight bits any of the type's values, for `u16` 0 or 32768, else 0.
+    /// The zero point of the input. For eight bits any value of the type, for `u16` 0 or 32768, otherwise 0.
     pub input_zp: i32,
-    /// Zero point of the output; 0 for more than eight bits.
+    /// The zero point of the output. 0 if it has more than eight bits.
     pub output_zp: i32,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
-/// The types that TOSA rescales.
+/// The types that TOSA can rescale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TosaInput {
-    /// 8 bits with a sign
+    /// 8 bits, signed
     I8,
     /// 8 bits, `input_unsigned`
     U8,
-    /// 16 bits with a sign
+    /// 16 bits, signed
     I16,
     /// 16 bits, `input_unsigned`
     U16,
-    /// 32 bits with a sign
+    /// 32 bits, signed
     I32,
-    /// 48 bits with a sign
+    /// 48 bits, signed
     I48,
 }
 
@@ -64,7 +65,7 @@ impl TosaInput {
         TosaInput::I48,
     ];
 
-    /// The name in text forms, `i48` for instance.
+    /// The name in text forms, for example `i48`.
     pub const fn name(self) -> &'static str {
         match self {
             TosaInput::I8 => "i8",
@@ -81,7 +82,7 @@ impl TosaInput {
         TosaInput::ALL.into_iter().find(|t| t.name() == name)
     }
 
-    /// The smallest value and the largest.
+    /// The smallest and the largest value.
     pub const fn range(self) -> (i64, i64) {
         match self {
             TosaInput::I8 => (-128, 127),
@@ -101,11 +102,11 @@ impl fmt::Display for TosaInput {
 }
 
 impl TosaRescale {
-    /// The shifts that TOSA has.
+    /// The shifts that TOSA allows.
     pub const SHIFTS: RangeInclusive<u8> = 2..=62;
 }
 
-/// The zero points of unsigned codes of 16 bits.
+/// The zero points that unsigned 16-bit codes can have.
 const WORD_ZEROS: [i32; 2] = [0, 32_768];
 
 impl Form for TosaRescale {
@@ -174,11 +175,11 @@ impl Form for TosaRescale {
         let shift = at("shift", &self.shift, channel)?;
         let (least, most) = Self::SHIFTS.into_inner();
         in_range("shift", channel, shift.into(), least.into()..=most.into())?;
-        // (x - z) * m = x * m - z * m; the zero point has 16 bits at most.
+        // (x - z) * m = x * m - z * m. The zero point has at most 16 bits.
         let addend = -i64::from(self.input_zp) * i64::from(factor);
         let zero_point = self.output_zp;
-        // The sign of v is that of v * m, and for m = 0 the result is 0 either way: TOSA's double rounding is
-        // gemmlowp's.
+        // The sign of v is that of v * m, and for m = 0 the result is 0 in either case. So TOSA's double rounding is
+        // the same as gemmlowp's.
         let arithmetic = if self.roundings == Roundings::Two && shift > 31 {
             Arithmetic::Doubling(Doubling {
                 factor,

@@ -1,32 +1,34 @@
-//! Functions of one code by tables that have fewer entries than there are codes, and straight lines between these.
+//! Functions of one code that interpolate linearly between the entries of a table, which has fewer entries than there
+//! are codes.
 
 use super::{Definition, FunctionError, Nearest};
 use crate::{IntType, Rounding};
 
-/// A function of one code by a table with an entry for every 2^`step`th code and one behind the last code:
+/// A function of one code by a table with an entry for every 2^`step`th code, and one after the last code:
 ///
 /// `y = t[i] + round((t[i + 1] − t[i])·f / 2^step)`, where `code − least = i·2^step + f` and 0 ≤ f < 2^step.
 ///
-/// It lies between two entries, whatever the rounding is. So it takes no value beyond the table's, and does not decrease where
-/// the table does not.
+/// The result lies between two entries, whatever the rounding. So it never leaves the range of the table, and it does
+/// not decrease if the table does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interpolated {
-    /// The type of the operand's codes, of at most 16 bits.
+    /// The type of the operand's codes, with at most 16 bits.
     pub elements: IntType,
-    /// The number of codes from one entry to the next is 2 to the power of this.
+    /// The distance between the codes of two entries is 2 to the power of this.
     pub step: u8,
-    /// Rounding of the way from one entry to the next.
+    /// How the part between two entries is rounded.
     pub rounding: Rounding,
 }
 
 impl Interpolated {
-    /// The number of entries; `None` where the codes are too many, or so many of them are not between two entries.
+    /// The number of entries. `None` if there are too many codes, or if they cannot be divided evenly.
     pub fn entries(self) -> Option<usize> {
         let bits = self.elements.bits();
         (bits <= 16 && (1..=bits).contains(&self.step)).then(|| (1 << (bits - self.step)) + 1)
     }
 
-    /// The result for a code; `None` where the table has another number of entries, or the code is none of the type.
+    /// The result for a code. `None` if the table has a wrong number of entries, or if the type does not have this
+    /// code.
     pub fn value(self, table: &[i64], code: i64) -> Option<i64> {
         let offset = code.checked_sub(self.elements.min().into())?;
         let fits = self.entries() == Some(table.len()) && (0..1 << self.elements.bits()).contains(&offset);
@@ -36,7 +38,7 @@ impl Interpolated {
         i64::try_from(base + self.rounding.shift_right_wide(way, self.step)).ok()
     }
 
-    /// The results for all codes, from the least one on.
+    /// The results for all codes, from the smallest one on.
     pub fn table(self, table: &[i64]) -> Option<Vec<i64>> {
         self.elements
             .range()
@@ -46,11 +48,12 @@ impl Interpolated {
 }
 
 impl Nearest {
-    /// The correctly rounded function at every 2^`step`th code and one behind the last: the entries of a table for straight lines.
+    /// The entries of an interpolation table: the correctly rounded function at every 2^`step`th code, and at one after
+    /// the last code.
     ///
     /// # Errors
-    /// Those of [`Pointwise::eval`](super::Pointwise::eval), and [`FunctionError::Elements`] where so many codes are not between
-    /// two entries.
+    /// Those of [`Pointwise::eval`](super::Pointwise::eval); [`FunctionError::Elements`] if the codes cannot be divided
+    /// evenly with this step.
     pub fn entries(&self, step: u8) -> Result<Vec<i32>, FunctionError> {
         self.check()?;
         let lines = Interpolated {
@@ -68,8 +71,8 @@ impl Nearest {
     }
 }
 
-/// The value at a code: of 512 pieces of 128 codes each, the entry where its piece begins and a linear part of the way to
-/// the next entry, rounded half up.
+/// The value at a code. The table has 512 pieces of 128 codes each. The result is the entry at which the piece begins,
+/// plus the linear part of the way to the next entry, rounded half up.
 ///
 /// With entry i for code 128·i − 32768 and offset o = code mod 128:
 /// `entry[i] + ((entry[i + 1] - entry[i]) * o + 64 >> 7)`.

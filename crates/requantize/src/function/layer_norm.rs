@@ -6,53 +6,54 @@ use crate::{
     scales::{ScaleError, positive},
 };
 
-/// A layer normalization with its parameters (`strait.layer_norm.v1`): of a row of n codes x on a scale s, with a gain g and
-/// a bias b for each position,
+/// A layer normalization with its parameters (`strait.layer_norm.v1`). For a row of n codes x on a scale s, with a gain
+/// g and a bias b for each position:
 ///
-/// - S = Σx, V = n·Σx² − S², which are n times the mean and n² times the variance, exactly.
-/// - W = 2¹⁶·V + `epsilon`, W' = ⌊W·4^q⌋ with the q that leads to 2⁶² ≤ W' < 2⁶⁴, m = ⌊2⁶³ / √W'⌋: the reciprocal of the
-///   deviation.
-/// - N = half_up((n·x − S)·m / 2^(33 − q)), with 22 fractional bits; 0 where W is 0.
+/// - S = Σx and V = n·Σx² − S², exactly. They are n times the mean and n² times the variance.
+/// - W = 2¹⁶·V + `epsilon`, W' = ⌊W·4^q⌋ with the q for which 2⁶² ≤ W' < 2⁶⁴, and m = ⌊2⁶³ / √W'⌋, the reciprocal of
+///   the deviation.
+/// - N = half_up((n·x − S)·m / 2^(33 − q)), with 22 fractional bits. It is 0 if W is 0.
 /// - y = sat(half_up((N·g·`multiplier` + b·`bias_multiplier`) / 2^`shift`) + `zero_point`).
 ///
-/// N is within 2⁻²² of the real number, so that y is the nearest code but where that is nearly a tie. The operand's zero point
+/// N is within 2⁻²² of the real number, so y is the nearest code except very close to a tie. The operand's zero point
 /// does not matter.
 ///
-/// Where it is not `centred`, S is 0 (`strait.rms_norm.v1`): V is n² times the mean square, and the zero point of the operand is 0.
+/// If it is not `centred`, S is 0 (`strait.rms_norm.v1`). V is then n² times the mean square, and the operand's zero
+/// point is 0.
 ///
-/// Domain: rows of 1 ..= 32,768 codes of one type of 16 bits and less, gains of int16, any biases of 64 bits.
+/// Domain: rows of 1 ..= 32,768 codes of one type with at most 16 bits, int16 gains, and any 64-bit biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerNorm {
-    /// True if the mean is taken off.
+    /// True if the mean is subtracted.
     pub centred: bool,
-    /// Number that is added to the variance, in steps of 2⁻¹⁶·(s/n)².
+    /// What is added to the variance, in steps of 2⁻¹⁶·(s/n)².
     pub epsilon: i64,
-    /// Factor of the gains, with 31 bits.
+    /// The factor of the gains, with 31 bits.
     pub multiplier: i32,
-    /// Factor of the biases, which are on the grid of operand and gains.
+    /// The factor of the biases, which are on the grid of operand and gains.
     pub bias_multiplier: i64,
-    /// Shift behind both.
+    /// The right shift after both products.
     pub shift: u8,
-    /// Zero point of the result.
+    /// The zero point of the result.
     pub zero_point: i32,
-    /// Type of the result.
+    /// The type of the result.
     pub result: IntType,
 }
 
-/// Scales and zero points around a layer normalization.
+/// Scales and zero points of the operand, the gains and the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerNormScales {
-    /// Scale of the operand.
+    /// The scale of the operand.
     pub input: f32,
-    /// Scale of the gains.
+    /// The scale of the gains.
     pub gain: f32,
     /// Scale and zero point of the result.
     pub output: (f32, i32),
-    /// Type of the result.
+    /// The type of the result.
     pub result: IntType,
 }
 
-/// Mean, or 0, and deviation of a row, ready for its codes.
+/// Mean (or 0) and deviation of a row, prepared for normalizing its codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     length: i64,
@@ -61,30 +62,30 @@ pub struct Moments {
     shift: u8,
 }
 
-/// Fractional bits of W beyond those of n²·variance.
+/// W has this many fractional bits more than n²·variance.
 const EPSILON_BITS: i32 = 16;
 
-/// Fractional bits of a normalised number.
+/// The number of fractional bits of a normalised number.
 const FRACTION: i32 = 22;
 
 impl LayerNorm {
-    /// The largest number of codes in a row: n·x stays below 2³¹, and n·Σx² below 2⁶³.
+    /// The largest number of codes in a row. With it, n·x stays below 2³¹, and n·Σx² below 2⁶³.
     pub const LONGEST_ROW: usize = 1 << 15;
 
-    /// The definition's name.
+    /// The name of the definition.
     pub fn definition(&self) -> Definition {
         definition(self.centred)
     }
 
-    /// The layer normalization of rows of `length` codes with these scales; without `centred` it is that by the root of the mean
-    /// square. The factors are computed in f64:
-    /// `epsilon` = ε·n²·2¹⁶ / s², and gain·s' and s·gain·s' become integers by one power of two, which leaves the first of them
-    /// 31 bits.
+    /// The layer normalization of rows of `length` codes with these scales. Without `centred`, it normalizes by the
+    /// root mean square. The factors are computed in f64: `epsilon` = ε·n²·2¹⁶ / s². gain·s' and s·gain·s' become
+    /// integers by the same power of two, which gives the first of them 31 bits.
     ///
     /// # Errors
-    /// [`FunctionError::Row`] for a length that is not defined, [`FunctionError::Scale`] where a scale is no finite positive
-    /// number or ε is negative or not finite, [`FunctionError::Factor`] where s is not in 2⁻²⁸ … 2⁹, gain / s' not in
-    /// 2⁻⁴⁶ … 2⁵¹, or ε·n²/s² past 2⁴⁶.
+    /// - [`FunctionError::Row`] for a length that is not defined
+    /// - [`FunctionError::Scale`] if a scale is not finite and positive, or ε is negative or not finite
+    /// - [`FunctionError::Factor`] if s is not in 2⁻²⁸ … 2⁹, if gain / s' is not in 2⁻⁴⁶ … 2⁵¹, or if ε·n²/s² is above
+    ///   2⁴⁶
     pub fn of(centred: bool, length: usize, epsilon: f32, scales: LayerNormScales) -> Result<LayerNorm, FunctionError> {
         let definition = definition(centred);
         row(definition, length)?;
@@ -116,7 +117,7 @@ impl LayerNorm {
         if epsilon > 0.0 {
             within("epsilon * n^2 / input scale^2", epsilon, -1100, 46)?;
         }
-        // The mantissa in [2^30, 2^31): a power of two by its bits, exactly.
+        // The mantissa is in [2^30, 2^31). The power of two comes from the bits of the float, so it is exact.
         let exponent = ((factor.to_bits() >> 52) & 0x7ff) as i32 - 1022;
         let scaled = |value: f64, by: i32| (value * power(by)).round();
         let (mut multiplier, mut shift) = (scaled(factor, 31 - exponent), 31 - exponent);
@@ -139,8 +140,8 @@ impl LayerNorm {
     /// Checks that the parameters are legal.
     ///
     /// # Errors
-    /// [`FunctionError::Parameter`], [`FunctionError::Elements`] for results of more than 16 bits, and
-    /// [`FunctionError::Code`] for a zero point that is none of them.
+    /// [`FunctionError::Parameter`]; [`FunctionError::Elements`] for results of more than 16 bits;
+    /// [`FunctionError::Code`] for a zero point that the result's type does not have.
     pub fn check(&self) -> Result<(), FunctionError> {
         let definition = self.definition();
         in_range(definition, "epsilon", self.epsilon, 0..=1 << 62)?;
@@ -151,11 +152,11 @@ impl LayerNorm {
         code_of(definition, self.result, self.zero_point)
     }
 
-    /// The results of a row, in the order of its codes, which are of `from`. Without biases these are 0.
+    /// The results of a row of codes of the type `from`, in their order. Without biases these count as 0.
     ///
     /// # Errors
-    /// Those of [`LayerNorm::check`], [`FunctionError::Elements`] for a type of more than 16 bits, [`FunctionError::Row`],
-    /// [`FunctionError::Lengths`] and [`FunctionError::Code`]. Nothing is written then.
+    /// Those of [`LayerNorm::check`]; [`FunctionError::Elements`] for a type of more than 16 bits;
+    /// [`FunctionError::Row`]; [`FunctionError::Lengths`]; [`FunctionError::Code`]. Nothing is written in these cases.
     pub fn eval(
         &self,
         from: IntType,
@@ -187,14 +188,15 @@ impl LayerNorm {
         Ok(())
     }
 
-    /// Mean and deviation of a row of so many codes (1 ..= [`LayerNorm::LONGEST_ROW`]) from their sum and that of their squares.
+    /// Mean and deviation of a row of this many codes (1 ..= [`LayerNorm::LONGEST_ROW`]), from the sum of the codes and
+    /// the sum of their squares.
     pub fn moments(&self, length: usize, sum: i64, squares: i64) -> Moments {
         let n = length as i64;
         let sum = if self.centred { sum } else { 0 };
         let variance = (n * squares - sum * sum).unsigned_abs();
         let w = (u128::from(variance) << EPSILON_BITS) + u128::from(self.epsilon.unsigned_abs());
         if w == 0 {
-            // Every difference is 0, too.
+            // All differences from the mean are 0 too.
             return Moments {
                 length: n,
                 sum,
@@ -202,19 +204,19 @@ impl LayerNorm {
                 shift: 1,
             };
         }
-        // Twice q: W·2^(2q) has 63 or 64 bits.
+        // Twice q. W·2^(2q) has 63 or 64 bits.
         let twice = (w.leading_zeros() as i32 - 64).div_euclid(2) * 2;
         let near = if twice >= 0 { w << twice } else { w >> -twice };
         Moments {
             length: n,
             sum,
-            // 2^126 / W' is 2^64 at most, and the root of that 2^32.
+            // 2^126 / W' is at most 2^64, and its root at most 2^32.
             reciprocal: ((1u128 << 126) / near).isqrt() as i64,
             shift: (33 - twice / 2) as u8,
         }
     }
 
-    /// The code of a normalised number with its gain and bias.
+    /// The code of a normalised number, with its gain and bias.
     pub fn result(&self, normalized: i32, gain: i16, bias: i64) -> i32 {
         let factor = i64::from(self.multiplier) * i64::from(gain);
         let product = i128::from(normalized) * i128::from(factor);
@@ -225,16 +227,16 @@ impl LayerNorm {
 }
 
 impl Moments {
-    /// The code less the mean, over the deviation, with 22 fractional bits.
+    /// The code minus the mean, divided by the deviation, with 22 fractional bits.
     pub fn normalized(&self, code: i32) -> i32 {
-        // The difference has 31 bits, the reciprocal 32 and one more, and their product leaves room for a half.
+        // The difference has 31 bits and the reciprocal 33, and their product leaves room for adding a half.
         let product = (self.length * i64::from(code) - self.sum) * self.reciprocal;
         ((product + (1 << (self.shift - 1))) >> self.shift) as i32
     }
 }
 
 impl Definition {
-    /// True if it is a normalization of rows, whose parameters are those of a [`LayerNorm`].
+    /// True if the definition is a normalization of rows, with the parameters of a [`LayerNorm`].
     pub fn normalizes(self) -> bool {
         matches!(self, Definition::LayerNorm | Definition::RmsNorm)
     }
@@ -258,7 +260,7 @@ fn row(definition: Definition, length: usize) -> Result<(), FunctionError> {
     }
 }
 
-/// A type of codes of 16 bits and less.
+/// Checks that a type of codes has at most 16 bits.
 fn elements(definition: Definition, elements: IntType) -> Result<(), FunctionError> {
     match elements.bits() <= 16 {
         true => Ok(()),
@@ -270,7 +272,7 @@ fn half_up(x: i128, shift: u8) -> i128 {
     (x + (1 << (shift - 1))) >> shift
 }
 
-/// 2^n, exactly, of a normal number.
+/// 2^n, exactly, for exponents of normal numbers.
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }

@@ -1,11 +1,12 @@
-//! Integer functions that are more than one requantization: softmax and layer normalization over rows of codes, and functions
-//! of one code.
+//! Integer functions that are more than one requantization: softmax and layer normalization over rows of codes, and
+//! functions of one code.
 //!
-//! Each is a definition with a name and a version ([`Definition`]), `litert.softmax.int8.v1` for instance. What a name means
-//! never changes: other integers are another version. The parameters are plain data, derived from scales by the rule of the
-//! runtime that the name begins with, and legal parameters have a domain, outside of which evaluation is an error.
+//! Each function is a definition with a name and a version ([`Definition`]), for example `litert.softmax.int8.v1`. The
+//! meaning of a name never changes. If a function computes other integers, it gets another version. The parameters are
+//! plain data. They follow from scales by the rule of the runtime with which the name begins. With legal parameters a
+//! function has a domain, and outside of it evaluation is an error.
 //!
-//! `docs/functions.md` has the mathematics, `docs/oracles.md` what was run against whose program.
+//! `docs/functions.md` explains the mathematics, and `docs/oracles.md` what was compared with which program.
 //!
 //! ```
 //! use strait_requantize::function::Softmax;
@@ -43,7 +44,7 @@ use std::{fmt, ops::RangeInclusive};
 
 macro_rules! definitions {
     ($($name:ident $text:literal $doc:literal,)*) => {
-        /// The names of the functions, each with its version. The set is closed.
+        /// The names of all functions, with their versions. The set is closed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Definition {
             $(#[doc = $doc] $name,)*
@@ -101,53 +102,53 @@ impl fmt::Display for Definition {
     }
 }
 
-/// Reason why a function has no parameters or no result: scales of the model that the definition does not have, parameters
-/// of a file that are not legal, or operands outside of the domain.
+/// The reason why a function has no parameters or no result: scales of the model that the definition does not support,
+/// illegal parameters in a file, or operands outside of the domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FunctionError {
-    /// A definition of another kind of function.
+    /// The definition is another kind of function.
     #[error("{definition} is no {wanted}")]
     Kind {
         /// The definition.
         definition: Definition,
-        /// The kind that was asked for.
+        /// The kind that was needed.
         wanted: &'static str,
     },
-    /// Scales that give no parameters.
+    /// The scales give no parameters.
     #[error("{definition}: {source}")]
     Scale {
         /// The definition.
         definition: Definition,
-        /// Why not.
+        /// The reason.
         source: ScaleError,
     },
-    /// A factor that scales make, outside of what the definition has.
+    /// A factor that follows from the scales is outside of the definition's limits.
     #[error("{definition}: {what} {value} is not above {} and at most {}", .above, .most)]
     Factor {
         /// The definition.
         definition: Definition,
-        /// Name of the factor.
+        /// The name of the factor.
         what: &'static str,
-        /// Its value.
+        /// The value of the factor.
         value: f64,
         /// The factor has to be larger than this.
         above: f64,
-        /// The largest factor.
+        /// The factor must not be larger than this.
         most: f64,
     },
-    /// A parameter that the definition does not have.
+    /// A parameter with a value that the definition does not allow.
     #[error("{definition}: {field} {value} is outside {} ..= {}", .range.start(), .range.end())]
     Parameter {
         /// The definition.
         definition: Definition,
-        /// Name of the parameter.
+        /// The name of the parameter.
         field: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: i64,
         /// The legal values.
         range: RangeInclusive<i64>,
     },
-    /// A coefficient that is no number.
+    /// A coefficient that is not a finite number.
     #[error("{definition}: the coefficient {value} is not finite")]
     Coefficient {
         /// The definition.
@@ -155,7 +156,7 @@ pub enum FunctionError {
         /// The coefficient.
         value: f32,
     },
-    /// A grid of the result that is not the definition's.
+    /// The result has another grid than the definition fixes.
     #[error("{definition}: the result has the scale {scale} and the zero point {zp}, not {} and {}", .fixed.0, .fixed.1)]
     Grid {
         /// The definition.
@@ -164,10 +165,10 @@ pub enum FunctionError {
         scale: f32,
         /// The zero point.
         zp: i32,
-        /// Scale and zero point that the definition fixes.
+        /// The scale and zero point that the definition fixes.
         fixed: (f32, i32),
     },
-    /// A type of codes that the function does not have.
+    /// A type of codes that the function does not support.
     #[error("{definition}: there is no function of {elements}")]
     Elements {
         /// The definition.
@@ -182,10 +183,10 @@ pub enum FunctionError {
         definition: Definition,
         /// The code.
         code: i32,
-        /// Type of the codes.
+        /// The type of the codes.
         elements: IntType,
     },
-    /// A code of which no rounding can be proved: the value is too near to the middle of two results.
+    /// A code whose result cannot be proven, because the value is too close to the middle between two results.
     #[error("{definition}: the result for code {code} is too near to a tie to be decided")]
     Undecided {
         /// The definition.
@@ -193,29 +194,29 @@ pub enum FunctionError {
         /// The code.
         code: i32,
     },
-    /// A row of no codes, or of more than can be summed up.
+    /// A row without codes, or with more than can be summed up.
     #[error("{definition}: a row of {length} codes; 1 ..= {most} are defined")]
     Row {
         /// The definition.
         definition: Definition,
-        /// Number of codes.
+        /// The number of codes.
         length: usize,
-        /// The largest number of codes.
+        /// The largest possible number of codes.
         most: usize,
     },
-    /// A place for results that is not as long as the row.
+    /// Codes and results do not have the same number.
     #[error("{definition}: {codes} codes and room for {results} results")]
     Lengths {
         /// The definition.
         definition: Definition,
-        /// Number of codes.
+        /// The number of codes.
         codes: usize,
-        /// Number of results.
+        /// The number of results.
         results: usize,
     },
 }
 
-/// A parameter in its range.
+/// Checks that a parameter is in its range.
 fn in_range(
     definition: Definition,
     field: &'static str,
@@ -234,7 +235,7 @@ fn in_range(
     })
 }
 
-/// A code of a type.
+/// Checks that a type has a code.
 fn code_of(definition: Definition, elements: IntType, code: i32) -> Result<(), FunctionError> {
     if elements.range().contains(&code) {
         return Ok(());

@@ -8,27 +8,27 @@ use std::cmp::Ordering;
 
 /// The correctly rounded function (`nearest.v1`): y = sat(⟨f(s·(x − z)) / s'⟩ + z'), in real numbers, rounded once.
 ///
-/// The function's value is compared with the numbers in the middle of two codes: as an exact quotient or root where it is one,
-/// else known to some 13 digits of its distance from 0, from 1 or from the operand. A code that these digits do not decide is an
-/// error; none is known.
+/// The value of the function is compared with the numbers halfway between two codes. It is known exactly if it is a
+/// quotient or a root. Otherwise it is known to about 13 digits of its distance from 0, from 1 or from the operand. If
+/// these digits do not decide the result for a code, that is an error. No such code is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nearest {
     /// The function of real numbers.
     pub function: Real,
-    /// Type of the operand's codes, of at most 16 bits.
+    /// The type of the operand's codes, with at most 16 bits.
     pub elements: IntType,
-    /// Scale of the operand.
+    /// The scale of the operand.
     pub input_scale: f32,
-    /// Zero point of the operand, one of its codes.
+    /// The zero point of the operand, one of its codes.
     pub input_zp: i32,
-    /// Type of the result's codes, of at most 16 bits.
+    /// The type of the result's codes, with at most 16 bits.
     pub out: IntType,
-    /// Scale of the result.
+    /// The scale of the result.
     pub scale: f32,
-    /// Zero point of the result, one of its codes.
+    /// The zero point of the result, one of its codes.
     pub zp: i32,
-    /// Rounding of the quotient.
+    /// How the quotient is rounded.
     pub rounding: Rounding,
 }
 
@@ -63,13 +63,13 @@ impl Nearest {
             .function
             .at(f64::from(self.input_scale) * f64::from(code - self.input_zp));
         let scale = f64::from(self.scale);
-        // Two codes beyond the ends nothing has to be decided.
+        // Two codes beyond the ends, everything saturates anyway.
         let ends = [self.out.min(), self.out.max()].map(|end| f64::from(end - self.zp));
         let below = (value.nearest() / scale).floor().clamp(ends[0] - 2.0, ends[1] + 2.0);
         if below < ends[0] - 1.0 || below > ends[1] + 1.0 {
             return Ok(self.out.saturate(below as i64 + i64::from(self.zp)));
         }
-        // The quotient is off by one at most. Multiples of half a scale are exact: 24 bits times 19.
+        // The quotient is off by at most one. Multiples of half a scale are exact: 24 bits times 19.
         let with = |halves: f64| value.compare(halves / 2.0 * scale).ok_or(undecided.clone());
         let below = if with(2.0 * below)? == Ordering::Less {
             below - 1.0

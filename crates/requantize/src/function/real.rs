@@ -1,12 +1,12 @@
-//! Functions of real numbers, as exactly as a correct rounding needs them.
+//! Functions of real numbers, computed precisely enough for correct rounding.
 
 use super::exponential::exp;
 use super::value::{Value, product, sign};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, SQRT_2};
 
-/// A function of one real number. A pole at 0 counts as infinite with the sign that the function has above it; where it has no
-/// value, it is 0.
+/// A function of one real number. At a pole at 0 the value is infinite, with the sign that the function has above 0.
+/// Where the function has no value, it counts as 0.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Real {
@@ -28,7 +28,7 @@ pub enum Real {
     Softplus,
     /// e^x
     Exp,
-    /// x for x ≥ 0, α·(e^x − 1) below.
+    /// x for x ≥ 0, α·(e^x − 1) for x < 0.
     Elu {
         /// α
         alpha: f32,
@@ -48,12 +48,12 @@ pub enum Real {
         /// β
         beta: f32,
     },
-    /// x for x ≥ 0, α·x below.
+    /// x for x ≥ 0, α·x for x < 0.
     LeakyRelu {
         /// α
         alpha: f32,
     },
-    /// min(max(x, low), high), of ends that may be infinite.
+    /// min(max(x, low), high). The ends may be infinite.
     Clip {
         /// The lower end.
         low: f32,
@@ -68,12 +68,12 @@ pub enum Real {
     Floor,
     /// The smallest integer that is not below x.
     Ceil,
-    /// The nearest integer, of two the even one.
+    /// The nearest integer, ties to even.
     Round,
 }
 
 impl Real {
-    /// The coefficients, which have to be finite.
+    /// The function's coefficients. They have to be finite.
     pub(super) fn coefficients(self) -> impl Iterator<Item = f32> {
         let (first, second) = match self {
             Real::HardSigmoid { alpha, beta } => (Some(alpha), Some(beta)),
@@ -83,7 +83,7 @@ impl Real {
         first.into_iter().chain(second)
     }
 
-    /// The function at an f64 of at most 41 bits, which counts as exact.
+    /// The function's value at an f64 of at most 41 bits, which is taken as exact.
     pub(super) fn at(self, x: f64) -> Value {
         match self {
             Real::HardSwish if x <= -3.0 => Value::exact(0.0),
@@ -127,7 +127,8 @@ impl Real {
         }
     }
 
-    /// The functions that are no quotients or roots. The main part is 0, 1 or the operand, whichever is near for large ones.
+    /// The functions that are not quotients or roots. The main part of the value is 0, 1 or the operand, whichever the
+    /// function approaches for large operands.
     fn transcendent(self, x: f64) -> Value {
         let small = exp(-x.abs());
         let main = if x > 0.0 { x } else { 0.0 };
@@ -147,12 +148,12 @@ impl Real {
             }
             Real::Exp => Value::near(0.0, exp(x)),
             Real::Log => Value::near(0.0, ln(x)),
-            // All others are 0 there.
+            // All other functions are 0 at 0.
             _ if x == 0.0 => Value::exact(0.0),
             Real::Silu => Value::near(main, -x.abs() * small / (1.0 + small)),
-            // With n = e^2x + 2e^x it is x·n / (n + 2) = x − 2x / (n + 2).
+            // With n = e^2x + 2e^x, it is x·n / (n + 2) = x − 2x / (n + 2).
             Real::Mish if x > 0.0 => {
-                // Not small², which may be zero.
+                // Not small², which may underflow to zero.
                 let square = exp(-2.0 * x);
                 Value::near(x, -2.0 * x * square / (1.0 + 2.0 * small + 2.0 * square))
             }
@@ -163,7 +164,7 @@ impl Real {
             Real::Elu { .. } if x > 0.0 => Value::exact(x),
             Real::Elu { alpha } if x > -0.5 => Value::near(0.0, f64::from(alpha) * exp_less_one(x)),
             Real::Elu { alpha } => Value::near(-f64::from(alpha), f64::from(alpha) * small),
-            // Odd functions: 1 − tail for positive numbers.
+            // Odd functions. For positive numbers they are 1 − tail.
             Real::Tanh => odd(
                 x,
                 if x.abs() < 0.3 {
@@ -183,7 +184,7 @@ impl Real {
             Real::Gelu => {
                 let z = x.abs() / SQRT_2;
                 if z < 2.0 {
-                    // The error is that of erf, of which the sum may cancel most.
+                    // The error is that of erf. The sum with 1 may cancel most of the value.
                     let rest = x * (1.0 + erf_by_series(x / SQRT_2)) / 2.0;
                     Value::Near {
                         main: 0.0,
@@ -196,7 +197,7 @@ impl Real {
             }
             Real::GeluTanh => {
                 let size = x.abs();
-                // FRAC_2_SQRT_PI / √2 = √(2/π). An error of the exponent is a relative one of the power.
+                // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent is a relative error of the power.
                 let exponent = SQRT_2 * FRAC_2_SQRT_PI * (size + 0.044715 * size * size * size);
                 let power = exp(-exponent);
                 let rest = -size * power / (1.0 + power);
@@ -206,7 +207,7 @@ impl Real {
                     error: rest.abs() * (2e-14 + 2e-15 * exponent.min(700.0)),
                 }
             }
-            // What `at` has.
+            // `at` handles the other functions.
             _ => Value::exact(0.0),
         }
     }
@@ -244,7 +245,7 @@ fn ln_of_one_plus(y: f64) -> f64 {
     2.0 * z * series
 }
 
-/// ln x = k·ln 2 + 2·artanh((m − 1) / (m + 1)) with x = m·2^k, m in (√½, √2]: near 1, where k is 0, m − 1 is exact.
+/// ln x = k·ln 2 + 2·artanh((m − 1) / (m + 1)) with x = m·2^k and m in (√½, √2]. Near 1, where k is 0, m − 1 is exact.
 fn ln(x: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff << 52;
     let (bits, one) = (x.to_bits(), 1f64.to_bits());
@@ -264,7 +265,7 @@ fn exp_less_one(x: f64) -> f64 {
     x * (2..=18).rev().fold(1.0, |sum, k| 1.0 + sum * x / f64::from(k))
 }
 
-/// erf x = 2/√π · e^(−x²) · (x + 2x³/3 + 4x⁵/15 + …) for |x| < 2: no term has another sign.
+/// erf x = 2/√π · e^(−x²) · (x + 2x³/3 + 4x⁵/15 + …) for |x| < 2. All terms have the same sign.
 fn erf_by_series(x: f64) -> f64 {
     let series = (1..=60)
         .rev()
@@ -272,7 +273,7 @@ fn erf_by_series(x: f64) -> f64 {
     FRAC_2_SQRT_PI * exp(-x * x) * x * series
 }
 
-/// 1 − erf x for x ≥ √2 by its continued fraction e^(−x²) / √π · 1 / (x + ½/(x + 1/(x + 3/2/(x + …)))).
+/// 1 − erf x for x ≥ √2, by its continued fraction e^(−x²) / √π · 1 / (x + ½/(x + 1/(x + 3/2/(x + …)))).
 fn erfc(x: f64) -> f64 {
     let fraction = (1..=120).rev().fold(x, |rest, k| x + f64::from(k) / 2.0 / rest);
     FRAC_2_SQRT_PI / 2.0 * exp(-x * x) / fraction

@@ -1,50 +1,51 @@
-//! Linear interpolation between neighbours, whose distances are counted in parts of 2^bits.
+//! Linear interpolation between neighbouring elements, with positions in units of 2^-bits.
 
 use crate::Rounding;
 
-/// Positions of a result along one axis in the operand, in parts of 2^`bits`: with the step
-/// `s = ⌊(2^bits·from + ⌊to / 2⌋) / to⌋`, the extents' quotient rounded once, position `i` is
+/// Where the elements of a result lie in the operand along one axis, in units of 2^-`bits`. With the step
+/// `s = ⌊(2^bits·from + ⌊to / 2⌋) / to⌋`, the quotient of the extents rounded once, position `i` is
 ///
 /// - `i·s + ⌊s / 2⌋ − 2^(bits − 1)` with `HalfPixel`,
-/// - `i·s` with `Asymmetric`, and with `AlignCorners`, where s is the same of `from − 1` and `to − 1`, if `to > 1`.
+/// - `i·s` with `Asymmetric`,
+/// - `i·s` with `AlignCorners`, where s is computed from `from − 1` and `to − 1`, if `to > 1`.
 ///
-/// What lies beside the operand is its first or its last element.
+/// Positions outside of the operand take its first or its last element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resampled {
-    /// Bits of a position behind the point, at most 16.
+    /// The number of fractional bits of a position, at most 16.
     pub bits: u8,
-    /// Where the positions are.
+    /// How result and operand are aligned.
     pub sampling: Sampling,
-    /// Extent of the operand, at least 1.
+    /// The extent of the operand, at least 1.
     pub from: u64,
-    /// Extent of the result, at least 1.
+    /// The extent of the result, at least 1.
     pub to: u64,
 }
 
-/// The place of a result's first element, and of its last one.
+/// How the first and the last elements of the result are aligned with those of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// Elements have a width: the middle of the first one is half an element from the border.
     HalfPixel,
-    /// The first elements lie on each other, and so do the last ones.
+    /// The first elements coincide, and so do the last ones.
     AlignCorners,
-    /// The first elements lie on each other.
+    /// The first elements coincide.
     Asymmetric,
 }
 
-/// Two neighbours in the operand: `((2^bits − weight)·x[lower] + weight·x[upper]) / 2^bits`.
+/// Two neighbours in the operand, combined as `((2^bits − weight)·x[lower] + weight·x[upper]) / 2^bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbours {
-    /// The one in front.
+    /// The neighbour before the position.
     pub lower: u64,
-    /// The one behind, or the same.
+    /// The neighbour after the position, or the same one at a border.
     pub upper: u64,
-    /// Distance from `lower`, less than 2^bits; 0 where both are the same.
+    /// The distance from `lower`, less than 2^bits. 0 if both neighbours are the same.
     pub weight: u32,
 }
 
 impl Resampled {
-    /// The neighbours of an element of the result; `None` where there are too many bits, or nothing to interpolate.
+    /// The neighbours of an element of the result. `None` if there are too many bits, or nothing to interpolate.
     pub fn at(self, position: u64) -> Option<Neighbours> {
         let Resampled {
             bits,
@@ -73,8 +74,8 @@ impl Resampled {
     }
 }
 
-/// The result of a sum of products with weights of `bits` fraction bits in all: `round(sum / 2^bits)`. It lies between the
-/// least and the largest element that was weighed, since the weights of each axis add up to 2^bits.
+/// The result for a sum of products with weights that have `bits` fractional bits in total: `round(sum / 2^bits)`. It
+/// lies between the smallest and the largest element, because the weights of each axis add up to 2^bits.
 pub fn resampled(sum: i64, bits: u8, rounding: Rounding) -> i64 {
     rounding.shift_right(sum, bits)
 }

@@ -1,10 +1,10 @@
-//! Tables that LiteRT makes with a C library's functions, or has as constants. Each follows from the formula at its top,
-//! which the tests compute again; SHA-256 of the entries as little-endian bytes stands there, too.
+//! Tables that LiteRT makes with functions of a C library, or has as constants. Each has the formula that it follows
+//! from. The tests compute the formula again, and they also contain a SHA-256 of the entries as little-endian bytes.
 
-/// e^x on [−10, 0] in 512 pieces of 10/512, with 15 fractional bits. The first two tables take from each entry half of the
-/// error that the interpolation has in the middle of the piece behind it:
-/// entry i = r(v) − r((r((w + r(v)) / 2) − r(m)) / 2), at most 32767, where v, m and w are 2^15 times the function where piece i
-/// begins, in its middle and at its end, and r rounds to the nearest, halves away from zero. The last entry is r of the
+/// e^x on [−10, 0] in 512 pieces of 10/512, with 15 fractional bits. In this table and the next, each entry is
+/// corrected by half of the error that the interpolation has in the middle of the piece after it: entry i = r(v) −
+/// r((r((w + r(v)) / 2) − r(m)) / 2), at most 32767. Here v, m and w are 2^15 times the function at the beginning, the
+/// middle and the end of piece i, and r rounds to the nearest, halves away from zero. The last entry is r of the
 /// function at the end, at most 32767.
 pub(super) const EXPONENTIAL: [i16; 513] = [
     2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
@@ -68,8 +68,8 @@ pub(super) const RECIPROCAL: [i16; 513] = [
     16384,
 ];
 
-/// 1 / (1 + e^−x) at x = i / 24, with 16 fractional bits. Here half of the interpolation's error in the middle is added before
-/// the only rounding; the last entry is 65535.
+/// 1 / (1 + e^−x) at x = i / 24, with 16 fractional bits. Half of the interpolation's error in the middle is added
+/// before the only rounding. The last entry is 65535.
 pub(super) const SIGMOID: [u16; 256] = [
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
     43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,

@@ -1,13 +1,14 @@
-//! Real numbers that a rounding has to decide about: a nearby f64 with a bounded error, or what is exact without being an f64.
+//! Real numbers that have to be compared exactly enough for a rounding: an f64 with a bounded error, or an exact
+//! quotient or root.
 
 use std::cmp::Ordering;
 
-/// A real number, which can be compared with an f64.
+/// A real number that can be compared with an f64.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
-    /// `main + rest`, of which `main` is exact and `rest` at most `error` off.
+    /// `main + rest`. `main` is exact, and `rest` is off by at most `error`.
     Near { main: f64, rest: f64, error: f64 },
-    /// The sum of these terms by a positive number, exactly.
+    /// The sum of these terms divided by a positive number, exactly.
     Quotient { terms: [f64; 4], divisor: f64 },
     /// The square root of a number that is not negative, exactly.
     Root(f64),
@@ -22,7 +23,8 @@ impl Value {
         Value::Quotient { terms, divisor: 1.0 }
     }
 
-    /// Rests have a relative error below 10^-14: products and quotients of a few numbers, each rounded once.
+    /// A value whose rest has a relative error below 10^-14: it is made of products and quotients of a few numbers,
+    /// each rounded once.
     pub(super) fn near(main: f64, rest: f64) -> Value {
         Value::Near {
             main,
@@ -31,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The nearest f64, or one of those next to it.
+    /// The nearest f64, or one next to it.
     pub(super) fn nearest(&self) -> f64 {
         match *self {
             Value::Near { main, rest, .. } => main + rest,
@@ -40,14 +42,14 @@ impl Value {
         }
     }
 
-    /// Comparison with a number; `None` where the bound of the error does not tell.
+    /// Compares the value with a number. `None` if the bound of the error does not allow a decision.
     pub(super) fn compare(&self, with: f64) -> Option<Ordering> {
         match *self {
             Value::Near { main, rest, error } => {
                 let (high, low) = sum(main, -with);
                 let tail = low + rest;
                 let total = high + tail;
-                // Two additions, each of a relative error below 2^-52.
+                // Two additions, each with a relative error below 2^-52.
                 let bound = error + (total.abs() + tail.abs()) * 2f64.powi(-51);
                 (total.abs() > bound).then(|| total.total_cmp(&0.0))
             }
@@ -67,7 +69,7 @@ impl Value {
     }
 }
 
-/// A product as two numbers, exactly where nothing is below the least f64.
+/// A product as the sum of two numbers. It is exact unless a part is below the smallest f64.
 pub(super) fn product(a: f64, b: f64) -> (f64, f64) {
     let high = a * b;
     (high, a.mul_add(b, -high))
@@ -80,7 +82,8 @@ fn sum(a: f64, b: f64) -> (f64, f64) {
     (high, (a - (high - part)) + (b - part))
 }
 
-/// On which side of 0 the sum of these lies. They are made terms of which each is below the last bit of the next one.
+/// The sign of the sum of these terms. They are turned into terms that do not overlap: each is below the last bit of
+/// the next one.
 pub(super) fn sign(terms: [f64; 6]) -> Ordering {
     let mut apart = [0.0; 6];
     for (count, mut rest) in terms.into_iter().enumerate() {

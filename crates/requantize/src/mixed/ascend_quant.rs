@@ -5,28 +5,29 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// `sat(round(x * scale + offset))` in `f32`, the offset inside of the rounding: AscendQuant; with `sqrt_mode`
+/// `sat(round(x * scale + offset))` in `f32`, with the offset inside the rounding: AscendQuant. With `sqrt_mode`,
 /// `sat(round(x * scale * scale + offset))`.
 ///
-/// Domain: every `f32` but NaN; infinities saturate. (Chips that compute in 16-bit floats are another function.)
+/// Domain: every `f32` except NaN. Infinities saturate. (Chips that compute in 16-bit floats compute another function.)
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendQuant {
-    /// Factor, the reciprocal of the result's scale, or the square root of that; finite and positive.
+    /// The factor: the reciprocal of the result's scale, or the square root of that reciprocal. Finite and positive.
     pub scale: f32,
     /// Added before the rounding, finite.
     pub offset: f32,
     /// True if the factor is applied twice.
     #[serde(default)]
     pub sqrt_mode: bool,
-    /// `half_even`, `floor`, `ceil` or `toward_zero`: `round_mode` Round, Floor, Ceil and Trunc.
+    /// `half_even`, `floor`, `ceil` or `toward_zero`. In AscendQuant's `round_mode` these are Round, Floor, Ceil and
+    /// Trunc.
     pub rounding: Rounding,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
 impl AscendQuant {
-    /// The roundings that the op has.
+    /// The rounding modes that AscendQuant supports.
     pub const ROUNDINGS: [Rounding; 4] = [
         Rounding::HalfEven,
         Rounding::Floor,
@@ -53,7 +54,7 @@ impl AscendQuant {
         Ok(self.quantization().eval(x))
     }
 
-    /// The same as one of all quantizations; NaN becomes the code of real zero.
+    /// This function as a [`Quantization`], the general form. There NaN becomes the code of real zero.
     pub fn quantization(&self) -> Quantization {
         Quantization {
             scaling: if self.sqrt_mode {

@@ -1,6 +1,6 @@
-//! Quantized functions that are no requantization of one integer: from `f32`, to `f32`, or of two integers. Each is a
-//! small struct with the manners of a [form](crate::form): legal parameters are for `check` to tell, and outside of its
-//! domain `eval` is a typed error.
+//! Quantized functions that are not requantizations of a single integer: from `f32`, to `f32`, or of two integers. Each
+//! is a small struct that works like a [form](crate::form): `check` tells whether its parameters are legal, and `eval`
+//! returns a typed error outside of its domain.
 
 mod ascend_dequant;
 mod ascend_quant;
@@ -14,7 +14,7 @@ pub use quantize_linear::QuantizeLinear;
 
 use crate::FormError;
 
-/// An argument that one of these functions is not defined for.
+/// An argument for which one of these functions is not defined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undefined {
     /// NaN has no code.
@@ -23,7 +23,7 @@ pub enum Undefined {
     /// An accumulator of more than 32 bits.
     #[error("accumulator {0} is outside of 32 bits")]
     Accumulator(i64),
-    /// A channel that there is no scale for.
+    /// There is no scale for this channel.
     #[error("there is no channel {0}")]
     Channel(usize),
 }

@@ -5,17 +5,17 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(x / scale) + zero_point)` with a true division in `f32`: QuantizeLinear of ONNX.
+/// `sat(half_even(x / scale) + zero_point)` with a true division in `f32`: ONNX's QuantizeLinear.
 ///
-/// Domain: every `f32` but NaN; infinities saturate.
+/// Domain: every `f32` except NaN. Infinities saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuantizeLinear {
-    /// Divisor, finite and positive.
+    /// The divisor, finite and positive.
     pub scale: f32,
-    /// The code of real zero, one of the type's.
+    /// The code of real zero, which the type must have.
     pub zero_point: i32,
-    /// Integer type that the result saturates to.
+    /// The integer type to which the result saturates.
     pub out: IntType,
 }
 
@@ -34,7 +34,7 @@ impl QuantizeLinear {
         Ok(self.quantization().eval(x))
     }
 
-    /// The same as one of all quantizations; NaN becomes the zero point.
+    /// This function as a [`Quantization`], the general form. There NaN becomes the zero point.
     pub fn quantization(&self) -> Quantization {
         let zero_point = (self.zero_point, ZeroPoint::After);
         Quantization::new(Scaling::DividedBy(self.scale), zero_point, Rounding::HalfEven, self.out)

@@ -1,9 +1,9 @@
-//! Interval of an accumulator: from weights, bias, zero points, padding and the codes of the operand alone, never from
-//! what a calibration has seen. Sound, and with the operand that reaches the ends.
+//! Finds the interval of an accumulator from weights, bias, zero points, padding and the codes of the operand, never
+//! from calibration data. The interval is sound, and it comes with operands that reach its ends.
 //!
-//! [`Products`] is one channel of a convolution or of a fully connected layer, [`Pairs`] one sum of a product of two
-//! activations, [`Terms`] a sum of two integers; [`prove`] shows that no sum leaves the accumulator, or says what does
-//! and what would help.
+//! [`Products`] is one channel of a convolution or fully connected layer, [`Pairs`] is one sum in a product of two
+//! activations, and [`Terms`] is a sum of two integers. [`prove`] shows that no sum leaves the accumulator. Otherwise
+//! it says which one does and what would help.
 
 mod interval;
 mod overflow;
@@ -19,7 +19,7 @@ pub use terms::Terms;
 
 use std::fmt;
 
-/// The ends of what a sum can be.
+/// The smallest and the largest value that a sum can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The smallest value.
@@ -28,27 +28,27 @@ pub struct Range {
     pub high: Extreme,
 }
 
-/// A bound of a sum, and how to get there.
+/// A bound of a sum, and the operand that leads to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extreme {
-    /// The bound; no sum is beyond it.
+    /// The bound. No sum is beyond it.
     pub value: i128,
-    /// The operand that leads to it.
+    /// The operand that leads to the bound.
     pub pattern: Pattern,
-    /// True if the pattern is known to occur, so that the bound is attained: nothing but what the model is given
-    /// decides it. A pattern of what other layers make, of one operand twice, or with padding where there may be none,
-    /// is not.
+    /// True if the pattern is known to occur, so that the sum really reaches the bound. That is so if the operands are
+    /// inputs of the model. It is not known for results of other layers, for one operand that is used twice, or for
+    /// padding that may not occur.
     pub realised: bool,
 }
 
-/// An operand, by what each summand reads.
+/// An operand, described by what each term of the sum reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// One code under the positive weights and one under the negative ones.
+    /// One code at all positive weights, and another one at all negative weights.
     BySign {
-        /// The code where the weight is above zero.
+        /// The code at positive weights.
         positive: i64,
-        /// The code where the weight is below zero.
+        /// The code at negative weights.
         negative: i64,
     },
     /// The same two codes in every product.
@@ -68,7 +68,7 @@ pub enum Pattern {
 }
 
 impl Range {
-    /// Both ends, without the patterns. The ends of `i64` stand for anything past them.
+    /// Both ends, without the patterns. The ends of `i64` stand for anything beyond them.
     pub fn interval(&self) -> (i64, i64) {
         (saturate(self.low.value), saturate(self.high.value))
     }
@@ -91,6 +91,6 @@ impl fmt::Display for Pattern {
 
 /// The nearest `i64`.
 fn saturate(x: i128) -> i64 {
-    // The clamp leaves an i64.
+    // After the clamp it fits an i64.
     x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

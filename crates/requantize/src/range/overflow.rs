@@ -1,34 +1,36 @@
 use super::{Extreme, Range};
 use std::fmt;
 
-/// A sum, by what can be said of its summands.
+/// A sum for which bounds can be found.
 pub trait Summands {
-    /// Interval of the whole sum.
+    /// The interval of the whole sum.
     fn range(&self) -> Range;
 
-    /// Interval of the sum of any part of the summands, the bias one of them: whatever order, grouping or lanes a sum
-    /// is formed in, no intermediate result is outside. Never wider than |b| + Σ |w| max |x - z| to both sides.
+    /// The interval of the sum of any subset of the terms, the bias included. In whatever order, grouping or lanes a
+    /// sum is computed, no intermediate result lies outside. It is never wider than |b| + Σ |w| max |x - z| to either
+    /// side.
     fn partial_sums(&self) -> Range;
 
-    /// Remedies that keep the sum and its parts within `-limit - 1 ..= limit`.
+    /// What would keep the sum and its parts within `-limit - 1 ..= limit`.
     fn repair(&self, limit: u64) -> Repair;
 }
 
-/// Sums that have to fit.
+/// Which sums have to fit the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The whole sum: the accumulator wraps, and sums modulo 2^n are right in the end whatever they were in between.
+    /// Only the whole sum: the accumulator wraps, and modulo 2^n the final result is right whatever happened in
+    /// between.
     Final,
-    /// Every intermediate result, in any order: the accumulator saturates, or what it does is undefined.
+    /// Every intermediate result, in any order: the accumulator saturates, or its behaviour on overflow is undefined.
     Any,
 }
 
-/// The integers that sums are formed in.
+/// The accumulator in which sums are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accumulator {
-    /// Width of the two's complement number, 1 ..= 64.
+    /// The width in bits, as a two's complement number, 1 ..= 64.
     pub bits: u8,
-    /// Sums that have to fit.
+    /// Which sums have to fit.
     pub order: Order,
 }
 
@@ -39,44 +41,44 @@ impl Accumulator {
     }
 }
 
-/// A change that makes a sum fit.
+/// A change that would make a sum fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// A weight scale coarser by 2^bits is enough: most of the sum is products.
+    /// A weight scale that is coarser by 2^bits. Products are the larger part of the sum.
     CoarserWeights {
-        /// Bits by which the scale grows.
+        /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A bias scale coarser by 2^bits is enough: most of the sum is the bias. Its scale is the weights' times the
-    /// input's.
+    /// A bias scale that is coarser by 2^bits. The bias is the larger part of the sum. Its scale is the weights' scale
+    /// times the input's.
     CoarserBias {
-        /// Bits by which the scale grows.
+        /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A grid of the terms coarser by 2^bits is enough.
+    /// A grid of the terms that is coarser by 2^bits.
     CoarserGrid {
-        /// Bits by which the scale grows.
+        /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// No scale helps: there are too many products.
+    /// No scale helps, because there are too many products.
     FewerProducts {
-        /// Number of products.
+        /// The number of products.
         of: u64,
-        /// So many of the largest products fit.
+        /// How many of the largest products fit.
         at_most: u64,
     },
 }
 
-/// A sum that can leave its accumulator.
+/// A sum that can overflow its accumulator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Overflow {
-    /// The channel.
+    /// The channel of the sum.
     pub channel: usize,
-    /// The accumulator that does not hold it.
+    /// The accumulator that is too small.
     pub accumulator: Accumulator,
-    /// The bound that is outside, the farther one of two.
+    /// The bound that lies outside. If both do, the one that is farther out.
     pub extreme: Extreme,
-    /// Remedies.
+    /// What would help.
     pub repair: Repair,
 }
 
@@ -114,7 +116,7 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Shows that a channel's sum does not leave the accumulator, and answers with what it can be.
+/// Proves that the sum of a channel stays inside the accumulator, and returns its interval.
 ///
 /// # Errors
 /// The bound that is farthest outside, with the operand that leads to it and what would help.
@@ -126,7 +128,7 @@ pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> R
     };
     let limit = i128::from(accumulator.limit());
     let past = |extreme: &Extreme| {
-        // Both are far inside i128, but for a product that is past it.
+        // Both numbers are far inside i128, except for a product that has already overflowed i64.
         extreme
             .value
             .saturating_sub(limit)

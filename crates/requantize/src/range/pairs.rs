@@ -3,22 +3,22 @@ use super::{
     overflow::{Repair, Summands},
 };
 
-/// One sum of a product of two activations: Σ (a - z_a) (b - z_b).
+/// One sum in a product of two activations: Σ (a - z_a) (b - z_b).
 #[derive(Clone, Copy, Debug)]
 pub struct Pairs {
     /// The number of products.
     pub count: u64,
-    /// The codes of the first operand and its zero point.
+    /// The codes of the first operand, and its zero point.
     pub first: ((i64, i64), i64),
-    /// The codes of the second operand and its zero point.
+    /// The codes of the second operand, and its zero point.
     pub second: ((i64, i64), i64),
-    /// True if both operands can be any pattern of their codes, each by itself: they are two inputs of the model, or
-    /// one and a constant.
+    /// True if the two operands can have any codes, independently of each other: they are two inputs of the model, or
+    /// one input and a constant.
     pub any_pattern: bool,
 }
 
 impl Pairs {
-    /// The smallest and the largest product with its codes: at corners.
+    /// The smallest and the largest product, with their codes. They are products of ends.
     fn product(&self) -> [(i128, Pattern); 2] {
         let ((a_codes, a_zero), (b_codes, b_zero)) = (self.first, self.second);
         let corners = [a_codes.0, a_codes.1].into_iter().flat_map(|first| {

@@ -10,37 +10,39 @@ pub struct Products<'a> {
     pub weights: &'a [i32],
     /// The bias b.
     pub bias: i64,
-    /// Codes that the taps read.
+    /// The codes that the taps read.
     pub input: Input<'a>,
 }
 
-/// Codes that the taps of a window read.
+/// The codes that the taps of a window read.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The codes x, both ends included.
     pub codes: (i64, i64),
-    /// The zero point z that is taken off; 0 where it is part of the bias.
+    /// The zero point z that is subtracted. 0 if it is already folded into the bias.
     pub zero_point: i64,
-    /// Padding, if a tap can lie outside of the operand.
+    /// The padding, if a tap can lie outside of the operand.
     pub padding: Option<Padding<'a>>,
-    /// True if every pattern of codes can occur: they are what the model is given, not what other layers make of it.
+    /// True if every pattern of codes can occur, because the operand is an input of the model. False for results of
+    /// other layers.
     pub any_pattern: bool,
 }
 
-/// Codes that a tap outside of the operand reads.
+/// What a tap outside of the operand reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Padding<'a> {
-    /// The code there.
+    /// The code that such a tap reads.
     pub code: i64,
-    /// Which taps of a window can lie outside at some position; weight i belongs to tap i modulo their number. Empty
-    /// for all of them.
+    /// For each tap of a window, whether it can lie outside at some position. Weight i belongs to tap i modulo the
+    /// number of taps. If this is empty, all taps can.
     pub taps: &'a [bool],
-    /// True if there is a position where no tap lies outside.
+    /// True if there is a position at which no tap lies outside.
     pub interior: bool,
 }
 
-/// Sums of the weights, which are all that the bounds depend on: with P the sum of those above zero and N of those
-/// below, Σ w x lies in [P low + N high, P high + N low], and each end is attained by the two codes.
+/// The sums of positive and of negative weights. The bounds depend on nothing else: if P is the sum of the positive
+/// weights and N that of the negative ones, Σ w x lies in [P low + N high, P high + N low], and two codes reach each
+/// end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weights {
     above: i128,
@@ -49,7 +51,7 @@ struct Weights {
 
 impl Weights {
     fn of(weights: impl Iterator<Item = i32>) -> Weights {
-        // Fewer than 2^32 weights of 32 bits.
+        // There are fewer than 2^32 weights of 32 bits, so this does not overflow.
         let (above, below) = weights.fold((0i64, 0i64), |(above, below), w| {
             (above + i64::from(w.max(0)), below + i64::from(w.min(0)))
         });
@@ -65,7 +67,7 @@ impl Weights {
 }
 
 impl Products<'_> {
-    /// The sums of the weights that read codes alone, and of those that may read padding too.
+    /// The sums of the weights that only read codes, and of those that may read padding too.
     fn split(&self) -> (Weights, Weights) {
         let weights = self.weights.iter().copied();
         match self.input.padding {
@@ -79,7 +81,7 @@ impl Products<'_> {
         }
     }
 
-    /// Interval of taps that may read padding.
+    /// The interval of what a tap that may read padding can read.
     fn padded(&self) -> (i64, i64) {
         let (low, high) = self.input.codes;
         self.input
@@ -87,7 +89,8 @@ impl Products<'_> {
             .map_or((low, high), |p| (low.min(p.code), high.max(p.code)))
     }
 
-    /// The bounds where every tap that helps counts in full, or nothing where `skip` leaves those out that do not.
+    /// The bounds if every tap counts. With `skip`, a tap is left out where it would not make the bound wider, which
+    /// gives the bounds of partial sums.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
         let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);
@@ -122,9 +125,9 @@ impl Summands for Products<'_> {
         self.bounds(true)
     }
 
-    /// With scales 2^k coarser a weight is at most |w| / 2^k + 1/2, and the bias at most |b| / 2^k + 1/2 and what the
-    /// rounding of the weights puts into it where a zero point was folded in, as much again:
-    /// (Σ |w| m + |b|) / 2^k + n m + 1 is enough, for n weights and m the largest |x - z|.
+    /// With a scale that is 2^k times coarser, a weight is at most |w| / 2^k + 1/2. The bias is at most |b| / 2^k +
+    /// 1/2, and if a zero point was folded in, the rounding of the weights adds the same amount again. So (Σ |w|
+    /// m + |b|) / 2^k + n m + 1 is enough, for n weights and with m the largest |x - z|.
     fn repair(&self, limit: u64) -> Repair {
         let (low, high) = self.padded();
         let largest = |x: i64| u128::from(x.saturating_sub(self.input.zero_point).unsigned_abs());
@@ -138,7 +141,7 @@ impl Summands for Products<'_> {
             Some(bits) => Repair::CoarserWeights { bits },
             None => Repair::FewerProducts {
                 of: self.weights.len() as u64,
-                // A weight of the largest size and the largest operand.
+                // A weight of the largest size times the largest operand.
                 at_most: fewer(
                     limit,
                     self.weights.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0),

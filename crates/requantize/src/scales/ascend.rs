@@ -1,8 +1,9 @@
-//! Ascend's rules, on the scales of quantization records in the sense `real = scale * (q - zero_point)`.
+//! How Ascend's tools and chips derive integers from the scales in quantization records, in the sense
+//! `real = scale * (q - zero_point)`.
 //!
-//! The dequantization's factor is `weight * input`, the quantization's `1 / output`, the requantization's their
-//! product; all in `f32`. The tools store the first two; the chip's cube unit keeps 19 bits of what it is given
-//! ([`packed_float`](super::packed_float)).
+//! The factor of the dequantization is `weight * input`, that of the quantization is `1 / output`, and that of the
+//! requantization is their product. All are computed in `f32`. The tools store the first two. The chip's cube unit
+//! keeps 19 bits of a factor ([`packed_float`](super::packed_float)).
 
 use super::{ScaleError, packed_float::truncate, positive};
 use crate::{
@@ -13,18 +14,18 @@ use crate::{
 /// The scales around a convolution or a matrix product.
 #[derive(Clone, Copy, Debug)]
 pub struct Scales<'a> {
-    /// Scale of the activation.
+    /// The scale of the activation.
     pub input: f32,
-    /// Scale of the weights.
+    /// The scale of the weights.
     pub weight: &'a Per<f32>,
-    /// Scale of the result.
+    /// The scale of the result.
     pub output: f32,
-    /// True if the dequantization's factor, or that of the requantization, is cut to 19 bits.
+    /// True if the factor of the dequantization or requantization is truncated to 19 bits.
     pub packed: bool,
 }
 
 impl Scales<'_> {
-    /// AscendDequant's: `weight * input`.
+    /// The factor of AscendDequant: `weight * input`.
     pub fn dequantization(&self) -> Result<Per<f32>, ScaleError> {
         positive("input scale", self.input.into())?;
         self.weight.try_map(|w| {
@@ -33,13 +34,13 @@ impl Scales<'_> {
         })
     }
 
-    /// AscendQuant's: `1 / output`.
+    /// The factor of AscendQuant: `1 / output`.
     pub fn quantization(&self) -> Result<f32, ScaleError> {
         positive("output scale", self.output.into())?;
         Ok(1.0 / self.output)
     }
 
-    /// AscendRequant's, the product of the two, cut once.
+    /// The factor of AscendRequant: the product of the other two, truncated once.
     pub fn requantization(&self) -> Result<Per<f32>, ScaleError> {
         let quantization = self.quantization()?;
         let whole = Scales { packed: false, ..*self };
@@ -51,7 +52,7 @@ impl Scales<'_> {
     }
 }
 
-/// AscendRequant.
+/// The form for AscendRequant.
 pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
     checked(form::AscendRequant {
         scale: scales.requantization()?,
@@ -61,8 +62,8 @@ pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Re
     })
 }
 
-/// AscendDequant, a ReLU where `relu` is set, and AscendQuant, which stand in the graph before they become one
-/// AscendRequant.
+/// The form for AscendDequant, a ReLU if `relu` is set, and AscendQuant, as they stand in the graph before they are
+/// merged into one AscendRequant.
 pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
     checked(DequantQuant {
         deq: scales.dequantization()?,
@@ -73,13 +74,12 @@ pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType)
     })
 }
 
-/// Result of ATC's requantization fusion for a dequantization and a quantization with `clamp` behind them: one factor,
-/// the product of theirs in `f32`, cut to 19 bits where the chip packs it, and in place of a clamp from real zero
-/// upwards the form's own ReLU, which is left out where saturation at `offset` does the same. Another clamp stays what
-/// it is.
+/// What ATC's requantization fusion makes of a dequantization and a quantization with `clamp` behind them. There is one
+/// factor: the product of both in `f32`, truncated to 19 bits if the chip packs it. A clamp from real zero upwards
+/// becomes the form's own ReLU, or is dropped if saturation at `offset` has the same effect. Any other clamp stays.
 ///
-/// The result is not what was there: three roundings become one, and the offset leaves the last of them. By how much
-/// they differ on an interval is for [`decide`](crate::decide) to say.
+/// The result is not the same function as before: three roundings become one, and the offset moves out of the last one.
+/// [`decide`](crate::decide) tells how much they differ on an interval.
 pub fn merge(pair: &DequantQuant, clamp: Option<[i32; 2]>, packed: bool) -> Result<Step, ScaleError> {
     let DequantQuant { offset, out, .. } = *pair;
     let from_zero = clamp.is_some_and(|[low, high]| low == offset && high >= out.max());
@@ -97,13 +97,13 @@ pub fn merge(pair: &DequantQuant, clamp: Option<[i32; 2]>, packed: bool) -> Resu
     Ok(Step { form, clamp })
 }
 
-/// The S16 pair with a shift of N: accumulators to 16 bits, and from there by `deq * quant * 2^N` to 8.
+/// The S16 pair with a shift of N: first accumulators to 16 bits, then from there to 8 bits by `deq * quant * 2^N`.
 pub fn s16(scales: &Scales<'_>, shift: u8, offset: i32, relu: bool) -> Result<[Requantization; 2], ScaleError> {
     let first = checked(AscendDequantS16 {
         shift: shift.into(),
         relu,
     })?;
-    // N is at most 16 by now: an exact power of two.
+    // N is at most 16 here, so this is an exact power of two.
     let back = 2f32.powi(shift.into());
     let scale = scales.requantization()?.map(|scale| scale * back);
     Ok([first, checked(form::AscendRequantS16 { scale, offset })?])

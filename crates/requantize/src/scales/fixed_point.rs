@@ -1,11 +1,11 @@
-//! Real factors as `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
+//! Writes real factors as `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
 
 use super::{ScaleError, positive, unzip};
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, form, form::MAX_SHIFT};
 
-/// The fraction in [0.5, 1) and the exponent of two that make `x`; zero and what is not finite with an exponent of zero.
+/// Splits `x` into a fraction in [0.5, 1) and an exponent of two. For zero, infinities and NaN, the exponent is zero.
 ///
-/// As `frexp` of C, exact for every `x`, subnormal ones included.
+/// It works like C's `frexp` and is exact for every `x`, subnormal numbers included.
 pub fn frexp(x: f64) -> (f64, i32) {
     const EXPONENT: u64 = 0x7FF;
     const HALF: u64 = 0x3FE; // the exponent field of 0.5
@@ -13,16 +13,16 @@ pub fn frexp(x: f64) -> (f64, i32) {
         return (x, 0);
     }
     let field = |x: f64| (x.to_bits() >> 52) & EXPONENT;
-    // A subnormal number becomes a normal one, exactly.
+    // A subnormal number is first scaled to a normal one, exactly.
     let (x, scaled) = if field(x) == 0 { (x * 2f64.powi(64), 64) } else { (x, 0) };
     let fraction = f64::from_bits(x.to_bits() & !(EXPONENT << 52) | (HALF << 52));
     // The field is at most 2046.
     (fraction, field(x) as i32 - HALF as i32 - scaled)
 }
 
-/// `x * 2^exponent`, exact unless the result is subnormal, overflows or `exponent` is beyond ±2000.
+/// `x * 2^exponent`. It is exact unless the result is subnormal, overflows, or `exponent` is beyond ±2000.
 pub fn ldexp(x: f64, exponent: i32) -> f64 {
-    // In two steps, for powers that are no f64 by themselves.
+    // In two steps, because the power alone may not be an f64.
     let half = exponent.clamp(-2000, 2000) / 2;
     x * 2f64.powi(half) * 2f64.powi(exponent.clamp(-2000, 2000) - half)
 }
@@ -30,26 +30,27 @@ pub fn ldexp(x: f64, exponent: i32) -> f64 {
 /// A factor as `mantissa * 2^(exponent - bits)` with a mantissa of exactly `bits` bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPoint {
-    /// `2^(bits - 1) ..= 2^bits - 1`
+    /// The mantissa, `2^(bits - 1) ..= 2^bits - 1`.
     pub mantissa: i32,
     /// The factor lies in [2^(exponent - 1), 2^exponent].
     pub exponent: i32,
-    /// 1 ..= 31
+    /// The number of bits, 1 ..= 31.
     pub bits: u8,
 }
 
-/// The most bits of a multiplier: it is an i32 that is not negative.
+/// The most bits of a multiplier, which is an i32 and not negative.
 const MOST_BITS: u8 = 31;
 
 impl FixedPoint {
-    /// The nearest one to a finite positive factor, ties away from zero.
+    /// The fixed-point number nearest to a finite positive factor, ties away from zero.
     pub fn nearest(factor: f64, bits: u8) -> Result<Self, ScaleError> {
         if !(1..=MOST_BITS).contains(&bits) {
             return Err(ScaleError::Bits { bits, most: MOST_BITS });
         }
         let (fraction, exponent) = frexp(positive("factor", factor)?);
         let top = 1i64 << bits;
-        // A fraction below one times a power of two: exact. Its rounding is at most `top`, which is the next power.
+        // A fraction below one times a power of two is exact. Rounded it is at most `top`, which is the next power of
+        // two.
         match Rounding::HalfAway.round_f64(fraction * top as f64) as i64 {
             mantissa if mantissa == top => Ok(FixedPoint {
                 mantissa: (top / 2) as i32,
@@ -65,12 +66,12 @@ impl FixedPoint {
     }
 }
 
-/// The multiplier of `bits` bits and the shift to the right of a factor, for the forms that round once. A factor so small
-/// that the shift would be above [`MAX_SHIFT`] keeps that shift and fewer bits, down to none.
+/// The multiplier of `bits` bits and the right shift for a factor, for forms that round once. If the factor is so small
+/// that the shift would exceed [`MAX_SHIFT`], the shift is that and the multiplier has fewer bits, down to none.
 fn multiplier_and_shift(factor: f64, bits: u8) -> Result<(i32, u8), ScaleError> {
     let FixedPoint { mantissa, exponent, .. } = FixedPoint::nearest(factor, bits)?;
     match u8::try_from((i32::from(bits) - exponent).min(MAX_SHIFT.into())) {
-        // The mantissa would need a larger shift: what is left of it, fewer than 31 bits.
+        // The mantissa would need a larger shift. What is left of it has fewer than 31 bits.
         Ok(MAX_SHIFT) => Ok((
             Rounding::HalfAway.round_f64(ldexp(factor, MAX_SHIFT.into())) as i32,
             MAX_SHIFT,
@@ -83,7 +84,7 @@ fn multiplier_and_shift(factor: f64, bits: u8) -> Result<(i32, u8), ScaleError> 
     }
 }
 
-/// `sat(round(x * factor) + zp)` with a multiplier of `bits` bits: the form `TfLite`.
+/// `sat(round(x * factor) + zp)` with a multiplier of `bits` bits, as the form `TfLite`.
 pub fn tf_lite(
     factor: &Per<f64>,
     bits: u8,

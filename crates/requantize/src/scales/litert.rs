@@ -1,7 +1,8 @@
-//! LiteRT's rules on int8. It derives every multiplier from the `f32` scales in the file, so these are not free to choose.
+//! How LiteRT derives integers on int8. It computes every multiplier from the `f32` scales in the file, so they cannot
+//! be chosen freely.
 //!
 //! Source: `QuantizeMultiplier`, `PopulateConvolutionQuantizationParams`, `GetQuantizedConvolutionMultipler` and the
-//! `Prepare` functions of ADD and MUL in LiteRT's kernels; which op rounds how often is measured with LiteRT 2.3.0.
+//! `Prepare` functions of ADD and MUL in LiteRT's kernels. How often each op rounds was measured with LiteRT 2.3.0.
 
 use super::{
     ScaleError,
@@ -12,7 +13,8 @@ use crate::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
 /// The 31-bit mantissa and the exponent of a factor, `mantissa * 2^(exponent - 31)`.
 ///
-/// A factor below 2^-32 or so becomes zero. One of 2^30 or more is refused: its left shift would leave `i32`.
+/// A factor below about 2^-32 becomes zero. A factor of 2^30 or more is refused, because its left shift would overflow
+/// `i32`.
 pub fn quantize_multiplier(factor: f64) -> Result<(i32, i8), ScaleError> {
     if factor == 0.0 {
         return Ok((0, 0));
@@ -28,8 +30,9 @@ pub fn quantize_multiplier(factor: f64) -> Result<(i32, i8), ScaleError> {
     }
 }
 
-/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV: two roundings, the factor computed in `f64`. Weights of four bits change
-/// nothing. Codes without a sign have weights with one scale, and the product of both scales is then rounded to `f32`.
+/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV: two roundings, with the factor computed in `f64`. Four-bit weights
+/// use the same rule. With unsigned codes, weights have a single scale, and the product of both scales is rounded to
+/// `f32`.
 pub fn convolution(
     input: f32,
     weights: &Per<f32>,
@@ -43,7 +46,7 @@ pub fn convolution(
     }
 }
 
-/// The factor `input * weight / output` of a convolution, in `f64` from the left to the right.
+/// The factor `input * weight / output` of a convolution, computed in `f64` from left to right.
 fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per<f64>, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
@@ -52,8 +55,8 @@ fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per
     weights.try_map(|w| Ok(input * positive("weight scale", f64::from(*w))? / output))
 }
 
-/// The form in a build of LiteRT with TFLITE_SINGLE_ROUNDING: the same integers, one rounding. Other forms stay what
-/// they are.
+/// The form as a build of LiteRT with TFLITE_SINGLE_ROUNDING computes it: the same integers, but one rounding. Other
+/// forms do not change.
 pub fn single_rounding(form: Requantization) -> Requantization {
     match form {
         Requantization::Gemmlowp(form) => Requantization::Gemmlowp(form::Gemmlowp {
@@ -64,10 +67,11 @@ pub fn single_rounding(form: Requantization) -> Requantization {
     }
 }
 
-/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on int16 activations with a bias of 64 bits: the factor of the int8
-/// convolution, its multiplier reduced to 16 bits when it is applied. A factor that needs a left shift of more than 7 is
-/// refused. FULLY_CONNECTED is another form on int16, too ([`fully_connected_in_f64`]). Where a file says that
-/// the bias has 32 bits (`quantized_bias_type`), the sum has 32 as well, and the form is that of [`convolution`].
+/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on int16 activations with a 64-bit bias. The factor is that of the
+/// int8 convolution, and its multiplier is reduced to 16 bits when it is applied. A factor that needs a left shift of
+/// more than 7 is refused. FULLY_CONNECTED uses another form, on int16 too ([`fully_connected_in_f64`]). If the file
+/// says that the bias has 32 bits (`quantized_bias_type`), the sum has 32 bits as well, and the form is that of
+/// [`convolution`].
 pub fn sixteen_by_eight(
     input: f32,
     weights: &Per<f32>,
@@ -78,8 +82,8 @@ pub fn sixteen_by_eight(
     sixteen_bits(&convolution_factor(input, weights, output)?, zp, out)
 }
 
-/// BATCH_MATMUL of int16 with int16 or int8: the multiplier of 16 bits of CONV_2D, and the factor of the int8
-/// BATCH_MATMUL, with the product of both scales rounded to `f32`.
+/// BATCH_MATMUL of int16 with int16 or int8: the 16-bit multiplier of CONV_2D, and the factor of the int8 BATCH_MATMUL,
+/// for which the product of both scales is rounded to `f32`.
 pub fn wide_matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     sixteen_bits(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
 }
@@ -96,10 +100,11 @@ fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantizati
     Ok(form)
 }
 
-/// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, the factor computed in `f64`.
+/// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, with the factor computed in `f64`.
 ///
-/// LiteRT 2.3.0 has no multiplier here ([`fully_connected_in_f64`]). The 31 bits that are kept of the factor move the product
-/// by less than `|result| * 2^-31`, so the form is another function only where an accumulator comes as near as that to a tie.
+/// LiteRT 2.3.0 has no multiplier here ([`fully_connected_in_f64`]). Keeping only 31 bits of the factor changes the
+/// product by less than `|result| * 2^-31`. So the two forms differ only for accumulators that come this close to a
+/// tie.
 pub fn fully_connected(
     input: f32,
     weights: &Per<f32>,
@@ -115,8 +120,8 @@ pub fn fully_connected(
     )
 }
 
-/// FULLY_CONNECTED as LiteRT 2.3.0 computes it, on int8 and on int16: `f64(acc) * factor`, rounded with ties away from zero,
-/// the factor computed in `f64`.
+/// FULLY_CONNECTED as LiteRT 2.3.0 computes it, on int8 and on int16: `f64(acc) * factor`, rounded with ties away from
+/// zero. The factor is computed in `f64`.
 pub fn fully_connected_in_f64(
     input: f32,
     weights: &Per<f32>,
@@ -127,7 +132,7 @@ pub fn fully_connected_in_f64(
     product_in_f64(&convolution_factor(input, weights, output)?, zp, out)
 }
 
-/// The same form of other factors. One below 2^-129 or of 2^31 and more is refused.
+/// The form of [`fully_connected_in_f64`] for any factors. A factor below 2^-129, or of 2^31 or more, is refused.
 pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let parts = |factor: &f64| {
         let (fraction, exponent) = frexp(positive("factor", *factor)?);
@@ -158,15 +163,15 @@ pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requan
     Ok(form)
 }
 
-/// LiteRT's multiplier with one rounding, in the type of the form that has any of the eight: a target's table may say
-/// another one for its fully connected layers.
+/// LiteRT's multiplier with a single rounding of any mode. A target's table may use it, with another rounding mode, for
+/// its fully connected layers.
 pub fn one_rounding(
     factor: &Per<f64>,
     zp: i32,
     rounding: Rounding,
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
-    // The exponent is -31 ..= 30, the shift 1 ..= 62.
+    // The exponent is -31 ..= 30, so the shift is 1 ..= 62.
     let parts = |factor: &f64| quantize_multiplier(*factor).map(|(sc, exponent)| (sc, (31 - exponent).unsigned_abs()));
     let (sc, shift) = unzip(&factor.try_map(parts)?);
     let form = Requantization::TfLite(form::TfLite {
@@ -178,7 +183,7 @@ pub fn one_rounding(
     Ok(form)
 }
 
-/// BATCH_MATMUL of two activations: two roundings; the product of their scales is rounded to `f32`.
+/// BATCH_MATMUL of two activations: two roundings. The product of their scales is rounded to `f32`.
 pub fn matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     gemmlowp(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
 }
@@ -189,8 +194,8 @@ fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
     Ok(f64::from(a * b) / positive("output scale", output.into())?)
 }
 
-/// MEAN: the sum of `count` integers, less their zero points, becomes the output by two roundings. The division by the
-/// count goes into the multiplier, of which it truncates the last bits. Several counts make as many channels.
+/// MEAN: the sum of `count` integers, with their zero points subtracted, becomes the output with two roundings. The
+/// multiplier includes the division by the count, which truncates its last bits. There is one channel for each count.
 pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
@@ -199,9 +204,9 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
     let (multiplier, exponent) = quantize_multiplier(input / output)?;
     let divided = count.try_map(|&count| {
         positive("number of elements", count.into())?;
-        // As many bits as the count has behind its first one, and no more than the right shift has left.
+        // As many bits as the count has after its leading one, but no more than the right shift has left.
         let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
-        // Below 2^63, and no larger than the multiplier again after the division, as 2^bits <= count.
+        // Below 2^63. After the division it is not larger than the multiplier, because 2^bits <= count.
         let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
         Ok::<_, ScaleError>((multiplier, exponent - bits as i8))
     })?;
@@ -216,8 +221,8 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
     Ok(form)
 }
 
-/// MUL: the product of the operands' integers, less their zero points, becomes the output by two roundings. The factor is
-/// computed in `f32`.
+/// MUL: the product of the operands' integers, with their zero points subtracted, becomes the output with two
+/// roundings. The factor is computed in `f32`.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     positive("first scale", a.into())?;
     positive("second scale", b.into())?;
@@ -228,20 +233,21 @@ pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
 /// The three requantizations of an ADD or a SUB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addition {
-    /// An operand's integer, less its zero point, is shifted left by this many bits before its requantization.
+    /// How many bits an operand's integer is shifted left before its requantization, after its zero point was
+    /// subtracted.
     pub left_shift: u8,
     /// Each operand to the common grid, in `i32` with a zero point of zero.
     pub operands: [Requantization; 2],
-    /// Their sum (or difference) to the output.
+    /// The sum or difference to the output.
     pub output: Requantization,
 }
 
-/// ADD and SUB: both operands go to the grid of twice the larger scale with 20 more bits (15 for an output of 16 bits),
-/// where they are added; every step has two roundings.
+/// ADD and SUB: both operands are brought to the grid of twice the larger scale, with 20 more bits (15 if the output
+/// has 16 bits), and are added there. Every step has two roundings.
 pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Addition, ScaleError> {
     let left_shift = if out.bits() > 8 { 15 } else { 20 };
     let (a, b) = (positive("first scale", a.into())?, positive("second scale", b.into())?);
-    // Twice an f32 and 2^20 times an f32 are exact: the types of these products do not matter.
+    // Twice an f32 and 2^20 times an f32 are exact, so it does not matter in which type these products are computed.
     let twice_larger = 2.0 * a.max(b);
     let grid = f64::from(1u32 << left_shift) * positive("output scale", output.into())?;
     let operand = |scale: f64| gemmlowp(&Per::Tensor(scale / twice_larger), 0, IntType::I32);

@@ -1,23 +1,27 @@
-//! Scale and zero point that let codes cover a range of real numbers.
+//! Finds the scale and zero point with which codes cover a range of real numbers.
 
 use super::fixed_point::{frexp, ldexp};
 
-/// Below this step a grid resolves nothing that an f32 computation upstream had not already lost.
+/// The smallest scale. With a finer one, a grid would resolve differences that an f32 computation before it has already
+/// lost.
 const FINEST: f64 = f32::MIN_POSITIVE as f64;
 
-/// Scale and zero point of a grid whose codes `[first, last]` cover `[low, high]`, widened to hold zero; none for a range
-/// that is not finite, or that needs a step which no f32 holds.
+/// Scale and zero point of a grid whose codes `[first, last]` cover `[low, high]`, which is first widened to contain
+/// zero. `None` if the range is not finite, or needs a step that f32 cannot hold.
 ///
-/// Asymmetric: scale = (high − low) / (last − first), zero point = first − low / scale, rounded half away from zero and
-/// kept in the type (as LiteRT's converter nudges it). Symmetric: scale = max(low / first, high / last), zero point 0. A
-/// range of nothing but zero gets scale 1. With `powers`, the scale is the next power of two.
+/// - Asymmetric: scale = (high − low) / (last − first), zero point = first − low / scale, rounded half away from zero
+///   and clamped to the type (as LiteRT's converter nudges it).
+/// - Symmetric: scale = max(low / first, high / last), zero point 0.
+///
+/// A range that only contains zero gets the scale 1. With `powers`, the scale is the next power of two.
 pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool, powers: bool) -> Option<(f32, i32)> {
     let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
     if !low.is_finite() || !high.is_finite() {
         return None;
     }
     let mut scale = match symmetric {
-        // A side without codes (a symmetric unsigned type) holds no real numbers; who wants some there refuses it.
+        // If one side has no codes (a symmetric unsigned type), its real numbers are ignored. A caller that does not
+        // want this has to refuse it.
         true => (high / last).max(if first < 0.0 { low / first } else { 0.0 }),
         false => (high - low) / (last - first),
     };
@@ -36,17 +40,17 @@ pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool,
     scale.is_finite().then_some((scale, zero_point))
 }
 
-/// The zero point of a grid with this scale whose codes begin at `low`, which is not above 0: the nearest one among the
-/// codes, halves away from 0.
+/// The zero point of a grid with this scale whose codes begin at `low`, which is not above 0: the nearest code, halves
+/// away from 0.
 pub fn zero_of(low: f64, scale: f64, [first, last]: [f64; 2]) -> i32 {
     (first - low / scale).round().clamp(first, last) as i32
 }
 
-/// The smallest power of two that is not below a positive number; exact, as no logarithm is.
+/// The smallest power of two that is not below a positive number. It is exact, because no logarithm is involved.
 pub fn next_power_of_two(x: f64) -> f64 {
     match frexp(x) {
         (fraction, exponent) if x.is_finite() && fraction > 0.5 => ldexp(1.0, exponent),
-        // It is one, or infinite.
+        // The number is a power of two itself, or infinite.
         _ => x,
     }
 }

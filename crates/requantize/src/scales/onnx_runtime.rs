@@ -1,4 +1,4 @@
-//! ONNX Runtime's rules (CPU, QOperator), measured with 1.31.1.
+//! How ONNX Runtime derives factors (CPU, QOperator), measured with 1.31.1.
 
 use super::{ScaleError, positive};
 use crate::{IntType, Per, Requantization, form, mixed::QLinearAdd};
@@ -30,8 +30,8 @@ pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result
     })
 }
 
-/// QLinearMul on the product of the operands' integers, less their zero points: `(a * b) / output` in `f32`, the zero point
-/// inside of the rounding.
+/// QLinearMul, for the product of the operands' integers with their zero points subtracted: `(a * b) / output` in
+/// `f32`. The zero point is inside the rounding.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     positive("first scale", a.into())?;
     positive("second scale", b.into())?;

@@ -1,5 +1,5 @@
-//! Factors split into a power of two, which the chip shifts by, and a correction in (0.5, 1], which is folded into the
-//! weights or multiplied in with few bits: SiMa's way.
+//! SiMa's way to split a factor: a power of two, by which the chip shifts, and a correction in (0.5, 1], which is
+//! folded into the weights or multiplied with few bits.
 
 use super::{
     ScaleError,
@@ -8,34 +8,35 @@ use super::{
 };
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, form, form::MAX_SHIFT};
 
-/// The shifts to the right that a folded factor may use.
+/// The right shifts that a folded factor may use.
 pub const FOLDED_SHIFTS: std::ops::RangeInclusive<u8> = 0..=31;
 
-/// `output = (input * factor + offset) * 2^-shift`.
+/// A linear map from one grid to another: `output = (input * factor + offset) * 2^-shift`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
-    /// In (0.5, 1]; one for a ratio that is a power of two.
+    /// The factor, in (0.5, 1]. It is one if the ratio of scales is a power of two.
     pub factor: f64,
-    /// The zero points' part, at the resolution before the shift.
+    /// What the zero points contribute, before the shift.
     pub offset: f64,
-    /// To the right where it is positive.
+    /// The shift. A positive one is to the right.
     pub shift: i32,
 }
 
-/// The most fractional bits of a correction: one of 1 is 2^bits, in an i32.
+/// The most fractional bits of a correction. A correction of 1 is then 2^bits, which has to fit an i32.
 const MOST_BITS: u8 = 30;
 
 impl Correction {
-    /// From one grid to another: with R = input scale / output scale,
-    /// n = -ceil(log2 R), factor = R * 2^n, offset = (output zero - input zero * R) * 2^n.
+    /// The map from one grid to another. With R = input scale / output scale: n = -ceil(log2 R), factor = R * 2^n,
+    /// offset = (output zero - input zero * R) * 2^n.
     ///
-    /// The logarithm is read off R's exponent, hence exact; R itself is rounded to `f64`.
+    /// The logarithm is exact, because it is read off R's exponent. R itself is rounded to `f64`.
     pub fn between((input, input_zero): (f64, i32), (output, output_zero): (f64, i32)) -> Result<Self, ScaleError> {
         let ratio = positive(
             "ratio of scales",
             positive("input scale", input)? / positive("output scale", output)?,
         )?;
-        // ratio = fraction * 2^exponent with fraction in [0.5, 1): 0.5 itself belongs to the power below.
+        // ratio = fraction * 2^exponent with the fraction in [0.5, 1). A fraction of exactly 0.5 belongs to the next
+        // lower power.
         let (factor, shift) = match frexp(ratio) {
             (0.5, exponent) => (1.0, 1 - exponent),
             (fraction, exponent) => (fraction, -exponent),
@@ -44,8 +45,9 @@ impl Correction {
         Ok(Correction { factor, offset, shift })
     }
 
-    /// The factor with `bits` fractional bits, the offset likewise, and the shift to match; ties to even. A ratio so small
-    /// that the shift would be above [`MAX_SHIFT`] keeps that shift and fewer bits, down to none.
+    /// The factor and the offset with `bits` fractional bits, ties to even, and the shift that goes with them. If the
+    /// ratio is so small that the shift would exceed [`MAX_SHIFT`], the shift is that and the factor has fewer bits,
+    /// down to none.
     fn integers(&self, bits: u8) -> Result<(i32, i64, u8), ScaleError> {
         if !(1..=MOST_BITS).contains(&bits) {
             return Err(ScaleError::Bits { bits, most: MOST_BITS });
@@ -56,7 +58,7 @@ impl Correction {
             factor: ldexp(self.factor, -self.shift),
             rule: "a correction without a left shift",
         };
-        // At most 2^30; the offset saturates, and a form with such an addend is refused.
+        // At most 2^30. The offset saturates, and a form with such an addend is refused.
         Ok((
             whole(self.factor) as i32,
             whole(self.offset) as i64,
@@ -65,7 +67,7 @@ impl Correction {
     }
 }
 
-/// `sat(round((x * sc + zp) / 2^s))` with `bits` fractional bits for the correction: the form `FractionalZero`.
+/// `sat(round((x * sc + zp) / 2^s))` with `bits` fractional bits for the correction, as the form `FractionalZero`.
 pub fn fractional_zero(
     corrections: &Per<Correction>,
     bits: u8,
@@ -84,13 +86,13 @@ pub fn fractional_zero(
     Ok(form)
 }
 
-/// The largest shift whose grid holds weights quantized directly on it: the largest n of [`FOLDED_SHIFTS`] with
-/// `output / input * 2^-n >= least`, together with that weight scale. `least` is what the weights need, `max|w| / 127`
-/// for instance.
+/// The largest shift for which weights that are quantized directly fit their grid: the largest n of [`FOLDED_SHIFTS`]
+/// with `output / input * 2^-n >= least`. Returns it with the resulting weight scale. `least` is the scale that the
+/// weights need, for example `max|w| / 127`.
 ///
-/// The comparison is `output >= least * input * 2^n`, and exact: a product of two `f32` is an `f64`. The scale is rounded
-/// to `f64` once. Where no shift will do, the output's grid is too fine, and coarser by `2^k` it would do: a factor that
-/// is too large.
+/// The comparison is done as `output >= least * input * 2^n`. It is exact, because the product of two `f32` is an
+/// `f64`. The scale is rounded to `f64` once. If no shift works, the output's grid is too fine, and the error says by
+/// which factor.
 pub fn folded_shift(input: f32, least: f32, output: f32) -> Result<(u8, f64), ScaleError> {
     let (x, w, y) = (
         positive("input scale", input.into())?,

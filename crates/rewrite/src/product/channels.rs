@@ -1,15 +1,16 @@
-//! The channels of the weights of a product.
+//! Finds the output channels of the weights of a product.
 
 use strait_core::Op;
 
-/// Output channels of the weights of a product, by the position of an element.
+/// Finds the output channel of a weight by its position in the tensor.
 pub(super) struct Channels {
-    /// Elements from one channel to the next.
+    /// How many elements lie between one channel and the next.
     step: usize,
-    /// Channels in a row: all of them, or those of one group, which then repeat for each input of the group.
+    /// How many channels come in a row: all of them, or those of one group. In the second case they repeat for each
+    /// input of the group.
     row: usize,
     groups: usize,
-    /// Elements of all inputs of a group.
+    /// The number of elements for all inputs of a group.
     group: usize,
 }
 
@@ -45,7 +46,7 @@ impl Channels {
         self.row * self.groups
     }
 
-    /// The channel of an element; there is none in an empty tensor.
+    /// The channel of an element. The result is meaningless for an empty tensor, which has no channels.
     pub(super) fn of(&self, element: usize) -> usize {
         let group = element / self.group.max(1);
         group * self.row + element / self.step.max(1) % self.row.max(1)

@@ -1,4 +1,4 @@
-//! The patch that a region becomes.
+//! Builds the patch for a region.
 
 use super::{Cost, Region, add};
 use crate::permute::{self, Permutation, between, identity, is_identity};
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use strait_core::op::{Transpose, Unsqueeze};
 use strait_core::{Dim, NewNode, NodeId, Op, Patch, QuantParams, Source, ValueId};
 
-/// A patch while it is made.
+/// A patch under construction.
 pub(super) struct Draft<'r, 'a> {
     pub(super) region: &'r Region<'a>,
     pub(super) patch: Patch,
-    /// Results of the region's nodes, as they have become, with the permutation that they then have.
+    /// For each result of the region's nodes, the new result and its permutation.
     pub(super) made: BTreeMap<ValueId, (Source, Permutation)>,
     pub(super) supplied: BTreeMap<(ValueId, Permutation), Source>,
     pub(super) added: Cost,
-    /// The transpose that a new one stands for.
+    /// The node that a new transpose is named after.
     pub(super) origin: NodeId,
 }
 
@@ -26,7 +26,7 @@ impl Draft<'_, '_> {
         Some(position)
     }
 
-    /// A value, permuted by `p`; where p has more axes than it, with axes of extent 1 in front.
+    /// A value permuted by `p`. If p has more axes than the value, the value gets axes of extent 1 in front.
     pub(super) fn supply(&mut self, value: ValueId, p: &Permutation) -> Option<Source> {
         let key = (value, p.clone());
         if let Some(&source) = self.supplied.get(&key) {
@@ -68,7 +68,7 @@ impl Draft<'_, '_> {
         {
             return self.supply(*x, &permute::behind(&transpose.permutation, p));
         }
-        // It may be there already.
+        // Perhaps such a transpose already exists.
         for at in graph.uses(value) {
             if let Some(node) = graph.node(at.node)
                 && let Op::Transpose(transpose) = &node.op
@@ -110,7 +110,7 @@ impl Draft<'_, '_> {
         Some(Source::New(node, 0))
     }
 
-    /// Moves the readers of a value; nothing where two outputs of the graph would become one value.
+    /// Lets the readers of a value read another one. `None` if two outputs of the graph would become the same value.
     pub(super) fn replace(&mut self, old: ValueId, new: Source, outputs: &mut Vec<Source>) -> Option<()> {
         if self.region.site.graph.is_output(old) {
             let is_new = matches!(new, Source::New(..)) && !outputs.contains(&new);

@@ -12,19 +12,19 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that folds a constant factor or summand into a layer normalization, or into one by the root mean square.
 pub struct AffineIntoNormalization;
 
-/// A normalization, and the transpose behind it.
+/// A normalization, and the transpose behind it, if there is one.
 struct Normalization<'a> {
     node: GraphNode<'a>,
     moved: Option<GraphNode<'a>>,
-    /// Extents of its rows.
+    /// The extents of a row, over which it normalizes.
     row: Vec<u64>,
 }
 
 impl<'a> Normalization<'a> {
-    /// The one that makes a value.
+    /// The normalization that makes a value.
     fn of(site: &GraphNode<'a>, value: ValueId) -> Option<Normalization<'a>> {
         let moved = site.producer(value, Term::Transpose);
         let made = moved.as_ref().map_or(Some(value), |moved| moved.input(0))?;
@@ -52,8 +52,9 @@ impl<'a> Normalization<'a> {
             .all(|value| self.node.used_once(value))
     }
 
-    /// The numbers of a constant along the row, the last axes of the normalization; `None` where they differ from row to row. The
-    /// constant stands beside a value of so many axes, behind the transpose where it `is_moved`.
+    /// The numbers of a constant along the row, which is made of the last axes of the normalization. `None` if they
+    /// differ from row to row. The constant is combined with a value of rank `rank`, behind the transpose if
+    /// `is_moved`.
     fn along(&self, constant: ValueId, rank: usize, is_moved: bool) -> Option<Vec<f64>> {
         let (tensor, numbers) = self.node.exact(constant)?;
         let missing = rank.checked_sub(tensor.shape().len())?;
@@ -63,7 +64,7 @@ impl<'a> Normalization<'a> {
         let strides: Vec<usize> = (0..rank)
             .map(|axis| beside[axis + 1..].iter().product::<u64>() as usize)
             .collect();
-        // The axis of the constant for each axis of the normalization.
+        // For each axis of the normalization, the axis of the constant.
         let permutation = self.moved.as_ref().filter(|_| is_moved).map(|moved| &moved.node.op);
         let axis_of = |axis: usize| match permutation {
             Some(Op::Transpose(transpose)) => transpose.permutation.iter().position(|&from| from as usize == axis),

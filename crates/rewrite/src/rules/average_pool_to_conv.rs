@@ -12,10 +12,10 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
 
-/// See the module's documentation.
+/// The rule that replaces an average pool by a depthwise convolution.
 pub struct AveragePoolToConv;
 
-/// The most weights that stand for one pool.
+/// The most weights that may replace one pool.
 const MOST_WEIGHTS: u64 = 1 << 20;
 
 impl Rule for AveragePoolToConv {

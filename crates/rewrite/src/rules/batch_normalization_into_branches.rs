@@ -12,10 +12,11 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that folds a batch normalization behind a concat into the products that the concat joins.
 pub struct BatchNormalizationIntoBranches;
 
-/// The parts of a concat along axis 1 and their channels, if each is what a product makes of its own channels and of nothing else.
+/// The parts that a concat joins along axis 1, with their numbers of channels. `None` unless each part is made by a
+/// product and has exactly that product's channels.
 pub(super) fn branches(concat: &GraphNode<'_>) -> Option<Vec<(ValueId, usize)>> {
     let branch = |&operand: &Option<ValueId>| {
         let value = operand?;

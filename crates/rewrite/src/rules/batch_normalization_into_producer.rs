@@ -11,10 +11,10 @@ use crate::matching::GraphNode;
 use crate::product::{Affine, DEPTH, InFront};
 use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Reason, ReasonCode, Rule, Term};
 
-/// See the module's documentation.
+/// The rule that folds a batch normalization into the product in front of it.
 pub struct BatchNormalizationIntoProducer;
 
-/// Factor and summand per channel of a batch normalization: x·factor + summand.
+/// Factor and summand of a batch normalization for each channel: x·factor + summand.
 pub(super) fn affine(site: &GraphNode<'_>) -> Option<Affine> {
     let Op::BatchNormalization(op) = &site.node.op else {
         return None;

@@ -13,7 +13,7 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
 
-/// See the module's documentation.
+/// The rule that folds a batch normalization into the product behind it.
 pub struct BatchNormalizationIntoReader;
 
 impl Rule for BatchNormalizationIntoReader {
@@ -65,7 +65,7 @@ impl Rule for BatchNormalizationIntoReader {
         let &[outputs, inputs, ref kernel @ ..] = weight.shape() else {
             return Ok(Outcome::NoMatch);
         };
-        // Of each output, the inputs of its group, and of each of these, the taps of the kernel.
+        // For each output, the inputs of its group, and for each input, the taps of the kernel.
         let taps = kernel.iter().product::<u64>() as usize;
         let (outputs, inputs) = (outputs as usize, inputs as usize);
         let fits =

@@ -13,10 +13,10 @@ use crate::rounding::rounded;
 use strait_core::op::BatchNormalization;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that recognises a batch normalization written as a product and a sum.
 pub struct BatchNormalizationSpelledOut;
 
-/// The product, and what becomes of each of its channels.
+/// The product in front, and factor and summand for each of its channels.
 pub(super) struct SpelledOutNormalization<'a> {
     front: InFront<'a>,
     factors: Vec<f64>,
@@ -24,12 +24,12 @@ pub(super) struct SpelledOutNormalization<'a> {
     product: NodeId,
 }
 
-/// More than one number.
+/// True for a constant with more than one number.
 fn is_list(site: &GraphNode<'_>, constant: ValueId) -> bool {
     numbers(site, constant).is_some_and(|(_, values)| values.len() > 1)
 }
 
-/// A normalization whose last step is this sum.
+/// The normalization that ends with this sum.
 pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<SpelledOutNormalization<'a>> {
     let sums = site
         .both_orders()

@@ -12,20 +12,20 @@ use crate::rounding::rounded;
 use strait_core::op::Conv;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that replaces a batch normalization by a depthwise convolution.
 pub struct BatchNormalizationToConv;
 
-/// Factor and summand of each channel.
+/// Factor and summand for each channel.
 type Affine = Vec<(f64, f64)>;
 
-/// The operand, what becomes of it, and the nodes that make that.
+/// The operand, its factors and summands, and the nodes that compute them.
 struct NormalizedValue {
     x: ValueId,
     affine: Affine,
     nodes: Vec<NodeId>,
 }
 
-/// A batch normalization that its producer does not take.
+/// A batch normalization that its producer cannot take.
 fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let x = site.input(0)?;
     let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
@@ -36,7 +36,7 @@ fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     })
 }
 
-/// One number for each channel of a value of so many axes, which the axis 1 are.
+/// One number for each channel of a value of this rank, whose channels are axis 1.
 fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usize) -> Option<Vec<f64>> {
     let (tensor, values) = site.exact(value)?;
     let own = tensor.shape();
@@ -46,7 +46,7 @@ fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usiz
     fits.then(|| values.into_owned())
 }
 
-/// x·factors + summands, of more than one channel.
+/// x·factors + summands, with more than one channel.
 fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let dims = site.dims(site.output()?)?;
     let channels = usize::try_from(*dims.get(1)?).ok().filter(|&channels| channels > 1)?;

@@ -10,7 +10,7 @@ use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, numbers};
 use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Reason, ReasonCode, Rule, Term};
 
-/// See the module's documentation.
+/// The rule that folds the addition of a constant into the bias of the product in front of it.
 pub struct BiasIntoProducer;
 
 impl Rule for BiasIntoProducer {

@@ -9,7 +9,7 @@ use strait_core::op::{Binary, BinaryFunction};
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that puts a bound between an 8-bit product and its quantization to 16 bits.
 pub struct BoundBeforeWideGrid;
 
 impl Rule for BoundBeforeWideGrid {
@@ -21,7 +21,7 @@ impl Rule for BoundBeforeWideGrid {
         vec![Term::Gemm, Term::MatMul]
     }
 
-    /// It looks at the grids of its readers.
+    /// A change anywhere matters, because the rule looks at the grids of its readers.
     fn depth(&self) -> usize {
         EVERYWHERE
     }
@@ -45,7 +45,7 @@ impl Rule for BoundBeforeWideGrid {
     }
 }
 
-/// The least number on the grids behind a product of operands of 8 bits, where all of these have 16.
+/// The smallest number on the grids behind a product of 8-bit operands, if all these grids have 16 bits.
 fn least(site: &GraphNode<'_>) -> Option<f32> {
     let has_codes = |index: usize| {
         let codes = site.producer(site.input(index)?, Term::Dequantize)?.input(0)?;

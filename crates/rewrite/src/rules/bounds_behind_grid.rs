@@ -11,7 +11,8 @@ use strait_core::op::Clip;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that puts bounds behind a dequantize, so that ONNX Runtime does not take the product behind it for a
+/// quantized one.
 pub struct BoundsBehindGrid;
 
 impl Rule for BoundsBehindGrid {
@@ -23,7 +24,7 @@ impl Rule for BoundsBehindGrid {
         vec![Term::Conv, Term::ConvTranspose, Term::Gemm]
     }
 
-    /// It looks for a quantization behind clamps.
+    /// A change anywhere matters, because the rule looks for a quantization behind clamps.
     fn depth(&self) -> usize {
         EVERYWHERE
     }
@@ -56,7 +57,7 @@ fn ends(site: &GraphNode<'_>, x: ValueId) -> Option<(NodeId, [f32; 2])> {
     Some((real.id, codes.quant.as_ref()?.ends_of(codes.ty.elem)?))
 }
 
-/// True for a node that ONNX Runtime would take for another one.
+/// True for a node that ONNX Runtime would take for a quantized product.
 fn is_mistaken(site: &GraphNode<'_>) -> bool {
     let is_float = |index: usize| {
         let value = site.input(index).filter(|&value| site.graph.data_of(value).is_some());
@@ -67,7 +68,7 @@ fn is_mistaken(site: &GraphNode<'_>) -> bool {
     (is_float(1) || is_float(2)) && is_quantized(site)
 }
 
-/// True if the result is quantized, at once or behind clamps.
+/// True if the result is quantized, directly or behind clamps.
 fn is_quantized(site: &GraphNode<'_>) -> bool {
     let mut node = site.node;
     loop {

@@ -13,7 +13,7 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that turns parallel convolutions between a split and a concat into one grouped convolution.
 pub struct BranchesToGroupedConv;
 
 /// The convolutions, and the value that was split.
@@ -23,7 +23,7 @@ struct Branches<'a> {
     x: ValueId,
 }
 
-/// The convolutions in front of a concat, and the split in front of these; nothing where the operands are anything else.
+/// The convolutions in front of a concat, and the split in front of them. `None` if the concat has other operands.
 fn branches<'a>(concat: &GraphNode<'a>) -> Option<Branches<'a>> {
     let conv = |operand: &Option<ValueId>| concat.producer((*operand)?, Term::Conv);
     let count = concat.node.inputs.len();
@@ -36,7 +36,7 @@ fn branches<'a>(concat: &GraphNode<'a>) -> Option<Branches<'a>> {
     Some(Branches { convs, split, x })
 }
 
-/// The attributes of the convolutions as those of one; an error says in what they differ.
+/// The attributes of the grouped convolution. The error says in what the single convolutions differ.
 fn joined(site: &GraphNode<'_>, branches: &Branches<'_>) -> Result<Conv, &'static str> {
     let shape = |conv: &GraphNode<'_>| conv.input(1).and_then(|weight| site.dims(weight));
     let first = branches.convs.first().ok_or("there are none")?;

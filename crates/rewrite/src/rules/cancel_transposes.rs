@@ -14,14 +14,14 @@ use crate::region::Region;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{GraphId, Kind, Module, NodeId, Op, Outcome, PassError, Patch, Rule, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that moves transposes past other nodes until they cancel.
 pub struct CancelTransposes;
 
-/// The most nodes that are taken in front of a transpose at once; those behind them follow.
+/// How many nodes are moved in front of a transpose at once, at most. More nodes behind these follow later.
 const MOST_IN_FRONT: usize = 16;
 
-/// The patch that takes functions, and operations with constants, in front of the transpose of a sum of products: all of them at once,
-/// as a product and a sum with constants are a normalization together.
+/// The patch that moves functions and operations with constants in front of the transpose of a sum of products. It
+/// moves all of them at once, because a product and a sum with constants form a normalization together.
 fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> Option<Patch> {
     let (_, sum) = site.graph.producer(x)?;
     let sums = matches!(sum.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));
@@ -31,7 +31,7 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
         chain.push(id);
         value = result;
     }
-    // An identity goes by itself, and what stands behind it may belong to the chain.
+    // The identity is removed by another rule, and the node behind it may belong to the chain.
     let next = site.graph.only_use(value).and_then(|at| site.graph.node(at.node));
     if next.is_some_and(|next| matches!(next.op, Op::Identity(_))) {
         return None;
@@ -41,7 +41,7 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
     (added <= saved).then_some(patch)
 }
 
-/// The only reader of a value, where it is a function or an operation with a constant, and its result.
+/// The only reader of a value, with its result, if it is a function or an operation with a constant.
 fn behind(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId)> {
     let reader = site.graph.only_use(value)?;
     let node = site.graph.node(reader.node)?;

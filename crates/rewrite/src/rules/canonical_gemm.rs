@@ -15,7 +15,7 @@ use strait_core::{
     ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that gives every gemm the same form: a·bᵀ + bias, with constant weights and bias.
 pub struct CanonicalGemm;
 
 /// The transpose of a matrix with these extents.
@@ -25,7 +25,7 @@ pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> 
         .collect()
 }
 
-/// Reason why there is no patch.
+/// Why there is no patch.
 enum Stop {
     /// A weight or a bias times alpha or beta is not finite.
     NotFinite,
@@ -38,15 +38,15 @@ impl From<PassError> for Stop {
     }
 }
 
-/// A gemm, and what it becomes.
+/// A gemm, and the nodes that replace it.
 struct Parts<'a> {
     site: &'a GraphNode<'a>,
     gemm: &'a Gemm,
     a: ValueId,
     b: ValueId,
-    /// Where beta is not 0.
+    /// The bias, if beta is not 0.
     bias: Option<ValueId>,
-    /// Extents of b, where it is a constant.
+    /// The extents of b, if it is a constant.
     extents: Option<[u64; 2]>,
     patch: Patch,
 }
@@ -66,18 +66,18 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// True for codes of a constant that f32 does not hold: who bakes the parameter takes them.
+    /// True for codes of a constant that f32 cannot hold exactly. They stay as they are until the parameter is baked.
     fn is_coded(&self, value: ValueId) -> bool {
         let from = self.site.producer(value, Term::Dequantize);
         from.and_then(|from| from.constant(from.input(0)?)).is_some()
     }
 
-    /// True if the rows of b are the weights of its outputs, as they are or as this rule makes them.
+    /// True if each row of b has the weights of one output, either already or after this rule.
     fn has_weights(&self) -> bool {
         self.extents.is_some() || self.gemm.transpose_b && self.gemm.alpha == 1.0 && self.is_coded(self.b)
     }
 
-    /// The shape of a bias that the gemm keeps.
+    /// The shape of the bias, if the gemm keeps it.
     fn kept(&self, bias: ValueId) -> Option<[u64; 1]> {
         let &[rows, columns] = self.site.dims(self.b).as_deref()? else {
             return None;
@@ -138,7 +138,7 @@ impl<'a> Parts<'a> {
             return Ok(Source::Old(b));
         }
         if let Some(turned) = site.turned(b).filter(|_| alpha == 1.0) {
-            // Its grid is turned with it, and the transpose is folded.
+            // The grid is transposed along with it. The transpose itself is folded later.
             return Ok(self.push(turned));
         }
         let numbers: Vec<f64> = numbers.iter().map(|w| w * f64::from(alpha)).collect();
@@ -149,7 +149,7 @@ impl<'a> Parts<'a> {
         self.constant("weight", &[columns, rows], numbers)
     }
 
-    /// The bias times beta, in its own shape or as one number for each output.
+    /// The bias times beta, in its own shape or with one number for each output.
     fn bias(&mut self, bias: ValueId, outputs: Option<[u64; 1]>) -> Result<Source, Stop> {
         let (site, beta) = (self.site, self.gemm.beta);
         let Some((tensor, numbers)) = site.exact(bias) else {

@@ -8,10 +8,10 @@ use crate::matching::GraphNode;
 use smallvec::smallvec;
 use strait_core::{GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that moves a relu or clip in front of nodes that move elements.
 pub struct ClampBeforeMove;
 
-/// Moves that are looked through; a chain of more is none that an exporter writes.
+/// How many moves are skipped at most. Exporters write no longer chains.
 const MOST_MOVES: usize = 8;
 
 fn moves(op: &Op) -> bool {
@@ -21,7 +21,7 @@ fn moves(op: &Op) -> bool {
     )
 }
 
-/// True if a value comes out of a sum, at most behind moves.
+/// True if a value is the result of a sum, directly or behind moves.
 fn is_sum(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     for _ in 0..MOST_MOVES {
         let Some((_, node)) = site.graph.producer(value).filter(|_| site.used_once(value)) else {
@@ -60,7 +60,7 @@ impl Rule for ClampBeforeMove {
         if !is_sum(&site, x) {
             return Ok(Outcome::NoMatch);
         }
-        // The first operand is what is moved; others say where to.
+        // The first operand is moved. The others say where to.
         let Some((Some(source), rest)) = mover.inputs.split_first() else {
             return Ok(Outcome::NoMatch);
         };

@@ -6,7 +6,7 @@
 use crate::matching::GraphNode;
 use strait_core::{Dim, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that drops members without elements from a concat.
 pub struct ConcatWithoutEmpty;
 
 impl Rule for ConcatWithoutEmpty {

@@ -13,7 +13,7 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
 
-/// See the module's documentation.
+/// The rule that folds a constant factor or summand into the batch normalization in front of it.
 pub struct ConstantsIntoBatchNormalization;
 
 impl Rule for ConstantsIntoBatchNormalization {

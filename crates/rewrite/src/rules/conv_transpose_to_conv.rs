@@ -24,21 +24,21 @@ use strait_core::{
 };
 use strait_requantize::Per;
 
-/// See the module's documentation.
+/// The rule that computes a transposed convolution by a convolution.
 pub struct ConvTransposeToConv;
 
-/// One spatial axis of a transposed convolution as a convolution.
+/// One spatial axis of a transposed convolution, described as a convolution.
 #[derive(Clone, Copy)]
 struct Axis {
     stride: usize,
     kernel: usize,
-    /// Taps of each of the `stride` convolutions.
+    /// The number of taps of each of the `stride` convolutions.
     taps: usize,
-    /// Padding in front of the operand and behind it.
+    /// The padding in front of the operand and behind it.
     pad: [u32; 2],
-    /// Positions of the convolution.
+    /// The number of positions of the convolution.
     positions: u64,
-    /// The first position of the result among those that are put in their places.
+    /// The first position that belongs to the result, once the convolutions' results are interleaved.
     first: u64,
 }
 
@@ -50,7 +50,8 @@ impl Axis {
             return None;
         }
         let taps = kernel.div_ceil(stride);
-        // The result's positions are begin … begin + to − 1 of the whole; a convolution makes `stride` of these at a time.
+        // The result has the positions begin … begin + to − 1 of the whole. The convolutions make `stride` of these at
+        // a time.
         let (least, most) = (begin / stride, (begin + to - 1) / stride);
         let front = (taps - 1).saturating_sub(least);
         let back = (most + 1).saturating_sub(from);
@@ -65,14 +66,15 @@ impl Axis {
         })
     }
 
-    /// The tap of the kernel that tap `at` of the convolution for remainder `rest` is; none where that reads a zero.
+    /// The tap of the kernel that is used as tap `at` of the convolution for the remainder `rest`. `None` if that tap
+    /// is a zero.
     fn tap(self, rest: usize, at: usize) -> Option<usize> {
         let tap = self.stride * (self.taps - 1 - at) + rest;
         (tap < self.kernel).then_some(tap)
     }
 }
 
-/// The spatial axes, where all of them can be taken so.
+/// The spatial axes, if all of them can be computed in this way.
 fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<SmallVec<[Axis; 2]>> {
     let spatial = x.len().checked_sub(2).filter(|count| (1..=3).contains(count))?;
     (0..spatial)
@@ -80,7 +82,7 @@ fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<Smal
         .collect()
 }
 
-/// Weights of the convolution: outputs by group, then by remainder along each axis.
+/// The weights of the convolution: by output of each group, then by remainder along each axis.
 fn phases(weight: &[f64], inputs: usize, per_group: usize, groups: usize, axes: &[Axis]) -> Vec<f64> {
     let product = |size: fn(&Axis) -> usize| axes.iter().map(size).product::<usize>();
     let (rests, taps, kernel) = (product(|a| a.stride), product(|a| a.taps), product(|a| a.kernel));
@@ -110,7 +112,7 @@ fn phases(weight: &[f64], inputs: usize, per_group: usize, groups: usize, axes: 
     made
 }
 
-/// True if what reads the result, behind moves, becomes a part of the transposed convolution first.
+/// True if a reader of the result, perhaps behind moves, can be folded into the transposed convolution first.
 fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Result<bool, PassError> {
     let folding: [&dyn Rule; 5] = [
         &BatchNormalizationSpelledOut,
@@ -130,7 +132,7 @@ fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Re
                 return Ok(true);
             }
         }
-        // Behind a product there may be the sum that makes a normalization of it.
+        // Behind a product there may be a sum that makes a normalization of both.
         let passes = moves(&node.op) || matches!(term, Term::Slice | Term::Mul);
         match node.outputs.first().filter(|_| passes) {
             Some(&result) => value = result,
@@ -140,7 +142,7 @@ fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Re
     Ok(false)
 }
 
-/// A grid along the outputs of a group, or of a bias, as it is where `rests` outputs stand for each.
+/// A grid along the outputs of a group, or of a bias, repeated for outputs that become `rests` outputs each.
 fn repeated(grid: &QuantParams, groups: usize, rests: usize) -> QuantParams {
     fn each<T: Copy>(per: &Per<T>, groups: usize, rests: usize) -> Per<T> {
         match per {
@@ -210,7 +212,7 @@ impl Rule for ConvTransposeToConv {
         let grid = |value: Option<ValueId>| site.graph.value(value?)?.quant.as_ref();
         let mut patch = Patch::default();
         let mut add = Vec::new();
-        // On the model's own grid, where it gives one: an identity carries it until it is taken out.
+        // If the model gives a grid, an identity carries it until the rule for identities removes it.
         let mut given = |data: Option<Source>, grid: Option<QuantParams>| {
             let Some(grid) = grid else { return data };
             let mut node = NewNode::new(Identity {}, &[data], &[at]);
@@ -257,7 +259,7 @@ impl Rule for ConvTransposeToConv {
             let apart = apart.chain(axes.iter().map(|axis| axis.positions as i64));
             let shape = head().chain(apart).collect();
             then(Reshape { shape }.into(), at);
-            // Each axis, and behind it the remainders along it.
+            // Each axis is followed by the remainders along it.
             let places = (0..count).flat_map(|axis| [2 + count + axis, 2 + axis]);
             let permutation = [0, 1].into_iter().chain(places).collect();
             then(Transpose { permutation }.into(), at);

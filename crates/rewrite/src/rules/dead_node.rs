@@ -6,7 +6,7 @@ use crate::matching::GraphNode;
 use strait_core::rule::ANY;
 use strait_core::{GraphId, Kind, Module, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that removes nodes whose results nobody uses.
 pub struct DeadNode;
 
 impl Rule for DeadNode {
@@ -28,7 +28,8 @@ impl Rule for DeadNode {
         if site.node.outputs.iter().any(|&v| alive(v)) {
             return Ok(Outcome::NoMatch);
         }
-        // What it has moved is its operand in another order: a tensor of the model is found as that.
+        // If the node only moved elements, its operand has the same elements in another order. So a tensor of the model
+        // is found as that.
         let is_moved = site.node.op.term().kind() == Kind::Rearranges;
         let rename = site.output().zip(site.input(0)).filter(|_| is_moved);
         Ok(Outcome::Apply(Patch {

@@ -17,10 +17,10 @@ use strait_core::{
     ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that recognises a dilated convolution written as a convolution on blocks in the batch.
 pub struct DilatedConv;
 
-/// A function of each element by itself.
+/// True for a function of each single element.
 fn is_function(site: &GraphNode<'_>) -> bool {
     site.node.op.term().kind() == Kind::Function && site.node.inputs.len() == 1
 }
@@ -29,14 +29,15 @@ fn is_function(site: &GraphNode<'_>) -> bool {
 struct Back {
     value: ValueId,
     places: Vec<Option<usize>>,
-    /// Functions of one variable on the way.
+    /// The functions of one variable on the way from the convolution.
     functions: Vec<NodeId>,
     /// All nodes on the way, the last one first.
     nodes: Vec<NodeId>,
 }
 
 impl Back {
-    /// Behind a convolution, in front of a crop if there is one; nothing where nobody reads what comes out, or why there is none.
+    /// Finds that value behind a convolution, in front of the crop if there is one. `None` if nobody reads the
+    /// convolution's result. The error says why there is no such value.
     fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Option<Back>, Reason> {
         let other = || {
             Reason::new(
@@ -99,7 +100,7 @@ impl Back {
     }
 }
 
-/// The slice that alone reads a value: its node, its result, and what it cuts off of each axis.
+/// The slice that is the only reader of a value: its node, its result, and how much it cuts off each axis.
 fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let reader = site.graph.only_use(value)?;
     let node = site.graph.node(reader.node)?;
@@ -116,7 +117,8 @@ fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u
     Some((reader.node, *node.outputs.first()?, cut))
 }
 
-/// The image that was padded with zeros, and by how much in front and behind along each spatial axis of the convolution.
+/// The pad node that padded the image with zeros, the value in front of it, and the padding in front and behind along
+/// each spatial axis of the convolution.
 fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let producer = site.producer(image.value, Term::Pad)?;
     let (Op::Pad(pad), Some(source), 1) = (&producer.node.op, producer.input(0), producer.node.inputs.len()) else {
@@ -137,7 +139,7 @@ fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<
     Some((producer.id, source, spatial.iter().map(of).collect::<Option<_>>()?))
 }
 
-/// The dilated convolution on an image that is padded and cropped so much; nothing where more is cropped than padded.
+/// The dilated convolution on an image with this padding and cropping. `None` if more is cropped than padded.
 fn dilated(conv: &Conv, image: &Image, padded: &[[u64; 2]], cropped: &[[u64; 2]]) -> Option<Conv> {
     let count = image.sides.len();
     let mut dilated = conv.clone();
@@ -152,7 +154,7 @@ fn dilated(conv: &Conv, image: &Image, padded: &[[u64; 2]], cropped: &[[u64; 2]]
     Some(dilated)
 }
 
-/// The permutation that takes these axes first, in this order, and the others behind.
+/// The permutation that puts these axes first, in this order, and the others behind.
 fn first(axes: impl Iterator<Item = usize>, rank: usize) -> SmallVec<[u32; 4]> {
     let mut order: SmallVec<[u32; 4]> = axes.map(|axis| axis as u32).collect();
     let others = (0..rank as u32).filter(|axis| !order.contains(axis));
@@ -161,7 +163,7 @@ fn first(axes: impl Iterator<Item = usize>, rank: usize) -> SmallVec<[u32; 4]> {
     order
 }
 
-/// Nodes of a patch, each of which reads the last.
+/// Nodes of a patch in a chain: each reads the one before.
 struct Chain {
     add: Vec<NewNode>,
     last: Source,
@@ -175,7 +177,7 @@ impl Chain {
         self.last = Source::New(self.add.len() as u16 - 1, 0);
     }
 
-    /// Moves axes, and then puts in or takes out those of extent 1.
+    /// Permutes axes, then adds or removes axes of extent 1.
     fn as_shape(&mut self, permutation: SmallVec<[u32; 4]>, shape: &[u64], origins: &[NodeId]) {
         if !is_identity(&permutation) {
             self.shape = permutation.iter().map(|&axis| self.shape[axis as usize]).collect();
@@ -189,7 +191,7 @@ impl Chain {
     }
 }
 
-/// The convolution near an anchor: that itself, or the one behind or in front of moves.
+/// The convolution near the node at which the rule started: that node itself, or one with only moves in between.
 fn convolution<'a>(site: &GraphNode<'a>) -> Option<GraphNode<'a>> {
     let is_conv = |node: &GraphNode<'_>| matches!(node.node.op, Op::Conv(_));
     let mut above = *site;
@@ -248,7 +250,7 @@ impl Rule for DilatedConv {
         let Some(image) = Image::in_front(&site, x) else {
             return Ok(Outcome::NoMatch);
         };
-        // What is wrong is said of the convolution alone.
+        // The reason is reported only at the convolution, not at the moves around it.
         let refused = |reason: Reason| match site.id == at {
             true => Ok(Outcome::Refused(reason)),
             false => Ok(Outcome::NoMatch),
@@ -273,7 +275,7 @@ impl Rule for DilatedConv {
 fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Option<Patch> {
     let spatial = image.sides.len();
     let none = vec![[0, 0]; spatial];
-    // What is cropped of each axis of the convolution, if nothing else is.
+    // How much is cropped from each spatial axis, if nothing else is cropped.
     let cropped = crop(site, back.value).and_then(|(id, result, cut)| {
         let mut cropped = none.clone();
         for (place, amounts) in back.places.iter().zip(cut).filter(|(_, amounts)| *amounts != [0, 0]) {
@@ -323,7 +325,7 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
         .chain(back.nodes.iter().copied())
         .collect();
     chain.then(conv, &others, &origins);
-    // The grids that the model gives are those of the values that these stand for.
+    // The new nodes take over the grids that the model gives for the old values.
     let grid = |id: NodeId| site.graph.value(*site.graph.node(id)?.outputs.first()?)?.quant.clone();
     let keep = |chain: &mut Chain, id: NodeId| {
         if let (Some(node), Some(grid)) = (chain.add.last_mut(), grid(id)) {
@@ -348,8 +350,8 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
         &made,
         &behind,
     );
-    // Names are free once their nodes are gone. Where the model gives grids, dead nodes are left to another rule: no value loses
-    // its grid here.
+    // Names become free once their nodes are gone. If the model gives grids, dead nodes are left to another rule, so
+    // that no value loses its grid here.
     let mut remove = behind;
     match computing.iter().any(|&id| grid(id).is_some()) {
         true => remove.truncate(1),

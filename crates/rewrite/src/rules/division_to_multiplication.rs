@@ -16,19 +16,19 @@ use strait_core::{
     ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that replaces a division by a constant with a multiplication.
 pub struct DivisionToMultiplication;
 
-/// True for 2^k and −2^k, whose reciprocals are exact as far as they are normal.
+/// True for 2^k and −2^k, whose reciprocals are exact if they are normal numbers.
 fn is_power_of_two(x: f32) -> bool {
     const FRACTION: u32 = (1 << 23) - 1;
     x.is_normal() && x.to_bits() & FRACTION == 0
 }
 
-/// The most nodes between the quotient and the end of a function that it is part of.
+/// The most nodes between the quotient and the end of a function that it belongs to.
 const FARTHEST_END: usize = 5;
 
-/// True if the node is part of a function that the rule for these finds behind it.
+/// True if the node is part of a function that another rule will recognise behind it.
 fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
     let mut behind = vec![y];
     for _ in 0..FARTHEST_END {
@@ -51,7 +51,7 @@ fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
     false
 }
 
-/// True if a node reads the quotient whose result may change by a whole step where that changes in its last place.
+/// True if a reader of the quotient could change by a whole step when the quotient changes in its last place.
 fn is_decisive(site: &GraphNode<'_>, y: ValueId) -> bool {
     site.graph
         .uses(y)

@@ -9,10 +9,10 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, TensorType, Term, ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that removes an expand in front of an op that broadcasts by itself.
 pub struct ExpandIntoReader;
 
-/// Operand of the expand that makes a value.
+/// The operand of the expand that makes a value.
 fn repeated(site: &GraphNode<'_>, value: ValueId) -> Option<ValueId> {
     let x = site.producer(value, Term::Expand)?.input(0)?;
     let grid = |value| site.graph.value(value).map(|value| value.quant.as_ref());

@@ -10,7 +10,7 @@ use crate::matching::GraphNode;
 use crate::product::DEPTH;
 use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Rule, Term};
 
-/// See the module's documentation.
+/// The rule that folds constant factors into the weights of the product in front of them.
 pub struct FactorsIntoProducer;
 
 impl Rule for FactorsIntoProducer {
@@ -32,7 +32,8 @@ impl Rule for FactorsIntoProducer {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        // A product that a sum reads is looked at from there: the sum may make a normalization of it. A reader that is dead is one.
+        // If a sum reads the product, the sum decides: together they may be a normalization. A dead reader does not
+        // count.
         match site.node.op.term() {
             Term::Add if batch_normalization_spelled_out::found(&site).is_some() => return Ok(Outcome::NoMatch),
             Term::Add => {}
@@ -52,7 +53,8 @@ impl Rule for FactorsIntoProducer {
     }
 }
 
-/// True if a sum reads the result of a product, behind identities, which go: the product is then looked at again.
+/// True if a sum reads the result of a product, perhaps behind identities. The identities are removed, and then the
+/// product is looked at again.
 fn is_added(product: &GraphNode<'_>) -> bool {
     let graph = product.graph;
     let mut value = product.output();

@@ -14,24 +14,25 @@ use strait_core::{
 };
 use strait_execute::{evaluate, operations};
 
-/// See the module's documentation.
+/// The rule that computes nodes whose operands are all constants.
 #[derive(Default)]
 pub struct FoldConstants {
-    /// Bytes of the results so far, and the operations that they took.
+    /// The bytes of all results so far. Their operations are counted too.
     made: AtomicU64,
     done: AtomicU64,
 }
 
-/// A small model may ask for a huge constant (an expand, a resize); past this size it is left to be computed.
+/// A small model may ask for a huge constant (an expand, a resize). A result above this size is not folded.
 const LARGEST: u64 = 64 << 20;
 
-/// It may also ask for many.
+/// The most bytes of all results together, because a model may also ask for many of them.
 const TOGETHER: u64 = 1 << 30;
 
-/// Or for some that take long. What is left to be computed is counted with all other work.
+/// The most operations of all results together, because some may take long. What is not folded counts as work of each
+/// run.
 const MOST_OPERATIONS: u64 = 20_000_000_000;
 
-/// The numbers that the result of a node is rounded from: those of its only operand, where it moves them.
+/// The numbers before rounding, if the node only moves the elements of its only operand and a rule had rounded these.
 fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
     let moves = matches!(site.node.op.term().kind(), Kind::Rearranges | Kind::Moves) && site.node.inputs.len() == 1;
     let rounds = site
@@ -45,7 +46,7 @@ fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
     Some(moved.first()?.values::<f64>().ok()?.to_vec())
 }
 
-/// The results of a node on the grids that the model gives for them.
+/// Rounds the results of a node to the grids that the model gives for them.
 fn on_grids(site: &GraphNode<'_>, results: Vec<TensorData>) -> Vec<TensorData> {
     let places = results.into_iter().zip(&site.node.outputs);
     let rounded = places.map(|(tensor, &value)| {
@@ -70,7 +71,8 @@ impl Rule for FoldConstants {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        // Codes whose real numbers f32 does not hold: who bakes the parameter takes the codes.
+        // These may be codes whose real numbers f32 cannot hold exactly. They stay as codes until the parameter is
+        // baked.
         if matches!(site.node.op.term(), Term::Dequantize) {
             return Ok(Outcome::NoMatch);
         }
@@ -117,7 +119,7 @@ impl Rule for FoldConstants {
             Ok(tensors) => on_grids(&site, tensors),
             Err(error) => return Ok(Outcome::Refused(Reason::new(ReasonCode::CannotRun, error.to_string()))),
         };
-        // Integers here are shapes and indices; floats must be usable as weights.
+        // Integers here are shapes and indices. Floats must be usable as weights.
         let finite = |t: &TensorData| t.elem() != Elem::F32 || t.to_f32().is_ok_and(|v| v.iter().all(|x| !x.is_nan()));
         if !tensors.iter().all(finite) {
             return Ok(Outcome::Refused(Reason::new(

@@ -16,13 +16,13 @@ use crate::pattern::{Match, Pattern, Slot, op};
 use strait_core::op::Function;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// The variable.
+/// The slot of the variable.
 const VARIABLE: Slot = Slot(0);
 const X: Pattern = Pattern::Any(VARIABLE);
-/// The node with numbers of its own.
+/// The slot of a node whose attributes are numbers of the function.
 const NODE: Slot = Slot(1);
 
-/// The constants of all patterns.
+/// The constants in all patterns.
 const NUMBERS: [f32; 8] = [
     1.0,
     0.5,
@@ -50,7 +50,7 @@ const fn number(index: u8) -> Pattern {
     Pattern::Constant(slot(index))
 }
 
-/// A node that others may read, too.
+/// A node that others may read too.
 const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     op(terms, operands).shared()
 }
@@ -63,7 +63,7 @@ const fn div(operands: &'static [Pattern; 2]) -> Pattern {
     of(&[Term::Div], operands)
 }
 
-/// A product of these, however it is put together.
+/// A product of these factors, in any order and nesting.
 const fn product(factors: &'static [Pattern]) -> Pattern {
     Pattern::Product(factors)
 }
@@ -83,7 +83,7 @@ const CLIPPED: Pattern = of(&[Term::Clip], &[add(&[X, THREE])]).keep(NODE);
 const HARD_SIGMOID: Pattern = of(&[Term::HardSigmoid], &[X]).keep(NODE);
 const NEG_EXP: Pattern = of(&[Term::Exp], &[of(&[Term::Neg], &[X])]);
 
-/// The functions as exporters write them.
+/// The functions, as exporters write them.
 const SHAPES: &[(Function, Pattern)] = &[
     (Function::Silu, product(&[X, of(&[Term::Sigmoid], &[X])])),
     (Function::Silu, div(&[X, add(&[ONE, NEG_EXP])])),
@@ -94,7 +94,7 @@ const SHAPES: &[(Function, Pattern)] = &[
     (Function::HardSwish, product(&[X, CLIPPED, SIXTH])),
 ];
 
-/// True if all constants of a match are the numbers of the function, up to the rounding of an exporter.
+/// True if all constants of a match are the numbers of the function, up to an exporter's rounding.
 fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
     let own = found.node(NODE).is_none_or(|node| match &node.node.op {
         Op::Clip(clip) => near(clip.min, 0.0) && near(clip.max, 6.0),
@@ -108,7 +108,7 @@ fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
     })
 }
 
-/// See the module's documentation.
+/// The rule that recognises a function that an exporter wrote as several nodes.
 pub struct TakenApart;
 
 impl TakenApart {

@@ -9,10 +9,10 @@ use smallvec::smallvec;
 use strait_core::op::{Slice, Squeeze};
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that replaces a gather by constant, evenly spaced indices with a slice.
 pub struct GatherToSlice;
 
-/// First index and step of indices that ascend evenly.
+/// First index and step, if the indices ascend evenly.
 fn progression(indices: &[i64]) -> Option<(i64, i64)> {
     match *indices {
         [] => None,

@@ -8,7 +8,7 @@ use crate::matching::{GraphNode, tensor};
 use strait_core::op::Gemm;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that turns a matmul with a constant matrix into a gemm.
 pub struct MatMulToGemm;
 
 impl Rule for MatMulToGemm {
@@ -37,7 +37,7 @@ impl Rule for MatMulToGemm {
         };
         let mut patch = Patch::default();
         let weight = match site.turned(b) {
-            // Its grid is turned with it, and the transpose is folded.
+            // The grid is transposed along with it. The transpose itself is folded later.
             Some(turned) => {
                 patch.add.push(turned);
                 Source::New(0, 0)

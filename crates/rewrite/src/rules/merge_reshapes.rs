@@ -7,10 +7,10 @@ use crate::matching::GraphNode;
 use strait_core::op::Reshape;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that merges two reshapes in a row into one.
 pub struct MergeReshapes;
 
-/// The terms of such nodes.
+/// The terms of ops that only reshape.
 pub(super) const RESHAPES: &[Term] = &[Term::Reshape, Term::Flatten, Term::Squeeze, Term::Unsqueeze];
 
 impl Rule for MergeReshapes {
@@ -37,7 +37,7 @@ impl Rule for MergeReshapes {
         let (Some(source), Some(dims)) = (first.input(0), site.dims(y)) else {
             return Ok(Outcome::NoMatch);
         };
-        // An extent of 0 would be read as "copy"; there is nothing to gain on an empty tensor.
+        // An extent of 0 would be read as "copy". There is nothing to gain on an empty tensor.
         if dims.contains(&0) {
             return Ok(Outcome::NoMatch);
         }

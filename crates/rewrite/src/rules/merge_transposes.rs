@@ -7,7 +7,7 @@ use crate::pattern::{Pattern, Slot, op};
 use strait_core::op::Transpose;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that merges two transposes in a row into one.
 pub struct MergeTransposes;
 
 const SOURCE: Slot = Slot(0);

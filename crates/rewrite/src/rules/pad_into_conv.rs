@@ -9,10 +9,11 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
 
-/// See the module's documentation.
+/// The rule that folds a pad with zeros into the padding of the convolution behind it.
 pub struct PadIntoConv;
 
-/// The convolution that pads by `amounts` (all axes, begins then ends) more; `None` where that is not a padding of its.
+/// The convolution with its padding increased by `amounts` (for all axes, begins then ends). `None` if a convolution
+/// cannot pad like that.
 fn padded(conv: &Conv, amounts: &[i64]) -> Option<Conv> {
     let (begins, ends) = amounts.split_at(amounts.len() / 2);
     let outer = begins[..2].iter().chain(&ends[..2]).all(|&a| a == 0);

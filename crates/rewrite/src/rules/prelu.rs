@@ -19,21 +19,21 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that recognises a PReLU written as several nodes.
 pub struct PRelu;
 
 const X: Pattern = Any(Slot(0));
 const SLOPES: Slot = Slot(1);
-/// A frozen graph may read a variable through an identity.
+/// The slope. A frozen graph may read it through an identity.
 const ALPHA: Pattern = Through(&Constant(SLOPES));
-/// Numbers of a match: ½, zeros, and the bounds of a clip.
+/// The slots of numbers in a match: ½, zeros, and the bounds of a clip.
 const HALF: Slot = Slot(2);
 const ZERO_BELOW: Slot = Slot(3);
 const ZERO_ABOVE: Slot = Slot(4);
 const CLIP: Slot = Slot(5);
 const RELU: Slot = Slot(6);
 
-/// A node that others may read, too.
+/// A node that others may read too.
 const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     op(terms, operands).shared()
 }
@@ -50,13 +50,13 @@ const NEGATIVE: Pattern = OneOf(&[
     of(&[Term::Minimum], &[X, Constant(ZERO_ABOVE)]),
     of(&[Term::Clip], &[X]).keep(CLIP),
 ]);
-/// −min(x, 0) and 2·min(x, 0).
+/// Patterns for −min(x, 0) and 2·min(x, 0).
 const OPPOSITE: Pattern = of(&[Term::Relu], &[of(&[Term::Neg], &[X])]);
 const TWICE: Pattern = of(&[Term::Sub], &[X, of(&[Term::Abs], &[X])]);
 const HALF_BEHIND: Pattern = mul(&[Constant(HALF), mul(&[ALPHA, TWICE])]);
 const HALF_INSIDE: Pattern = mul(&[ALPHA, mul(&[Constant(HALF), TWICE])]);
 
-/// The forms, and the factor of the constant that is the slope.
+/// The patterns, each with the factor that turns its constant into the slope.
 const SHAPES: &[(f32, Pattern)] = &[
     (1.0, of(&[Term::Add], &[POSITIVE, HALF_BEHIND])),
     (1.0, of(&[Term::Add], &[POSITIVE, HALF_INSIDE])),
@@ -66,7 +66,7 @@ const SHAPES: &[(f32, Pattern)] = &[
     (1.0, of(&[Term::Maximum], &[X, mul(&[ALPHA, X])])),
 ];
 
-/// True if the constants of a match are the numbers of the form.
+/// True if the constants of a match are the numbers of the pattern.
 fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
     let is = |slot, number| {
         let constant = found.value(slot);
@@ -82,13 +82,14 @@ fn is_negative(clip: &Clip) -> bool {
     clip.min == f32::NEG_INFINITY && clip.max == 0.0
 }
 
-/// The slope, where all are one.
+/// The slope, if all slopes are the same.
 fn one(slopes: &[f32]) -> Option<f32> {
     let (slope, others) = slopes.split_first()?;
     others.iter().all(|other| other == slope).then_some(*slope)
 }
 
-/// One op where there is one slope, else the sum of the two sides of zero, of which the positive one may be there.
+/// The nodes that replace the match: one op if there is one slope, otherwise the sum of a positive and a negative side.
+/// The positive side may exist already.
 fn made(found: &Match<'_>, x: ValueId, alpha: Option<Source>, slopes: &[f32], nodes: &[NodeId]) -> Vec<NewNode> {
     let x = Some(Source::Old(x));
     if let Some(alpha) = one(slopes) {

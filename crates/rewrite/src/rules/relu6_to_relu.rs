@@ -17,17 +17,17 @@ use strait_core::{
 use strait_requantize::quantize::{Quantization, Scaling};
 use strait_requantize::{IntType, Per};
 
-/// See the module's documentation.
+/// The rule that replaces a ReLU6 by a ReLU if the quantization behind it saturates at 6 anyway.
 pub struct Relu6ToRelu;
 
-/// The upper end of a ReLU6 on the grids of those that quantize its result.
+/// What the grids of its readers do to the upper end of a ReLU6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saturation {
     /// The name of the clip.
     pub node: String,
-    /// True if 6 has the greatest code on every grid.
+    /// True if 6 has the largest code on every grid.
     pub is_exact: bool,
-    /// True if (the greatest code − zero point)·scale < 6 on every grid, as AMCT asks.
+    /// True if (the largest code − zero point)·scale < 6 on every grid, as AMCT demands.
     pub is_documented: bool,
 }
 
@@ -41,7 +41,7 @@ fn grids(params: &QuantParams) -> impl Iterator<Item = (f32, i32)> + '_ {
     (0..count).filter_map(at)
 }
 
-/// True for a grid on which 6 has the greatest code.
+/// True for a grid on which 6 has the largest code.
 fn saturates(op: &op::Quantize, (scale, zero): (f32, i32), to: IntType) -> bool {
     let scaling = match op.reciprocal {
         true => Scaling::Times(1.0 / scale),
@@ -51,7 +51,7 @@ fn saturates(op: &op::Quantize, (scale, zero): (f32, i32), to: IntType) -> bool 
     quantization.eval(6.0) == *to.range().end()
 }
 
-/// The saturation of a node, if it is a ReLU6 whose result is quantized by all that read it, and by somebody.
+/// The saturation of a node, if it is a ReLU6 with readers that all quantize its result.
 fn saturation(module: &Module, graph: &Graph, node: &strait_core::Node) -> Option<Saturation> {
     let result = *node.outputs.first()?;
     let is_relu6 = matches!(&node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == 6.0);
@@ -76,7 +76,7 @@ fn saturation(module: &Module, graph: &Graph, node: &strait_core::Node) -> Optio
     Some(found)
 }
 
-/// Every ReLU6 of the main graph whose result is quantized by all that read it, in the order of its nodes.
+/// The saturation of every ReLU6 in the main graph whose readers all quantize its result, in the order of the nodes.
 pub fn saturations(module: &Module) -> Vec<Saturation> {
     let graph = module.main();
     graph
@@ -94,7 +94,7 @@ impl Rule for Relu6ToRelu {
         vec![Term::Clip]
     }
 
-    /// It looks at the grids of its readers.
+    /// A change anywhere matters, because the rule looks at the grids of its readers.
     fn depth(&self) -> usize {
         EVERYWHERE
     }

@@ -18,10 +18,10 @@ use strait_core::{
     ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that removes nodes whose result is their operand.
 pub struct RemoveIdentity;
 
-/// The operand that the result is.
+/// The operand that equals the result.
 fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
     let ty = |v| site.graph.value(v).map(|v| &v.ty);
     let (first, result) = (site.input(0)?, site.output()?);
@@ -30,7 +30,7 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
         constant.is_some_and(|(_, values)| values.iter().all(|&value| value == number))
     };
     let is_same = |index: usize| site.input(index).is_some_and(|value| ty(value) == ty(result));
-    // One of two operands, where the other is this number everywhere.
+    // One of two operands, if the other one is this number everywhere.
     let beside = |number: f32| {
         [0, 1]
             .into_iter()

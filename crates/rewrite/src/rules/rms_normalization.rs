@@ -15,7 +15,7 @@ use Pattern::{Any, Constant, OneOf, Product, Reshaped};
 use strait_core::op::{Mul, RmsNormalization as Whole};
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that recognises a normalization by the root mean square written as several nodes.
 pub struct RmsNormalization;
 
 const X: Slot = Slot(0);
@@ -49,7 +49,7 @@ const FORMS: Pattern = OneOf(&[
 ]);
 const CENTRED: Pattern = op(&[Term::Sub], &[Any(X), Reshaped(&of(&[Term::ReduceMean], &[Any(X)]))]);
 
-/// True for what is left of a value less its mean.
+/// True for a value from which its mean was subtracted.
 fn is_centred(site: &GraphNode<'_>, x: ValueId) -> bool {
     let difference = site.producer(x, Term::Sub);
     difference.is_some_and(|difference| CENTRED.at(&difference).is_ok())
@@ -74,7 +74,7 @@ impl Rule for RmsNormalization {
             Ok(found) => found,
             Err(miss) => return Ok(miss),
         };
-        // Where the result has the type of x, γ broadcasts to it.
+        // If the result has the type of x, γ broadcasts to it.
         let x = found.value(X).filter(|&x| site.keeps_type(x) && !is_centred(&site, x));
         let rows = found.node(MEAN).and_then(|mean| Rows::of(&mean));
         let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
@@ -96,7 +96,7 @@ impl Rule for RmsNormalization {
         let mut origins = site.down_to(x);
         let scale = found.value(SCALE);
         if scale.is_some() {
-            // The name goes to the end.
+            // The last node takes over the name.
             origins.rotate_left(1);
         }
         let mut value = rows.normalized(&mut patch, x, op, &origins)?;

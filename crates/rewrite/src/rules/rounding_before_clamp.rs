@@ -10,7 +10,7 @@ use crate::matching::GraphNode;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that removes the rounding in front of a clamp if the clamp's readers round to the same grid.
 pub struct RoundingBeforeClamp;
 
 impl Rule for RoundingBeforeClamp {
@@ -22,7 +22,7 @@ impl Rule for RoundingBeforeClamp {
         vec![Term::Relu, Term::Clip]
     }
 
-    /// It looks at the grids of its readers.
+    /// A change anywhere matters, because the rule looks at the grids of its readers.
     fn depth(&self) -> usize {
         EVERYWHERE
     }
@@ -44,7 +44,7 @@ impl Rule for RoundingBeforeClamp {
     }
 }
 
-/// The quantization in front of the clamp and what undoes it, where all readers of the clamp quantize like that.
+/// The quantize and dequantize in front of the clamp, if all readers of the clamp quantize in the same way.
 fn pair<'a>(site: &GraphNode<'a>) -> Option<(GraphNode<'a>, GraphNode<'a>)> {
     let grid = |value| site.graph.value(value).map(|value| &value.quant);
     let (x, y) = (site.input(0)?, site.output()?);

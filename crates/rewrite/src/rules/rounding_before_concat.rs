@@ -8,7 +8,7 @@ use crate::matching::GraphNode;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// See the module's documentation.
+/// The rule that removes the rounding in front of a concat if the concat's readers round to the same grid.
 pub struct RoundingBeforeConcat;
 
 impl Rule for RoundingBeforeConcat {
@@ -20,7 +20,7 @@ impl Rule for RoundingBeforeConcat {
         vec![Term::Concat]
     }
 
-    /// It looks at the grids of its readers.
+    /// A change anywhere matters, because the rule looks at the grids of its readers.
     fn depth(&self) -> usize {
         EVERYWHERE
     }
@@ -59,7 +59,7 @@ impl Rule for RoundingBeforeConcat {
     }
 }
 
-/// The second quantization of an operand and what undoes it, where every reader of the result does the same.
+/// The second quantize of an operand and its dequantize, if every reader of the result quantizes in the same way.
 fn pair<'a>(site: &GraphNode<'a>, value: ValueId, result: ValueId) -> Option<[GraphNode<'a>; 2]> {
     let value_of = |id| site.graph.value(id);
     let undoes = site.producer(value, Term::Dequantize)?;

@@ -7,7 +7,7 @@ use crate::matching::{GraphNode, unary};
 use strait_core::op::{Function, Mul};
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that splits a SiLU into a sigmoid and a product.
 pub struct SiluToSigmoid;
 
 impl Rule for SiluToSigmoid {

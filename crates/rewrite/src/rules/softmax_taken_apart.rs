@@ -13,7 +13,7 @@ use Pattern::{Any, Constant, OneOf, Product, Reshaped};
 use strait_core::op::Softmax;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that recognises a softmax written as several nodes.
 pub struct SoftmaxTakenApart;
 
 const X: Slot = Slot(0);

@@ -7,7 +7,7 @@ use crate::matching::GraphNode;
 use strait_core::op::Mul;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that replaces a square by a product.
 pub struct SquareToMultiplication;
 
 impl Rule for SquareToMultiplication {

@@ -8,7 +8,7 @@ use crate::matching::GraphNode;
 use strait_core::op::{Reduce, Reduction};
 use strait_core::{Carrier, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that recognises a mean written as a sum and a product.
 pub struct SumToMean;
 
 impl Rule for SumToMean {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use strait_core::op::Reshape;
 use strait_core::{Dim, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// See the module's documentation.
+/// The rule that replaces a transpose that moves no elements with a reshape.
 pub struct TransposeToReshape;
 
 impl Rule for TransposeToReshape {

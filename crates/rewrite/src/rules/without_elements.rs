@@ -11,10 +11,10 @@ use strait_core::{
     GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, TensorData, Term, ValueId,
 };
 
-/// See the module's documentation.
+/// The rule that replaces values without elements with constants.
 pub struct WithoutElements;
 
-/// The tensor that a value is, if it has no elements and is not this constant already.
+/// An empty tensor for a value, if the value has no elements and is not a constant already.
 fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     let ty = &site.graph.value(value)?.ty;
     let dims = ty
@@ -23,7 +23,7 @@ fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     TensorData::new(ty.elem, &dims, Vec::new().into()).ok()
 }
 
-/// Adds the split into the other pieces to a patch in which the readers of those without elements have constants.
+/// Adds a split into the remaining pieces to the patch. The readers of the empty pieces already read constants in it.
 fn pieces(site: &GraphNode<'_>, split: &Split, mut patch: Patch) -> Outcome {
     let pieces = split.sizes.iter().copied().zip(site.node.outputs.iter().copied());
     let (left, empty): (Vec<_>, Vec<_>) = pieces.partition(|&(size, y)| size != 0 || site.graph.is_output(y));

@@ -1,17 +1,17 @@
-//! Difference of two chains of steps on an interval: the verifier's own procedure.
+//! The verifier's own procedure for finding how far two chains of steps differ on an interval.
 //!
-//! The definition of a chain is shared with the compiler: the result of a step for one accumulator (`eval`), where it
-//! is defined (its domain, an interval), and that it does not decrease there. What follows from that for a whole
+//! It shares only the definition of a chain with the compiler: the result of a step for one accumulator (`eval`), where
+//! a step is defined (its domain, an interval), and that it does not decrease there. What this means for a whole
 //! interval is derived here, without the compiler's thresholds and closed forms:
 //!
 //! 1. Every chain has to be defined at both ends of the interval. Domains are intervals and steps do not decrease, so
-//!    it is defined between them, too.
-//! 2. The same steps are the same function.
-//! 3. Functions are equal where the parameters of their only steps are equal once they are brought into one form
-//!    ([`parameters`]).
-//! 4. Other functions are compared run by run, where a run is a stretch of accumulators with one value and its end is
-//!    found by bisection ([`walk`]). No run is kept. Nothing more is decided of functions of many values (results of 32
-//!    bits).
+//!    the chain is then defined in between too.
+//! 2. Chains with the same steps are the same function.
+//! 3. Functions of a single step are equal if the parameters of their steps are equal once they are brought into the
+//!    same form ([`parameters`]).
+//! 4. Other functions are compared run by run. A run is a stretch of accumulators with the same value, and bisection
+//!    finds its end ([`walk`]). No run is kept in memory. For functions with very many values (results of 32 bits) this
+//!    would take too long, and the question stays undecided.
 
 mod floats;
 mod parameters;
@@ -23,39 +23,39 @@ use crate::intervals::Interval;
 use strait_requantize::{FormError, OutsideDomain, Per, Step, Verdict, form::Channel};
 use walk::{Difference, MOST_RUNS};
 
-/// Reason why two functions cannot be compared.
+/// The reason why two functions cannot be compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Undecided {
-    /// No step replaces the chain.
+    /// There is no step to take the place of the chain.
     #[error("no step replaces the chain")]
     NoStep,
-    /// The interval's ends are not in order, or there is no float at one of them.
+    /// The ends of the interval are in the wrong order, or one of them is not the position of a float.
     #[error("the interval [{0}, {1}] is empty or goes too far")]
     Interval(i64, i64),
-    /// A step's parameters are not legal.
+    /// The parameters of a step are not valid.
     #[error(transparent)]
     Form(#[from] FormError),
     /// The interval, or what an earlier step makes of it, leaves the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A quantization of floats is by a scale that is not positive and finite.
+    /// A quantization of floats has a scale that is not positive and finite.
     #[error("the scale {0}, or its reciprocal, is not positive and finite")]
     Scale(f32),
-    /// Two steps, or a step and the intervals, disagree about the number of channels.
+    /// Two steps, or a step and the intervals, have different numbers of channels.
     #[error("{found} channels where there are {expected} elsewhere")]
     Channels {
-        /// Channels of what came first.
+        /// The number of channels of the first one.
         expected: usize,
-        /// Channels of what differs.
+        /// The number of channels of the other one.
         found: usize,
     },
-    /// A value below the one before it: a defect of the function's definition.
+    /// A function has a smaller value here than before: a defect of its definition.
     #[error("the function decreases at {0}")]
     Decreases(i64),
 }
 
-/// One channel of a chain: clamps behind requantizations, each applied to the result of the one before. A chain without
-/// steps changes nothing.
+/// One channel of a chain: its steps, each applied to the result of the one before. A step is a requantization with a
+/// clamp behind it. A chain without steps changes nothing.
 struct Function<'a> {
     stages: Vec<(Channel<'a>, Option<[i32; 2]>)>,
 }
@@ -80,7 +80,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Two chains of which one is to stand for the other.
+/// Two chains, one of which is to replace the other.
 #[derive(Clone, Copy)]
 pub(crate) struct Chains<'a> {
     before: &'a [Step],
@@ -94,7 +94,7 @@ impl<'a> Chains<'a> {
         Chains { before, after, same }
     }
 
-    /// Difference of the chains on the values that can reach a channel.
+    /// The difference of the chains on the values that can occur in a channel.
     pub(crate) fn compare(&self, channel: usize, Interval { low, high }: Interval) -> Result<Verdict, Undecided> {
         if low > high {
             return Err(Undecided::Interval(low, high));
@@ -107,13 +107,13 @@ impl<'a> Chains<'a> {
         }
         let after = Function::new(self.after, channel)?;
         let after_ends = ends(&after)?;
-        // With R the same in both, a clamp of R's results does not show where the values at both ends are the same:
-        // clamp(R(x), a, b) = clamp(R(x), f(low), f(high)).
+        // If both requantize by the same R and differ only in their clamps, the clamps make no difference when both
+        // functions have the same values at the ends: clamp(R(x), a, b) = clamp(R(x), f(low), f(high)).
         if before_ends == after_ends && parameters::are_equal(&before, &after) {
             return Ok(Verdict::Exact);
         }
-        // A function that does not decrease has no more runs than values between its ends, and no more than
-        // accumulators.
+        // A function that does not decrease has no more runs than there are values between its ends, and no more than
+        // there are accumulators.
         let values = |[low, high]: [i64; 2]| high.abs_diff(low);
         let runs = values(before_ends).saturating_add(values(after_ends));
         if runs.min(high.abs_diff(low)) <= MOST_RUNS {
@@ -124,8 +124,8 @@ impl<'a> Chains<'a> {
         Ok(Verdict::Unknown)
     }
 
-    /// [`Chains::compare`] on every channel: one verdict where the steps and the interval are the same for all, one per
-    /// channel otherwise.
+    /// [`Chains::compare`] for every channel. There is one verdict for all channels if the steps and the interval are
+    /// the same for all, otherwise one per channel.
     pub(crate) fn verdicts(&self, interval: &Per<(i64, i64)>) -> Result<Per<Verdict>, Undecided> {
         let steps = self.before.iter().chain(self.after);
         let mut channels = interval.channels();

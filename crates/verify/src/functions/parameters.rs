@@ -1,19 +1,19 @@
-//! Functions that are equal because the parameters of their only steps are, however many values they have.
+//! Recognises functions of a single step that are equal because their parameters are, however many values they have.
 
 use super::Function;
 use strait_requantize::Rounding;
 use strait_requantize::form::{Affine, Arithmetic};
 
-/// A step before saturation and clamp, in one form for steps that are the same function of all integers.
+/// A step before saturation and clamp, in a normal form: the same function of all integers has the same form.
 #[derive(Debug, PartialEq)]
 enum Normal<'a> {
-    /// `floor((x factor + addend) / 2^shift)`, the factor odd or the shift zero.
+    /// `floor((x factor + addend) / 2^shift)`, with an odd factor or a shift of zero.
     Floor { factor: i64, addend: i128, shift: u8 },
-    /// Whatever rounds by the sign or the parity, or several times: as it is.
+    /// A step that rounds by sign or parity, or several times, unchanged.
     Other(Arithmetic<'a>),
 }
 
-/// True if both functions are one step each, and these compute the same before they saturate and clamp.
+/// True if both functions are a single step, and these compute the same before they saturate and clamp.
 pub(super) fn are_equal(a: &Function<'_>, b: &Function<'_>) -> bool {
     match (&a.stages[..], &b.stages[..]) {
         ([(a, _)], [(b, _)]) => normal(a.arithmetic()) == normal(b.arithmetic()),
@@ -21,9 +21,12 @@ pub(super) fn are_equal(a: &Function<'_>, b: &Function<'_>) -> bool {
     }
 }
 
-/// With p = x factor + addend: ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s), ties go up in floor((p + 2^(s-1)) / 2^s) and
-/// down in floor((p + 2^(s-1) - 1) / 2^s), a zero point z behind the division is z 2^s in front of it, and with t
-/// common powers of two in factor and divisor floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t)).
+/// Brings a step into normal form. With p = x factor + addend:
+/// - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s)
+/// - ties go up in floor((p + 2^(s-1)) / 2^s), and down in floor((p + 2^(s-1) - 1) / 2^s)
+/// - a zero point z after the division is z 2^s before it
+/// - if factor and divisor share t powers of two, floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) /
+///   2^(s-t))
 fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
     let Arithmetic::Affine(a) = arithmetic else {
         return Normal::Other(arithmetic);
@@ -46,7 +49,8 @@ fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
     }
 }
 
-/// Without the powers of two that factor, addend and divisor share: the quotient, and so its rounding, stay the same.
+/// Cancels the powers of two that factor, addend and divisor share. The quotient stays the same, and so does its
+/// rounding.
 fn reduced(a: Affine) -> Affine {
     let common = a
         .factor

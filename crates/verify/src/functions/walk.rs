@@ -1,24 +1,25 @@
-//! Two functions that do not decrease, run by run.
+//! Compares two functions that do not decrease, run by run. A run is a stretch of integers with the same value.
 
 use super::Undecided;
 
-/// The most runs that are walked: those of two functions into 16 bits.
+/// The most runs that are walked: as many as two functions with 16-bit results have.
 pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 
-/// Difference of two functions on an interval.
+/// How far two functions differ on an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     /// The largest difference.
     pub(super) max_lsb: u32,
-    /// The smallest place where they differ by that much; the lower end where they are equal.
+    /// The smallest integer at which they differ by `max_lsb`. If they are equal, the lower end of the interval.
     pub(super) witness: i64,
-    /// At how many places they differ, of how many.
+    /// At how many integers they differ. `of` is the number of integers in the interval.
     pub(super) differing: u128,
     pub(super) of: u128,
 }
 
 impl Difference {
-    /// Counts `count` places from `from` on with these values. Stretches come in order.
+    /// Adds a stretch of `count` integers from `from` on, with these values of the two functions. Stretches come in
+    /// order.
     pub(super) fn add(&mut self, [a, b]: [i64; 2], from: i64, count: u128) {
         let lsb = u32::try_from(a.abs_diff(b)).unwrap_or(u32::MAX);
         if lsb > 0 {
@@ -32,8 +33,8 @@ impl Difference {
 
 /// Compares two functions on an interval that is not empty and whose ends lie inside i64.
 ///
-/// Runs of the first function are looked for, and only where the second is not constant on one are runs of the second
-/// looked for in it: where both are equal, two values of the second are enough for each run.
+/// It looks for the runs of the first function. Only if the second function is not constant on such a run, it looks for
+/// runs of the second one inside. Where both are equal, two evaluations of the second function are enough for each run.
 pub(super) fn compare(
     mut f: impl FnMut(i64) -> Result<i64, Undecided>,
     mut g: impl FnMut(i64) -> Result<i64, Undecided>,
@@ -79,15 +80,16 @@ fn count(low: i64, high: i64) -> u128 {
     u128::from(high.abs_diff(low)) + 1
 }
 
-/// The last place from `from` to `high` where the function is still `value`, which it is at `from`: steps of growing
-/// size from the place `guess` further on, and bisection between the last two. Exact whatever the guess.
+/// The last integer from `from` to `high` at which the function still has `value`, its value at `from`. The search
+/// starts at the distance `guess`, takes growing steps, and bisects between the last two. The result is exact whatever
+/// the guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
     value: i64,
     (from, high): (i64, i64),
     guess: u64,
 ) -> Result<i64, Undecided> {
-    // The function is the value at `yes` and no longer at `no`, which may be one past the end.
+    // At `yes` the function has the value, and at `no` no longer. `no` may be one past the end.
     let (mut yes, mut no) = (from, high + 1);
     let first = from.saturating_add_unsigned(guess.max(1)).min(high);
     let mut step = 1u64;

@@ -1,23 +1,24 @@
-//! Elementwise ops.
+//! Intervals of elementwise ops.
 
 use super::{Analysis, Interval, Range};
 use strait_core::Node;
 
 impl Analysis<'_> {
-    /// A function of two operands that broadcast as in numpy: axes are counted from the last one.
+    /// The bounds of a function of two operands that broadcast as in NumPy: axes are counted from the last one.
     pub(super) fn binary(&self, node: &Node, f: impl Fn(Interval, Interval) -> Interval) -> Option<Range> {
         let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let result = self.dims(*node.outputs.first()?)?;
         let aligned = |id| {
             let missing = result.len().checked_sub(self.dims(id)?.len())?;
-            // An operand with one element along the axis is the same for every index of the result.
+            // If an operand has one element along the axis, that is used for every index of the result.
             Some(self.range(id)?.moved(result, |axis| axis.checked_add(missing)))
         };
         Some(aligned(a?)?.combined(&aligned(b?)?, f))
     }
 
-    /// The entries of a table that can be asked for, one for every 2^`step`th code. Codes count from the smallest of their type;
-    /// what is between two entries is on the line from one to the other.
+    /// The bounds of a lookup: of the table's entries that the codes can select. There is one entry for every
+    /// 2^`step`th code, counted from the smallest code of the type. Codes in between lie on the line from one entry to
+    /// the next.
     pub(super) fn lookup(&self, node: &Node, step: u8) -> Option<Range> {
         let [x, table] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (x, table) = (x?, table?);
@@ -33,10 +34,10 @@ impl Analysis<'_> {
         let whole = hull(&entries)?;
         Some(self.range(x)?.map(|codes| {
             let index = |code: i64| usize::try_from(code.checked_sub(lowest)? >> step.min(62)).ok();
-            // The line behind the last entry that is asked for ends in the next one.
+            // The line after the last selected entry ends in the next entry, so that one counts too.
             let last = |code: i64| Some(index(code)? + usize::from(step > 0));
             let read = index(codes.low).zip(last(codes.high));
-            // A code that is past the table has no entry; whatever is read is one.
+            // A code beyond the table has no entry of its own, but whatever is read is an entry of the table.
             let read = read.and_then(|(first, last)| hull(entries.get(first..=last)?));
             read.unwrap_or(whole)
         }))

@@ -1,15 +1,15 @@
-//! Ops that move codes and change none.
+//! Intervals of ops that move codes without changing them.
 
 use super::{Analysis, Interval, Range};
 use strait_core::op::{BinaryFunction, PadMode};
 use strait_core::{Node, Op, ValueId};
 
-/// Indices of an axis along which operands are joined, each with an interval, at most: there is no more behind their number
-/// than a shape.
+/// The most indices along an axis, when operands are joined there, for which intervals are kept. A file can ask for any
+/// number of them with nothing but a shape.
 const MOST_JOINED: u64 = 1 << 20;
 
 impl Analysis<'_> {
-    /// The bounds of each result of an op that moves codes; `None` for any other op.
+    /// The bounds of each result of an op that moves codes. `None` for any other op.
     pub(super) fn moved(&self, node: &Node) -> Option<Vec<Range>> {
         if let Op::Select(_) | Op::Binary(_) = &node.op {
             return self.chosen(node);
@@ -41,7 +41,7 @@ impl Analysis<'_> {
             Op::Concat(op) => Some(vec![self.concat(node, y, normal(op.axis)?)?]),
             Op::Pad(op) => {
                 let padded = match op.mode {
-                    // Codes have at most 16 bits: they are exact in a float.
+                    // Codes have at most 16 bits, so a float holds them exactly.
                     PadMode::Constant => range.hull().hull(Interval::point(op.value as i64)),
                     PadMode::Reflect | PadMode::Edge => range.hull(),
                 };
@@ -49,7 +49,7 @@ impl Analysis<'_> {
             }
             Op::Resize(op) if op.moves() => all(),
             Op::Gather(_) | Op::GatherElements(_) | Op::GatherNd(_) | Op::Expand(_) => all(),
-            // These make new numbers: with a rule of their own, or with none.
+            // These ops compute new numbers. They have a rule elsewhere, or none.
             Op::Conv(_)
             | Op::Gemm(_)
             | Op::MatMul(_)
@@ -114,7 +114,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// One of two operands, or a function of two integers, of which nothing is known.
+    /// The bounds if the result is one of two operands. Nothing is known about a function of two integers.
     fn chosen(&self, node: &Node) -> Option<Vec<Range>> {
         let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
         let range = match &node.op {
@@ -133,8 +133,9 @@ impl Analysis<'_> {
         Some(vec![Range::tensor(range)])
     }
 
-    /// An index along an axis is linear / inner % extent: the axis is still there if one of the same extent has as many
-    /// elements behind it.
+    /// The bounds of a reshape. The index along an axis is linear / inner % extent, where `inner` is the number of
+    /// elements behind the axis. So the axis is still there if an axis of the result has the same extent and the same
+    /// number of elements behind it.
     fn reshaped(&self, x: ValueId, result: ValueId) -> Option<Range> {
         let (from, to) = (self.shape(x)?, self.shape(result)?);
         let inner = |shape: &[u64], axis: usize| shape[axis + 1..].iter().product::<u64>();
@@ -145,7 +146,7 @@ impl Analysis<'_> {
         Some(self.range(x)?.moved(self.dims(result)?, same))
     }
 
-    /// Operands one after the other along `axis`; one interval for all of them where there are too many indices.
+    /// The bounds of operands joined along `axis`. If there are too many indices, one interval for all of them.
     fn concat(&self, node: &Node, result: ValueId, axis: usize) -> Option<Range> {
         let operands: Vec<(&Range, u64)> = node
             .inputs

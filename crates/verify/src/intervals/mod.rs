@@ -1,10 +1,11 @@
-//! Which integers can occur: an interval for every integer value of a graph, per channel where that is tighter.
+//! Finds which integers can occur: an interval for every integer value of a graph, by channel where that is tighter.
 //!
-//! The bounds are sound: they follow from element types, weights, biases, padding values, clamps and the saturation of
-//! requantizations, and never from samples. Where an op has no rule here, the result may be anything of its type.
+//! The bounds are sound. They follow from element types, weights, biases, padding values, clamps and the saturation of
+//! requantizations, and never from samples. If this module has no rule for an op, its result can be anything of its
+//! type.
 //!
-//! This is a second implementation on purpose. The compiler has its own, by which it decides; neither may use the
-//! other.
+//! The compiler has a separate implementation of such bounds and bases its decisions on it. This is on purpose: neither
+//! may use the other, so that a mistake in one is found by the other.
 
 mod elementwise;
 mod layout;
@@ -35,26 +36,27 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// The bounds of a value; `None` for floats and booleans.
+    /// The bounds of a value. `None` for floats and booleans.
     pub fn value(&self, id: ValueId) -> Option<&Range> {
         self.values.get(id.index())?.as_ref()
     }
 
-    /// The bounds of what a node computes before its fused requantization, or of its first result where it has none.
+    /// The bounds of what a node computes before its fused requantization. Without one, the bounds of its first result.
     pub fn accumulator(&self, id: NodeId) -> Option<&Range> {
         self.accumulators.get(id.index())?.as_ref()
     }
 
-    /// Accumulators that leave the type that carries them, and requantizations that are asked for more than they are defined for.
+    /// Accumulators that can overflow the type that carries them, and requantizations that can get a value outside of
+    /// their domain.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 }
 
-/// Intervals of all values together, at most: 1 GiB of them. What comes after has one for each value.
+/// The most intervals for all values together: 1 GiB of memory. After that, each value gets a single interval.
 const MOST_INTERVALS: usize = 1 << 26;
 
-/// Number of intervals that may still be kept.
+/// How many intervals may still be kept.
 pub(crate) struct Budget(usize);
 
 impl Default for Budget {
@@ -64,7 +66,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// A range that is kept, if there is room for one interval of each channel, and the hull of its channels otherwise.
+    /// Returns the range with an interval for each channel if there is room for them, otherwise a single interval.
     fn keep(&mut self, range: Range) -> Range {
         let count = range.axes().map(|(_, intervals)| intervals.len()).sum();
         match self.0.checked_sub(count) {
@@ -80,12 +82,12 @@ impl Budget {
 /// The bounds of every integer value of a graph.
 ///
 /// # Errors
-/// A module without this graph, or with a cycle in it.
+/// A module without this graph; a graph with a cycle.
 pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
     intervals_within(&mut Budget::default(), module, graph)
 }
 
-/// The same, of graphs that share the room for intervals.
+/// As [`intervals()`], for graphs that share the room for intervals.
 pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
     let graph = module.graph(graph).ok_or(VerifyError::NoGraph(graph))?;
     let name = |id: NodeId| graph.node(id).map_or_else(String::new, |n| module.name(n.name).into());
@@ -101,7 +103,7 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     for (id, value) in graph.values() {
         analysis.values[id.index()] = match value.def {
             Def::Data(data) => (module.data(data).and_then(of_tensor)).map(|range| analysis.budget.keep(range)),
-            // What a node computes is better known once its operands are.
+            // This is only a first bound. That of a node's result gets tighter once its operands are known.
             Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(Range::tensor),
         };
     }
@@ -115,11 +117,11 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     })
 }
 
-/// Range of the operand of each channel of a requantization.
+/// The values that each channel of a requantization can get.
 enum Met {
-    /// The range at its index along the axis, if there is one.
+    /// The channel is the index along the axis, if there is one. Its values are the range at that index.
     Along(Option<usize>),
-    /// The ranges of the elements that are picked for it.
+    /// A constant selects the channel. The values are listed for each channel.
     Picked(Vec<Interval>),
 }
 
@@ -147,7 +149,7 @@ impl<'a> Analysis<'a> {
             .first()
             .map(|range| self.with_addend(node, first, range))
             .zip(carrier);
-        // Where there is no rule for what is fused into, its type bounds it.
+        // If there is no rule for the node into which the requantization is fused, the accumulator's type is the bound.
         self.accumulators[id.index()] = carrier.map(|(_, whole)| Range::tensor(whole));
         if let Some((range, carrier)) = range {
             let range = self.within(first, range, carrier, node.op.term().kind());
@@ -169,9 +171,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// True of a node whose integers are the model's own, as indices and lengths are, and wrap where they leave their type. They
-    /// are no codes and no sums of codes: nodes of the host whose results have no grid, and all of a graph of the float stage,
-    /// as those are that control flow names.
+    /// True for a node that computes integers of the model, such as indices and lengths, which wrap if they overflow.
+    /// These are neither codes nor sums of codes. They occur in host nodes whose results have no grid, and everywhere
+    /// in graphs of the float stage, such as those that control flow refers to.
     fn is_of_the_model(&self, node: &Node) -> bool {
         if self.graph.stage() == Stage::Float {
             return true;
@@ -180,16 +182,16 @@ impl<'a> Analysis<'a> {
         matches!(node.place, Placement::Host(_)) && !node.outputs.iter().any(grid)
     }
 
-    /// Takes what is known of a value besides its type.
+    /// Takes note of bounds that are tighter than the type of a value.
     fn narrow(&mut self, id: ValueId, range: Range) {
         let elem = self.graph.value(id).and_then(|v| of_elem(v.ty.elem));
-        // A lookup of floats, say, has no bounds.
+        // The result of a float lookup, for example, has no bounds.
         if let Some(whole) = elem {
             self.values[id.index()] = Some(self.budget.keep(range.map(|i| i.clamped(whole))));
         }
     }
 
-    /// Ranges of the node's results before its fused requantization; `None` where there is no rule.
+    /// The bounds of a node's results before its fused requantization. `None` if there is no rule for the op.
     fn results(&mut self, node: &Node) -> Option<Vec<Range>> {
         let one = |range: Range| Some(vec![range]);
         let x = node.inputs.first().copied().flatten()?;
@@ -217,13 +219,13 @@ impl<'a> Analysis<'a> {
             Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
             Op::Lookup(_) => one(self.lookup(node, 0)?),
             Op::Interpolate(op) => one(self.lookup(node, op.step)?),
-            // Between the least and the largest neighbour, since weights are not negative and add up to one.
+            // Between the smallest and the largest neighbour: weights are not negative and add up to one.
             Op::IntegerResize(_) => one(Range::tensor(self.range(x)?.hull())),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
                 one(Range::tensor(Interval { low, high }))
             }
-            // Whatever its row holds, it saturates to its type.
+            // Whatever the row contains, the result saturates to its type.
             Op::IntegerLayerNormalization(op) => one(Range::tensor(of_elem(op.to)?)),
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
@@ -255,7 +257,7 @@ impl<'a> Analysis<'a> {
         shape.iter().all(|&extent| extent > 0).then_some(shape)
     }
 
-    /// The tensor that an operand is, if it is one.
+    /// The tensor of a constant operand. `None` if it is not a constant.
     fn constant(&self, id: ValueId) -> Option<&'a TensorData> {
         self.module.constant(self.graph, id)
     }
@@ -266,7 +268,7 @@ impl<'a> Analysis<'a> {
             .map_or_else(String::new, |v| self.module.name(v.name).into())
     }
 
-    /// The integers of the type of a node's first result, before what is fused into it.
+    /// The type of a node's first result and the range of that type, before what is fused into the node.
     fn carrier(&self, node: &Node) -> Option<(Elem, Interval)> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
@@ -275,7 +277,7 @@ impl<'a> Analysis<'a> {
         Some((elem, of_elem(elem)?))
     }
 
-    /// The range of an accumulator with that of what is added inside it.
+    /// The range of an accumulator, including what is added inside it.
     fn with_addend(&mut self, node: &Node, result: ValueId, sums: &Range) -> Range {
         let Some((addend, codes)) = node.addend() else {
             return sums.clone();
@@ -291,9 +293,11 @@ impl<'a> Analysis<'a> {
         sums.combined(&added, Interval::plus)
     }
 
-    /// Sums are kept in the type that carries them: what does not fit is a finding, and wraps into anything.
+    /// Limits sums to the type that carries them. A sum that can overflow is a finding, and since it wraps it can then
+    /// be anything in the type.
     fn within(&mut self, result: ValueId, range: Range, (elem, whole): (Elem, Interval), kind: Kind) -> Range {
-        // An end of i64 stands for more where something was added up, and is a number where it was only moved.
+        // An end of i64 means "this or beyond" if something was added up. If a value was only moved, it is just a
+        // number.
         let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
         let fits = |i: Interval| whole.contains(i) && !(computes && (i.low == whole.low || i.high == whole.high));
         if fits(range.hull()) {
@@ -312,7 +316,8 @@ impl<'a> Analysis<'a> {
         Range::tensor(whole)
     }
 
-    /// The part of `range` that each channel of a form requantizes; the form is fused into a node, or is the node.
+    /// The part of `range` that each channel of a form requantizes. The form is fused into a node, or is the node
+    /// itself.
     fn met(&self, node: &Node, rank: usize, range: &Range, form: &Requantization) -> Met {
         let picks = match node.channels(rank) {
             Some(Channels::Picked(picks)) => picks,
@@ -326,7 +331,7 @@ impl<'a> Analysis<'a> {
                 _ => self.graph.producer(node.inputs.first().copied().flatten()?)?.1,
             };
             let Op::SumPool(op) = &pool.op else { return None };
-            // What a pool has requantized already is no sum any more.
+            // If the pool already requantizes its result, that is no longer a sum.
             if pool.fused.is_some() && !std::ptr::eq(pool, node) {
                 return None;
             }
@@ -338,7 +343,7 @@ impl<'a> Analysis<'a> {
         Met::Picked(found.unwrap_or_else(|| vec![range.hull(); channels]))
     }
 
-    /// f([low, high]) = [f(low), f(high)] for a non-decreasing f, per channel of the form or of the range.
+    /// f([low, high]) = [f(low), f(high)] for a non-decreasing f, for each channel of the form or of the range.
     fn requantized(&mut self, result: ValueId, range: &Range, form: &Requantization, met: Met) -> Range {
         let image = |channel: usize, interval: Interval| {
             let end = |x| form.eval(channel, x).map(i64::from);
@@ -349,7 +354,7 @@ impl<'a> Analysis<'a> {
             (_, Met::Picked(each)) => {
                 let images = each.iter().enumerate().map(|(channel, i)| image(channel, *i));
                 let images = images.collect::<Result<Vec<_>, _>>();
-                // Its channels are anywhere.
+                // The elements of a channel can be anywhere, so one interval covers all channels.
                 images.map(|images| images.into_iter().reduce(Interval::hull).map(Range::tensor))
             }
             (None, Met::Along(_)) => range.try_map(|interval| image(0, interval)).map(Some),
@@ -378,7 +383,7 @@ fn clamped(range: &Range, [low, high]: [i32; 2]) -> Range {
     range.map(|i| i.clamped(ends))
 }
 
-/// The bounds of a constant; per index where it is a vector, lying along any axis.
+/// The bounds of a constant. For a vector, along whatever axis it lies, there is one for each index.
 fn of_tensor(tensor: &TensorData) -> Option<Range> {
     fn of<T: Element + Ord + Into<i64>>(tensor: &TensorData) -> Option<Range> {
         let shape = &tensor.tensor_type().shape;

@@ -1,19 +1,20 @@
-//! The sums of windows that go through each channel of a requantization, where a constant picks channels by position.
+//! For pools followed by a requantization whose channels a constant selects by position: the sums that go through each
+//! channel.
 
 use super::Interval;
 use super::taps::{Attributes, Window};
 use strait_core::{TensorData, op::SumPool};
 
-/// The elements of the windows of one channel: the fewest and the most.
+/// How many elements the windows of one channel contain: the smallest and the largest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elements {
     pub(crate) least: u64,
     pub(crate) most: u64,
 }
 
-/// For each of `channels` channels: the elements of the windows whose channel it is, or `None` where there is no such
-/// window. The result is `None` for a constant that also picks by batch or by channel of the image, for extents that do
-/// not fit, and for windows with too many taps.
+/// For each of `channels` channels, the numbers of elements in the windows that select it, or `None` if no window does.
+/// The result as a whole is `None` if the constant also selects by batch or by channel of the image, if extents do not
+/// fit, or if windows have too many taps.
 pub(crate) fn elements(
     op: &SumPool,
     picks: &TensorData,
@@ -28,7 +29,7 @@ pub(crate) fn elements(
     let size = op.size.iter().map(|&extent| u64::from(extent));
     let along = Window::new(attributes, size, operand, result)?.elements()?;
     let (values, shape) = (picks.to_i64().ok()?, picks.shape());
-    // The element of `picks` where an index of the result's axis goes up by one lies so many further on.
+    // For each axis of the result, how far apart two neighbouring indices lie in `picks`.
     let mut strides = vec![0u64; result.len()];
     let mut inner = 1u64;
     for (back, &extent) in shape.iter().rev().enumerate() {
@@ -58,8 +59,8 @@ pub(crate) fn elements(
     Some(found)
 }
 
-/// The sums of each channel for elements of `x`: n of them, and the padding's value for every other tap. With the
-/// fewest and the most elements they are extreme. A channel without a window has no sum but that of padding alone.
+/// The sums of each channel, for elements in `x`. A window sums n elements, and the padding's value for every other
+/// tap. The smallest and the largest n give the extreme sums. A channel without a window gets the sum of padding alone.
 pub(crate) fn sums(op: &SumPool, x: Interval, found: &[Option<Elements>]) -> Vec<Interval> {
     let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
     let padding = Interval::point(op.pad_value.into());

@@ -1,17 +1,18 @@
-//! Sums of products.
+//! Intervals of sums of products.
 
 use super::taps::{Attributes, Tap, Window};
 use super::{Analysis, Interval, Range};
 use strait_core::tensor::Element;
 use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 
-/// Weights that are computed are bounded up to this many; there is no more behind their number than a shape.
+/// If weights are computed and not constant, bounds are found one by one for at most this many of them. A file can ask
+/// for any number of them with nothing but a shape.
 const MOST_COMPUTED: u64 = 1 << 24;
 
-/// Intervals of the inputs that each output of a group meets.
+/// The intervals of the inputs that each output of a group reads.
 struct Inputs {
     intervals: Vec<Interval>,
-    /// The largest magnitude in them.
+    /// The largest magnitude among them.
     largest: u64,
 }
 
@@ -22,13 +23,13 @@ impl Inputs {
         Inputs { intervals, largest }
     }
 
-    /// Σ (w − z)·x, where no weight is larger in magnitude than `most`. The extremes of each term are at the ends of its
-    /// interval, low end for a negative weight.
+    /// Σ (w − z)·x, where no weight has a larger magnitude than `most`. Each term is extreme at an end of its input's
+    /// interval: for a negative weight, the minimum is at the high end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
         let reach = factor.saturating_mul(self.largest);
-        // Nearly always the sum is far from the ends of i64, and needs no care on its way.
+        // The sum is nearly always far from the ends of i64, and then needs no overflow checks.
         if factor.max(reach.saturating_mul(self.intervals.len() as u64)) < 1 << 62 {
             let zero = i64::from(zero);
             let [low, high] = terms.fold([0, 0], |[low, high], (weight, x)| {
@@ -49,7 +50,8 @@ fn zero(zeros: &WeightZero, output: usize) -> Interval {
     Interval::point(zeros.of(output).into())
 }
 
-/// The sums of all outputs: `index` picks the weights of one, and `inputs` are those of a group of `per_group` outputs.
+/// The sums of all outputs. `index` finds the weights of one output, and `inputs` are those of a group of `per_group`
+/// outputs.
 fn sums(
     given: (&TensorData, &WeightZero),
     [outputs, per_group]: [usize; 2],
@@ -69,7 +71,8 @@ fn sums(
         for first in (0..outputs).step_by(per_group.max(1)) {
             let inputs = Inputs::new(inputs(first));
             for output in first..outputs.min(first + per_group) {
-                // All others are below the last one, by the layout. A sum of no product is 0.
+                // By the layout, all other weights come before the last one, so this checks them all. A sum of no
+                // products is 0.
                 if let Some(last) = inputs.intervals.len().checked_sub(1) {
                     weights.get(index(output, last))?;
                 }
@@ -91,7 +94,7 @@ fn sums(
 }
 
 impl Analysis<'_> {
-    /// Σ (w − z)·x + b per output channel, where a tap may read the padding's value in place of x.
+    /// Σ (w − z)·x + b for each output channel. A tap may read the padding's value instead of x.
     pub(super) fn conv(&self, op: &op::Conv, node: &Node) -> Option<Range> {
         let [x, weight, bias] = [0, 1, 2].map(|i| node.inputs.get(i).copied().flatten());
         let (x, weight) = (x?, weight?);
@@ -117,7 +120,7 @@ impl Analysis<'_> {
             (first..first + channels).flat_map(read).collect::<Vec<_>>()
         };
         let products = match self.constant(weight) {
-            // A row of the weight is the weights of one output: channel by channel, tap by tap.
+            // A row of the weight tensor has all weights of one output: channel by channel, tap by tap.
             Some(weight) => sums(
                 (weight, &op.weight_zero),
                 [outputs, per_group],
@@ -138,7 +141,8 @@ impl Analysis<'_> {
         self.with_bias(node, 1, products, bias)
     }
 
-    /// Elements that each tap of a convolution reads: any, where extents are not known or do not fit.
+    /// What each tap of a convolution can read. If extents are not known or do not fit, every tap can read both
+    /// elements and padding.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
         let attributes = Attributes {
@@ -155,7 +159,7 @@ impl Analysis<'_> {
         Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
-    /// Σ a·(b − z) + bias per column; for all of them together where a computed b has too many elements.
+    /// Σ a·(b − z) + bias for each column. If b is computed and has too many elements, one interval for all columns.
     pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<Range> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;
@@ -210,15 +214,15 @@ impl Analysis<'_> {
         ))
     }
 
-    /// Sums of products with their bias, by the index of the result along `axis`. A bias is known output by output where it is
-    /// a constant of nothing else than one for each.
+    /// Adds the bias to sums of products, by index of the result along `axis`. The bias of each output is known if it
+    /// is a constant with exactly one element for each.
     fn with_bias(&self, node: &Node, axis: usize, products: Vec<Interval>, bias: Option<ValueId>) -> Option<Range> {
         let result = self.dims(*node.outputs.first()?)?;
         let products = Range::along(result, axis, products)?;
         let Some(bias) = bias else {
             return Some(products);
         };
-        // That of a convolution has one axis, its channels; any other broadcasts from the last one.
+        // The bias of a convolution has one axis, the channels. Any other bias broadcasts from the last axis.
         let last = self.dims(bias)?.len().checked_sub(1);
         let moved = |own| (Some(own) == last).then_some(axis);
         let bias = self.range(bias)?.moved(result, moved);

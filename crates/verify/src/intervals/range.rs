@@ -1,21 +1,21 @@
-//! Bounds of integers, of all elements and by axis.
+//! Bounds of integers: for all elements of a value, and for each index along an axis.
 
 use std::sync::Arc;
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
-/// All integers from `low` to `high`, both included. An end of `i64` stands for everything past it as well, and arithmetic
-/// does not bring back what has gone there.
+/// All integers from `low` to `high`, both included. An end of `i64` also stands for everything beyond it, and stays
+/// there in further arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// The smallest.
+    /// The smallest integer.
     pub low: i64,
-    /// The largest; not below the smallest.
+    /// The largest integer, not below the smallest.
     pub high: i64,
 }
 
 impl Interval {
-    /// One integer.
+    /// The interval of a single integer.
     pub fn point(value: i64) -> Interval {
         Interval {
             low: value,
@@ -23,7 +23,7 @@ impl Interval {
         }
     }
 
-    /// The values of a type.
+    /// The range of a type.
     pub fn of_type(t: IntType) -> Interval {
         Interval {
             low: t.min().into(),
@@ -36,7 +36,7 @@ impl Interval {
         self.low <= other.low && other.high <= self.high
     }
 
-    /// The smallest interval around both.
+    /// The smallest interval that contains both.
     pub fn hull(self, other: Interval) -> Interval {
         Interval {
             low: self.low.min(other.low),
@@ -44,7 +44,7 @@ impl Interval {
         }
     }
 
-    /// Every value brought between the ends of `other`.
+    /// The interval after each value is clamped to `other`.
     pub fn clamped(self, other: Interval) -> Interval {
         let clamp = |x: i64| x.min(other.high).max(other.low);
         Interval {
@@ -65,7 +65,7 @@ impl Interval {
         Interval::around(low - most, high - least)
     }
 
-    /// x·y: the extremes of a bilinear function lie in corners.
+    /// x·y. The extremes are products of ends, because multiplication is linear in each factor.
     pub fn times(self, other: Interval) -> Interval {
         let [a, b] = self.ends().map(|x| other.ends().map(|y| x.saturating_mul(y)));
         let corners = [a[0], a[1], b[0], b[1]];
@@ -81,7 +81,8 @@ impl Interval {
         Interval::around(low, high)
     }
 
-    /// The ends as numbers; what is past i64 is past every sum and difference of two of its numbers.
+    /// The ends as numbers. An end of i64 becomes a number so large that adding or subtracting any i64 leaves it
+    /// outside of i64.
     fn ends(self) -> [i128; 2] {
         let far = i128::from(i64::MAX) << 32;
         let low = if self.low == i64::MIN { -far } else { self.low.into() };
@@ -89,7 +90,7 @@ impl Interval {
         [low, high]
     }
 
-    /// The numbers between these, as far as i64 goes.
+    /// The interval between these numbers, limited to i64.
     fn around(low: i128, high: i128) -> Interval {
         let end = |x: i128| i64::try_from(x).unwrap_or(if x < 0 { i64::MIN } else { i64::MAX });
         Interval {
@@ -99,22 +100,22 @@ impl Interval {
     }
 }
 
-/// Bounds of the elements of one value: an interval around all of them and, for each axis along which more is known, one for
-/// each of its indices. An element lies in every interval that it meets.
+/// Bounds of the elements of one value: an interval for all of them and, for each axis along which more is known, one
+/// interval for each index. An element lies in every interval that applies to it.
 ///
-/// An axis has exactly as many intervals as the value has elements along it: whatever makes them is held against the shape.
+/// An axis has exactly as many intervals as its extent. This is checked against the shape when they are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     hull: Interval,
-    /// In the order of axes.
+    /// In the order of the axes.
     along: Vec<Along>,
 }
 
-/// Bounds by the index along an axis, none of which leaves the hull.
+/// Bounds for each index along an axis. All of them lie inside the hull.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Along {
     axis: usize,
-    /// Ops that move codes share them.
+    /// Shared by ops that only move codes.
     intervals: Arc<[Interval]>,
 }
 
@@ -131,8 +132,8 @@ impl Range {
         Range { hull, along }
     }
 
-    /// Bounds by the index along an axis of a value of this shape; `None` where the axis has another number of elements, or
-    /// none.
+    /// Bounds for each index along an axis of a value with this shape. `None` if the axis has a different extent or
+    /// does not exist.
     pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<Range> {
         let along = Along {
             axis,
@@ -145,30 +146,31 @@ impl Range {
         })
     }
 
-    /// The bounds of all elements together.
+    /// One interval for all elements together.
     pub fn hull(&self) -> Interval {
         self.hull
     }
 
-    /// The axes along which more is known, in their order, each with an interval for each of its indices.
+    /// The axes along which more is known, in their order, each with the intervals of its indices.
     pub fn axes(&self) -> impl Iterator<Item = (usize, &[Interval])> {
         self.along.iter().map(|along| (along.axis, &along.intervals[..]))
     }
 
-    /// The bounds by the index along an axis, where more is known of it.
+    /// The bounds for each index along an axis, if they are known.
     pub fn by_index(&self, axis: usize) -> Option<&[Interval]> {
         self.axes()
             .find(|(own, _)| *own == axis)
             .map(|(_, intervals)| intervals)
     }
 
-    /// The bounds at an index along an axis.
+    /// The bounds at one index along an axis.
     pub fn at(&self, axis: usize, index: usize) -> Interval {
         let own = self.by_index(axis).and_then(|intervals| intervals.get(index));
         own.copied().unwrap_or(self.hull)
     }
 
-    /// The bounds of a function of each element: of all of them by `f` of the hull, and of those at an index by `f` of theirs.
+    /// The bounds after a function is applied to each element. `f` gives the interval of the results for an interval of
+    /// elements.
     pub fn map(&self, mut f: impl FnMut(Interval) -> Interval) -> Range {
         let each = |along: &Along| Along {
             axis: along.axis,
@@ -178,7 +180,7 @@ impl Range {
         Range::around(f(self.hull), along)
     }
 
-    /// The same, or the first error.
+    /// As [`Range::map`], or the first error.
     pub fn try_map<E>(&self, mut f: impl FnMut(Interval) -> Result<Interval, E>) -> Result<Range, E> {
         let mut failed = None;
         let mapped = self.map(|interval| {
@@ -190,8 +192,8 @@ impl Range {
         failed.map_or(Ok(mapped), Err)
     }
 
-    /// The bounds of the same elements in a value of this shape, whose axis `f(axis)` has the indices of `axis`; `None` where no
-    /// axis has them, or one of another extent.
+    /// The bounds after the elements were moved into a value of this shape. `f(axis)` is the axis of the new value that
+    /// has the indices of `axis`. If it is `None`, or has a different extent, the bounds along the axis are dropped.
     pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> Range {
         let each = |along: &Along| {
             let axis = f(along.axis).filter(|&axis| has_extent(shape, axis, along.intervals.len()))?;
@@ -204,7 +206,8 @@ impl Range {
         Range { hull, along }
     }
 
-    /// The bounds of a function of an element of this value and the one of `other` at the same place: both are of one shape.
+    /// The bounds of a function of two elements at the same place, one of this value and one of `other`. Both values
+    /// have the same shape.
     pub fn combined(&self, other: &Range, f: impl Fn(Interval, Interval) -> Interval) -> Range {
         let mut axes: Vec<(usize, usize)> = self
             .axes()
@@ -220,7 +223,8 @@ impl Range {
         Range::around(f(self.hull, other.hull), axes.into_iter().map(each).collect())
     }
 
-    /// All that is known of one value: the hull lies in that of each axis, and all intervals lie in the hull.
+    /// Combines everything that is known about a value: limits the hull by the intervals of each axis, and all
+    /// intervals by the hull.
     fn around(hull: Interval, mut along: Vec<Along>) -> Range {
         let hull = along.iter().filter_map(Along::hull).fold(hull, Interval::clamped);
         for own in along
@@ -233,18 +237,18 @@ impl Range {
     }
 }
 
-/// True if an axis of this shape has so many elements.
+/// True if an axis of this shape has this many elements.
 fn has_extent(shape: &Shape, axis: usize, count: usize) -> bool {
     shape.get(axis).and_then(|dim| dim.fixed()) == Some(count as u64)
 }
 
-/// All values of an element type; `None` for floats and booleans.
+/// The range of an element type. `None` for floats and booleans.
 pub(super) fn of_elem(elem: Elem) -> Option<Interval> {
     let (low, high) = elem.integers()?;
     Some(Interval { low, high })
 }
 
-/// The extents of a shape; `None` where one is symbolic.
+/// The extents of a shape. `None` if one of them is symbolic.
 pub(crate) fn extents(shape: &Shape) -> Option<Vec<u64>> {
     shape.iter().map(|d| d.fixed()).collect()
 }

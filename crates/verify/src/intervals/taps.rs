@@ -1,21 +1,22 @@
-//! Elements and padding under the taps of a moving window.
+//! Finds whether the taps of a moving window read elements or padding.
 
-/// Positions that are looked at one by one, at most.
+/// The most positions that are looked at one by one.
 const MOST_POSITIONS: i128 = 1 << 16;
 
-/// Taps of one axis over all its positions, and positions of all axes, that are looked at one by one, at most.
+/// The most pairs of a position and a tap along one axis, and the most positions along all axes, that are looked at one
+/// by one.
 const MOST_TAPS: i128 = 1 << 24;
 
-/// Elements that a tap reads, over all positions of its window.
+/// What a tap can read, over all positions of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tap {
-    /// At some position, an element.
+    /// True if it reads an element at some position.
     pub(super) inside: bool,
-    /// At some position, none.
+    /// True if it reads no element at some position.
     pub(super) outside: bool,
 }
 
-/// A window along one axis: at position p, tap k reads the element p·stride + k·dilation − begin, if there is one.
+/// A window along one axis. At position p, tap k reads the element p·stride + k·dilation − begin, if it exists.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     taps: i128,
@@ -34,7 +35,7 @@ impl Axis {
     }
 
     fn tap(&self, tap: i128) -> Tap {
-        // The first position that is not in front of the elements; those behind it only go up.
+        // The first position at which the tap is not before the elements. Later positions only move forward.
         let in_front = (-self.element(0, tap)).max(0);
         let first = (in_front + self.stride - 1) / self.stride;
         Tap {
@@ -43,23 +44,23 @@ impl Axis {
         }
     }
 
-    /// True if some tap reads no element somewhere: the first one does at the first position, or the last one at the
-    /// last.
+    /// True if some tap reads no element at some position. Then the first tap does so at the first position, or the
+    /// last tap at the last position.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
 
-    /// The same of padding alone, without what a window that hangs over reads behind it.
+    /// As [`Axis::leaves`], but only for the padding in the attributes, not for a window that reaches past its end.
     fn pads(&self) -> bool {
         self.begin > 0 || self.end > 0 && self.leaves()
     }
 
-    /// True if some position reads no element.
+    /// True if at some position no tap reads an element.
     fn is_empty_somewhere(&self) -> bool {
         if self.element(self.last, 0) >= self.extent {
             return true;
         }
-        // A window that starts in front of the elements: its first tap that is not in front of them tells.
+        // For a window that starts before the elements, it is enough to look at its first tap that is not before them.
         let is_empty = |position: i128| {
             let in_front = -self.element(position, 0);
             let tap = (in_front + self.dilation - 1) / self.dilation;
@@ -74,7 +75,8 @@ impl Axis {
 #[derive(Clone, Debug)]
 pub(super) struct Window(Vec<Axis>);
 
-/// The attributes of an op with a window: one number per axis, of the padding all begins and then all ends.
+/// The attributes of an op with a window. There is one number per axis. For the padding, all begins come first, then
+/// all ends.
 #[derive(Clone, Copy)]
 pub(super) struct Attributes<'a> {
     pub(super) stride: &'a [u32],
@@ -83,8 +85,8 @@ pub(super) struct Attributes<'a> {
 }
 
 impl Window {
-    /// By the extents of the window, of its operand and of its result; the latter two with batch and channels in front.
-    /// `None` where they do not fit each other.
+    /// Makes a window from the extents of the window, the operand and the result. Operand and result have batch and
+    /// channels in front. `None` if they do not fit together.
     pub(super) fn new(
         attributes: Attributes<'_>,
         size: impl ExactSizeIterator<Item = u64>,
@@ -110,13 +112,14 @@ impl Window {
         size.enumerate().map(axis).collect::<Option<_>>().map(Window)
     }
 
-    /// Elements that each tap reads, the last axis running fastest.
+    /// What each tap can read, with the last axis running fastest.
     pub(super) fn taps(&self) -> Vec<Tap> {
         let first = Tap {
             inside: true,
             outside: false,
         };
-        // Positions of one axis are free of those of another: a tap is inside where it is on all, outside where on any.
+        // The positions along different axes are independent. So a tap can be inside if it can be along every axis, and
+        // outside if it can be along any.
         self.0.iter().fold(vec![first], |taps, axis| {
             let along: Vec<Tap> = (0..axis.taps).map(|tap| axis.tap(tap)).collect();
             let both = |tap: Tap| {
@@ -129,7 +132,7 @@ impl Window {
         })
     }
 
-    /// By axis and position, how many taps read elements; `None` for too many to look at.
+    /// For each axis and position, how many taps read elements. `None` if there are too many to look at.
     pub(super) fn elements(&self) -> Option<Vec<Vec<u64>>> {
         let along = |axis: &Axis| {
             let positions = axis.last + 1;
@@ -145,17 +148,17 @@ impl Window {
         (positions as i128 <= MOST_TAPS).then_some(all)
     }
 
-    /// True if some tap reads no element somewhere.
+    /// True if some tap reads no element at some position.
     pub(super) fn leaves(&self) -> bool {
         self.0.iter().any(Axis::leaves)
     }
 
-    /// True if some tap may read padding, of that which the attributes name.
+    /// True if some tap can read padding that the attributes ask for.
     pub(super) fn pads(&self) -> bool {
         self.0.iter().any(Axis::pads)
     }
 
-    /// True if some position reads no element at all.
+    /// True if at some position no tap reads an element.
     pub(super) fn is_empty_somewhere(&self) -> bool {
         self.0.iter().any(Axis::is_empty_somewhere)
     }

@@ -1,4 +1,4 @@
-//! Pools and reductions.
+//! Intervals of pools and reductions.
 
 use super::taps::{Attributes, Window};
 use super::{Analysis, Interval, Range};
@@ -6,7 +6,7 @@ use strait_core::ValueId;
 use strait_core::op::{self, Reduction};
 
 impl Analysis<'_> {
-    /// Bounds by image and by channel of something that is folded over the other axes of `x`.
+    /// The bounds of `x` by image and by channel, for an op that combines elements over the other axes.
     fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<Range> {
         self.shape(x)?;
         Some(self.range(x)?.moved(self.dims(y)?, |axis| (axis <= 1).then_some(axis)))
@@ -19,13 +19,13 @@ impl Analysis<'_> {
         }
     }
 
-    /// The window of a pool from `x` to `y`; `None` where extents are not known, or do not fit.
+    /// The window of a pool from `x` to `y`. `None` if extents are not known or do not fit.
     fn window(&self, attributes: Attributes<'_>, size: &[u32], [x, y]: [ValueId; 2]) -> Option<Window> {
         let size = size.iter().map(|&extent| u64::from(extent));
         Window::new(attributes, size, &self.shape(x)?, &self.shape(y)?)
     }
 
-    /// The sum of as many elements as the window has taps; taps outside read the padding's value.
+    /// The bounds of a sum pool: of as many elements as the window has taps. Taps outside read the padding's value.
     pub(super) fn sum_pool(&self, op: &op::SumPool, values: [ValueId; 2]) -> Option<Range> {
         let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
         let attributes = Attributes {
@@ -40,7 +40,7 @@ impl Analysis<'_> {
         Some(self.per_channel(values)?.map(|i| read(i).summed(taps)))
     }
 
-    /// One of the elements; the smallest code where a window has none.
+    /// The bounds of a max pool: its result is one of the elements, or the smallest code if a window has none.
     pub(super) fn max_pool(&self, op: &op::MaxPool, values: [ValueId; 2]) -> Option<Range> {
         let range = self.per_channel(values)?;
         let attributes = Attributes {
@@ -56,8 +56,8 @@ impl Analysis<'_> {
         Some(range.map(|i| i.hull(Interval::point(lowest))))
     }
 
-    /// A rounded mean lies between the integers that it is the mean of. Padding that counts reads as the zero point, which
-    /// is also the result of a window without elements.
+    /// The bounds of an average pool: a rounded mean lies between the integers that it averages. Padding that counts
+    /// reads as the zero point, and a window without elements gives the zero point too.
     pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<Range> {
         let range = self.per_channel(values)?;
         let attributes = Attributes {
@@ -77,7 +77,7 @@ impl Analysis<'_> {
         self.per_channel(values)
     }
 
-    /// Sums grow with the number of elements; the largest and the smallest are elements.
+    /// The bounds of a reduction. A sum grows with the number of elements. A maximum or minimum is one of the elements.
     pub(super) fn reduce(&self, op: &op::Reduce, [x, y]: [ValueId; 2]) -> Option<Range> {
         let shape = self.shape(x)?;
         let reduced = op.reduced(shape.len()).ok()?;

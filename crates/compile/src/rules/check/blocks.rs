@@ -1,4 +1,4 @@
-//! Scales of weights by block, held against what a target's table has, and against the layers that a rule is for.
+//! Checks scales of weights by block against what a target's table has, and against the layers that a rule applies to.
 
 use std::num::NonZeroU32;
 
@@ -12,8 +12,8 @@ use super::{
 };
 
 impl Check<'_> {
-    /// Refuses scales by block of layers that are not weight-only, and those that the target does not have. What a rule is
-    /// for has to be whole blocks, too.
+    /// Refuses scales by block for layers that are not weight-only, and block sizes that the target does not have. The
+    /// number of inputs of each layer that a rule applies to must be a multiple of the block size.
     pub(super) fn blocks(&mut self) {
         let (quantize, graph) = (self.quantize, self.module.main());
         let mut found: Vec<RuleError> = self.blocks_of_all().into_iter().collect();
@@ -31,7 +31,7 @@ impl Check<'_> {
         self.found.0.extend(found);
     }
 
-    /// The error in what `[quantize]` says of all layers.
+    /// The error in the settings that `[quantize]` gives for all layers.
     fn blocks_of_all(&self) -> Option<RuleError> {
         let weights = &self.quantize.weights;
         if weights.per != Some(WeightPer::Block) {
@@ -49,12 +49,12 @@ impl Check<'_> {
         let found = schemes
             .iter()
             .map(|(t, scheme)| self.lacks(&path, *t, scheme, weights.block));
-        // One of them is enough.
+        // The setting is fine if at least one of the types has such blocks.
         let all = |first: Option<RuleError>, other: Option<RuleError>| first.filter(|_| other.is_some());
         found.reduce(all).flatten()
     }
 
-    /// The error in what a rule says of a layer.
+    /// The error in a rule's setting for a layer.
     fn blocks_of_layer(
         &self,
         index: usize,
@@ -87,13 +87,13 @@ impl Check<'_> {
         })
     }
 
-    /// The types of weight-only layers.
+    /// The weight types of the target's weight-only pairs.
     fn alone(&self) -> impl Iterator<Item = Integer> {
         let pairs = self.spec.types.pairs.iter().filter(|pair| pair.is_weight_only());
         pairs.map(|pair| pair.weight)
     }
 
-    /// The error where weights of a type have no scales by block, or none of this size.
+    /// The error if weights of a type have no scales by block, or none of this size.
     fn lacks(&self, path: &KeyPath, t: Integer, scheme: &WeightScheme, size: Option<NonZeroU32>) -> Option<RuleError> {
         let id = &self.spec.id;
         if !scheme.per.contains(&WeightPer::Block) {

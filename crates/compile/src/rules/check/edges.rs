@@ -1,4 +1,4 @@
-//! Types that rules ask for operands, results and tensors, held against what the layers compute on and leave.
+//! Checks the types that rules ask for on operands, results and tensors against the types that the layers support.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{
 const TYPE: &str = "activations.type";
 
 impl Check<'_> {
-    /// Refuses operands and tensors that are to be real numbers.
+    /// Refuses rules that ask for operands or tensors in real numbers.
     pub(super) fn reals(&mut self) {
         for (index, rule) in self.quantize.rule.iter().enumerate() {
             let is_float = rule.activations.ty == Some(Activation::Float32);
@@ -31,7 +31,7 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses two types for two operands of one layer.
+    /// Refuses rules that ask for two different types for two operands of one layer.
     pub(super) fn operands(&mut self) {
         let module = self.module;
         let mut first: BTreeMap<NodeId, (usize, Activation, KeyPath)> = BTreeMap::new();
@@ -57,8 +57,8 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses a type in which a tensor is to leave and that the layer which makes it does not have; of one that no layer
-    /// makes, a type that no pair has.
+    /// Refuses a type for a tensor that the layer which makes it cannot produce. If no layer makes the tensor, refuses
+    /// a type that no pair of the target has.
     pub(super) fn results(&mut self) {
         let (module, spec, settings) = (self.module, self.spec, self.settings);
         let (graph, pairs, id) = (module.main(), &spec.types.pairs, &spec.id);

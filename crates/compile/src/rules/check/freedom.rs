@@ -1,5 +1,5 @@
-//! Freedoms of grids that rules may ask for, and a target's table may not leave: a zero point, any scale; and
-//! scales of weights that are powers of two, where the table makes them from others.
+//! Checks grid choices that rules make and that a target's table may not allow: zero points, scales that are no powers
+//! of two, and, for weights, scales that are powers of two on a target that derives weight scales from other scales.
 
 use std::collections::BTreeSet;
 
@@ -14,18 +14,18 @@ use super::{
     Side,
 };
 
-/// A freedom of grids that is asked for.
+/// A choice of grids that a rule asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freedom {
     /// Zero points.
     ZeroPoints,
     /// Scales that are no powers of two.
     Scales,
-    /// Scales of weights that are.
+    /// Scales of weights that are powers of two.
     Powers,
 }
 
-/// Those that tables of activations and weights ask for.
+/// The choices that the tables of activations and weights ask for.
 pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Freedom, Side)> {
     let of = |side: Side, symmetric: Option<bool>, scale: Option<ScaleSet>| {
         let zeros = (symmetric == Some(false)).then_some(Freedom::ZeroPoints);
@@ -51,7 +51,7 @@ impl Freedom {
         }
     }
 
-    /// True if the target leaves it to codes of a type.
+    /// True if the target allows it for codes of a type.
     pub(super) fn is_left(self, spec: &TargetSpec, side: Side, t: Integer) -> bool {
         let (symmetric, scale) = match side {
             Side::Activations => (spec.types.activation(t).symmetric, spec.types.activation(t).scale),
@@ -64,7 +64,7 @@ impl Freedom {
         }
     }
 
-    /// The error for codes of a type that the target does not leave it to.
+    /// The error for codes of a type for which the target does not allow it.
     pub(super) fn denied(
         self,
         key: KeyPath,
@@ -100,8 +100,8 @@ impl Freedom {
     }
 }
 
-/// True if scales of weights follow from those of activations: where a shift is to lead from sums to results, or two sums
-/// are to be on one grid.
+/// True if the target derives scales of weights from those of activations: so that a shift leads from sums to results,
+/// or so that two sums are on one grid.
 fn makes_scales(spec: &TargetSpec) -> bool {
     spec.op.values().any(|row| {
         row.weight_grid.is_some_and(WeightGrid::leaves_a_shift) || row.recipe == Some(RecipeName::AddShifted)

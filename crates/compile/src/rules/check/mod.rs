@@ -1,7 +1,8 @@
-//! Rules, held against what the target's table and the layers have.
+//! Checks rules against what the target's table and the layers have.
 //!
-//! What `[quantize]` says holds as far as the table has it for an op; a rule is held to its word. Of several rules for one
-//! layer, what they say together is looked at: that is what the layer gets.
+//! A setting in `[quantize]` applies to each op for which the table has it, and is ignored for the others. A rule, in
+//! contrast, must be possible for what it names. If several rules apply to a layer, their combination is checked,
+//! because that is what the layer gets.
 
 use strait_core::{Module, Node, NodeId};
 use strait_quantize::Settings;
@@ -20,10 +21,10 @@ mod edges;
 mod freedom;
 mod unused;
 
-/// Refuses rules for what the target does not have, or that nothing has any use for.
+/// Refuses rules for things that the target does not have, and rules that have no effect.
 ///
 /// # Errors
-/// Each of them, with what there is.
+/// Each such rule, with what the target has instead.
 pub(super) fn check(
     module: &Module,
     rules: &Rules,
@@ -59,7 +60,7 @@ pub(super) fn check(
     check.found.or(())
 }
 
-/// Material of the checks, and what they find, once for each key.
+/// What the checks work with, and the errors that they find, one for each key.
 struct Check<'a> {
     module: &'a Module,
     rules: &'a Rules,
@@ -70,7 +71,7 @@ struct Check<'a> {
     found: RuleErrors,
 }
 
-/// One of the two tables that ask for codes, in the order of a pair.
+/// One of the two tables that choose types of codes, in the order of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Activations,
@@ -80,7 +81,7 @@ enum Side {
 impl Side {
     const BOTH: [Side; 2] = [Side::Activations, Side::Weights];
 
-    /// The key of the table, which is also what people call it.
+    /// The key of the table, which messages also use as its name.
     fn name(self) -> &'static str {
         match self {
             Side::Activations => "activations",
@@ -88,7 +89,7 @@ impl Side {
         }
     }
 
-    /// The type in a pair; none for real numbers.
+    /// The type of this side in a pair. `None` for real numbers.
     fn of(self, pair: Pair) -> Option<Integer> {
         match self {
             Side::Activations => pair.codes(),
@@ -97,24 +98,24 @@ impl Side {
     }
 }
 
-/// Codes of one layer, or of all, as rules say them.
+/// What rules ask for the codes of one layer, or of all layers.
 struct Said<'a> {
-    /// Of a layer: ` for` its name.
+    /// For a layer: ` for` and its name, to be put into a message.
     of: String,
-    /// The rules that ask; none of all layers.
+    /// The rules that ask. Empty if this is about all layers.
     rules: &'a [usize],
     types: (Option<Activation>, Option<Integer>),
     activations: Activations,
     weights: Weights,
-    /// The pairs that there are.
+    /// The pairs of types that the target has here.
     pairs: Vec<Pair>,
-    /// The pair that is computed on, and its row.
+    /// The pair that is computed on, and its row in the table.
     pair: Option<Pair>,
     row: Option<&'a OpRow>,
 }
 
 impl Check<'_> {
-    /// Errors in what is said of all layers.
+    /// Finds errors in the settings for all layers.
     fn everywhere(&mut self) {
         let quantize = self.quantize;
         let pairs = self.spec.types.pairs.clone();
@@ -136,7 +137,7 @@ impl Check<'_> {
         self.codes(&said);
     }
 
-    /// Errors in the rules for a layer, taken together.
+    /// Finds errors in the combination of the rules for a layer.
     fn layer(&mut self, id: NodeId, node: &Node, rules: &[usize]) {
         let (quantize, spec, term) = (self.quantize, self.spec, node.op.term());
         let types = self.settings.types(id);
@@ -158,7 +159,7 @@ impl Check<'_> {
             return;
         }
         let mut pairs: Vec<Pair> = spec.pairs_of(term).collect();
-        // The host computes these, whether a row takes them or not.
+        // The host computes weight-only layers, even if no row of the table does.
         let on_host = spec.weight_only_pairs(term).filter(|pair| !pairs.contains(pair));
         pairs.extend(on_host.collect::<Vec<Pair>>());
         let own = types.pair(spec, term);
@@ -186,7 +187,7 @@ impl Check<'_> {
         });
     }
 
-    /// Refuses types, zero points, scales and granularities that there are not.
+    /// Refuses types, zero points, scales and granularities that the target does not have.
     fn codes(&mut self, said: &Said<'_>) {
         self.types(said);
         let (quantize, spec, of) = (self.quantize, self.spec, &said.of);
@@ -205,7 +206,7 @@ impl Check<'_> {
             }
         }
         let having = spec.weight_granularities(said.row, weight);
-        // What is said of blocks depends on the layers' sizes, too.
+        // Blocks are checked elsewhere, because they also depend on the sizes of the layers.
         let per = said.weights.per.filter(|per| *per != WeightPer::Block);
         if let Some(per) = per.filter(|per| !having.contains(per)) {
             let message = format!(
@@ -218,7 +219,7 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses types that the pairs do not have, alone or together.
+    /// Refuses types that the pairs do not have, alone or in combination.
     fn types(&mut self, said: &Said<'_>) {
         let (quantize, id, of) = (self.quantize, &self.spec.id, &said.of);
         let key = |side: Side| quantize.asks(said.rules, &format!("{}.type", side.name()));
@@ -246,8 +247,8 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses observers that make no ranges of integers for weights, and all but the extremes where scales of weights follow
-    /// from those of activations.
+    /// Refuses observers that make no integer ranges for weights. If scales of weights follow from those of
+    /// activations, refuses all observers except the minimum and maximum.
     fn weight_observers(&mut self) {
         let quantize = self.quantize;
         let shifts = (self.spec.op.values()).any(|row| row.weight_grid.is_some_and(WeightGrid::leaves_a_shift));
@@ -270,8 +271,8 @@ impl Check<'_> {
 }
 
 impl Said<'_> {
-    /// The sides whose type none of the pairs has. A type of weights that are to be read by codes is that of a pair with
-    /// codes, if there are any.
+    /// The sides whose type none of the pairs has. If there are pairs with codes on both sides, only these count for
+    /// weights that are to be computed in integers.
     fn lacking(&self) -> Vec<Side> {
         let ((activation, weight), pairs) = (self.types, &self.pairs);
         let reals = activation == Some(Activation::Float32) || pairs.iter().all(Pair::is_weight_only);
@@ -286,7 +287,7 @@ impl Said<'_> {
     }
 }
 
-/// The pairs that there are, as a help.
+/// A help text that lists these pairs.
 fn those(pairs: &[Pair]) -> String {
     let pairs: Vec<String> = pairs.iter().map(Pair::to_string).collect();
     format!("activations with weights that it has: {}", pairs.join(", "))

@@ -1,5 +1,5 @@
-//! Keys of which nothing that a rule chooses has any use: weights of layers that have none, and the like. Of all that is
-//! chosen, one is enough.
+//! Finds keys of rules that have no effect on anything that the rule chooses, such as weights for layers without
+//! weights. It is enough if the key has an effect on one of the chosen things.
 
 use strait_core::{Elem, Node, NodeId, ValueId};
 use strait_document::KeyPath;
@@ -28,7 +28,7 @@ impl Need {
 }
 
 impl Check<'_> {
-    /// Refuses keys of rules that are of no use, and settings of observers.
+    /// Refuses keys of rules and settings of observers that have no effect.
     pub(super) fn unused(&mut self) {
         let quantize = self.quantize;
         let required = quantize.rule.iter().enumerate();
@@ -49,7 +49,8 @@ impl Check<'_> {
             }
             let table = place(Some(index), "observer_options");
             for (key, readers) in rule.observer_options.given() {
-                // A rule that names the observer and its settings is overruled as a whole.
+                // If the rule itself names an observer that uses the setting, the setting is fine, even if a later rule
+                // overrides both.
                 let own = rule.observer.is_some_and(|observer| readers.contains(&observer));
                 if !own && !self.reads(Some(index), readers) {
                     self.unread(table.clone().key(key), readers);
@@ -70,7 +71,7 @@ impl Check<'_> {
         self.found.tell(error.help("set the observer, or leave it out"));
     }
 
-    /// True if one of these observers makes the range of something that a rule chooses, or any rule.
+    /// True if one of these observers makes the range of something that the rule chooses. Without a rule: of anything.
     fn reads(&self, rule: Option<usize>, readers: &[Observer]) -> bool {
         let (selection, graph) = (self.selection, self.module.main());
         let values = selection.values.values().cloned();
@@ -94,7 +95,7 @@ impl Check<'_> {
         let of_node = |&id: &NodeId| graph.node(id).is_some_and(|node| self.meets(need, id, node));
         let of_value = |&value: &ValueId| {
             let real = graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
-            // Of a tensor that no layer makes, the host makes the codes.
+            // If no layer makes the tensor, the host makes the codes.
             let maker = graph.producer(value);
             let made = maker.is_none_or(|(id, node)| self.meets(need, id, node));
             matches!(need, Need::Types | Need::Codes) && real && made
@@ -102,7 +103,7 @@ impl Check<'_> {
         nodes.iter().any(of_node) || values.iter().any(of_value)
     }
 
-    /// True for a layer with codes, one that reads what such a layer makes, and one whose result such a layer reads.
+    /// True if the layer computes on codes, reads the result of such a layer, or makes a value that such a layer reads.
     fn stands_beside_codes(&self, id: NodeId) -> bool {
         let graph = self.module.main();
         graph.node(id).is_some_and(|node| {
@@ -113,8 +114,8 @@ impl Check<'_> {
         })
     }
 
-    /// True for an input of the model, which may be given codes, and where the layer that makes the value or one that reads
-    /// it has codes.
+    /// True for an input of the model, which may be given codes, and for a value whose maker or one of whose readers
+    /// computes on codes.
     fn has_codes(&self, value: ValueId) -> bool {
         let graph = self.module.main();
         let mut readers = graph.uses(value).filter_map(|of| Some((of.node, graph.node(of.node)?)));

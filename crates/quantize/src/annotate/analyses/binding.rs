@@ -6,20 +6,21 @@ use strait_core::op::PadMode;
 use strait_core::{Graph, Node, NodeId, Op, ValueId};
 use strait_target::spec::{Alignment, Recipe};
 
-/// Reason why operands and results of one node of the accelerator share a grid.
+/// Why operands and results of a node on the accelerator share a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
-    /// They do not.
+    /// They do not share one.
     Free,
     /// Codes are moved or compared: the results have the grid of the first operand.
     Passive,
-    /// The same with numbers beside those of the operand: the operand has the grid of the result, which holds both.
+    /// As `Passive`, but the node adds other numbers to those of the operand, such as padding. The operand has the grid
+    /// of the result, which covers both.
     Padded,
-    /// As the word says. `moves`: the recipe needs one grid for all of them.
+    /// The alignment for this kind of node says so.
     Aligned {
-        /// Which grid it is.
+        /// Which grid they share.
         to: Alignment,
-        /// True if the recipe needs one.
+        /// True if the node's recipe needs a single grid for all of them.
         moves: bool,
     },
 }
@@ -34,7 +35,8 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
     if kind == Recipe::Compare {
-        // Whatever grids it could have else, codes are compared on one that has a code for each number of both operands.
+        // Whatever the alignment says, codes can be compared only on a grid that has a code for each number of both
+        // operands.
         return Binding::Aligned {
             to: Alignment::Large,
             moves: true,
@@ -65,7 +67,7 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     }
 }
 
-/// The values that a node binds to each other, so that grids spread from one to the other; none where it binds nothing.
+/// The values that a node binds to each other, so that grids spread from one to the other. Empty if it binds nothing.
 pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
     let Some((node, (_, kind))) = graph
         .node(id)
@@ -74,7 +76,7 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // The grids of the products are made equal, so that they depend on what both of them read.
+        // Both products get grids on which their sums are equal, so these depend on what both of them read.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
@@ -86,7 +88,7 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .chain(node.outputs.iter().copied())
             .collect(),
     };
-    // Which operand stays a sum depends on both, and so do the weights behind that.
+    // Which operand stays a sum depends on both operands, and so do the weights behind it.
     let adds = how.roles().may_add(id, node);
     let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
     operands.chain(bound).collect()

@@ -1,8 +1,8 @@
-//! The border of a graph.
+//! The inputs and outputs of a graph.
 
 use strait_core::{Graph, Port, ValueId};
 
-/// The places on the border of a graph, with their values.
+/// The inputs and outputs of a graph, with their values.
 pub(crate) fn borders(graph: &Graph) -> impl Iterator<Item = (Port, ValueId)> {
     let inputs = graph.inputs().iter().enumerate();
     let outputs = graph.outputs().iter().enumerate();

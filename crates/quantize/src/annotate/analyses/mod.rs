@@ -1,4 +1,4 @@
-//! Knowledge of nodes and values that follows from the graph, its settings and its constraints.
+//! What follows for nodes and values from the graph, its settings and its constraints.
 
 mod binding;
 mod borders;

@@ -1,18 +1,18 @@
-//! Topological order of a graph, and the place of each node in it. Where nodes run changes nothing of it.
+//! The topological order of a graph, and the position of each node in it. It does not depend on where nodes run.
 
 use strait_core::{Graph, NodeId};
 
 /// The order of a graph without cycles.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
-    /// Every node, behind the producers of its operands.
+    /// Every node, after the producers of its operands.
     pub(crate) nodes: Vec<NodeId>,
-    /// By node: its position among these.
+    /// For each node, its position among `nodes`.
     positions: Vec<u32>,
 }
 
 impl Order {
-    /// That of a graph; none where it has a cycle.
+    /// The order of a graph. `None` if the graph has a cycle.
     pub(crate) fn new(graph: &Graph) -> Option<Order> {
         let nodes = graph.topological_order().ok()?;
         let mut positions = vec![u32::MAX; graph.node_bound()];
@@ -32,14 +32,14 @@ impl Order {
         self.positions.get(id.index()).copied().filter(|&at| at != u32::MAX)
     }
 
-    /// Positions of the nodes that read the results of one.
+    /// The positions of the nodes that read the results of this one.
     pub(crate) fn readers<'a>(&'a self, graph: &'a Graph, id: NodeId) -> impl Iterator<Item = u32> + 'a {
         let results = graph.node(id).into_iter().flat_map(|node| &node.outputs);
         let readers = results.flat_map(|&value| graph.uses(value));
         readers.filter_map(|at| self.position(at.node))
     }
 
-    /// Positions of the nodes that make the operands of one.
+    /// The positions of the nodes that make the operands of this one.
     pub(crate) fn producers<'a>(&'a self, graph: &'a Graph, id: NodeId) -> impl Iterator<Item = u32> + 'a {
         let operands = graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
         operands.filter_map(|&value| self.position(graph.producer(value)?.0))

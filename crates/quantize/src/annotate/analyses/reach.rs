@@ -1,24 +1,26 @@
-//! Reach: the interval of a value within which it matters what exactly it is.
+//! Reach: the interval within which it matters what a value exactly is.
 //!
-//! Elements below an interval's lower end may be taken for that end, and elements above the upper end for the upper
-//! end, and nothing that is read of the graph changes by more than the reader rounds away. So a grid needs to reach no
-//! further, whatever a mask or a padding puts into the value: −100, −10000, the least f32 or −∞.
+//! Elements below the lower end of this interval can be replaced by that end, and elements above the upper end by the
+//! upper end. This changes the outputs of the graph by no more than readers round away. So a grid does not need to
+//! reach beyond the interval, whatever a mask or a padding puts into the value: −100, −10000, the smallest f32 or −∞.
 //!
-//! **Where intervals come from.** A softmax over n scores with the largest M: those below M − ln(512·n) sum to less
-//! than n·exp(−ln(512·n)) = 1/512 of what M alone is, half a step of 8 bits. All rows share a grid, so the least M
-//! counts. A maximum (`max_pool`, `reduce_max`, `maximum`) never is below the least of its results; a minimum likewise.
+//! **Where intervals come from.** Take a softmax over n scores with the largest score M. All scores below M − ln(512·n)
+//! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, half a step of 8 bits. All rows
+//! share a grid, so the smallest M counts. The result of a maximum (`max_pool`, `reduce_max`, `maximum`) is never below
+//! the smallest result that was seen, so smaller operands do not matter. A minimum is treated likewise.
 //!
-//! **How they go on.** y ≤ f exactly if an operand is below a bound that the largest of the other operand gives: of
-//! y = a + b, a matters from f − max b on; of y = a − b, b matters up to max a − f; of y = c·x with constants of one
-//! sign, x matters from the least f/c on. Elements that are moved or chosen (`select`) keep their interval, and a value with
-//! several readers has the hull of theirs. A reader that is none of these, and an output of the model, read everything.
+//! **How they are passed on.** If the reader of y needs nothing below f, the operands of y have a lower bound too. For
+//! y = a + b, a matters from f − max b on. For y = a − b, b matters up to max a − f. For y = c·x with constants of one
+//! sign, x matters from the smallest f/c on. Elements that are moved or chosen (`select`) keep their interval. A value
+//! with several readers has the hull of their intervals. Any other reader, and an output of the model, needs
+//! everything.
 //!
-//! **What a value can be** is what the samples showed and, where it is computed elementwise from inputs of the graph (a
-//! mask, as (1 − m)·−10000), what that expression can be: samples without a masked element say nothing of the mask. A choice
-//! between two values can be either, whatever the samples chose. An input or cast of which only numbers in [0, 1] were seen can
-//! be any of these.
+//! **What a value can be** is what was seen in the samples. If it is computed elementwise from inputs of the graph (a
+//! mask, as (1 − m)·−10000), it is also what that expression can be: samples without a masked element say nothing about
+//! the mask. A choice between two values can be either, whatever the samples chose. If only numbers in [0, 1] were seen
+//! in an input or cast, it can be any number in [0, 1].
 //!
-//! Only grids are made of this. No integer is certified by it: certificates hold for every code.
+//! Only grids depend on this. Certificates do not: they hold for every code.
 
 use crate::annotate::settings::{Annotation, RangeFrom};
 use crate::logarithm::ln;
@@ -27,34 +29,35 @@ use crate::statistics::{Observation, Statistics};
 use strait_core::op::{BinaryFunction, Function, Reduction};
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
 
-/// Low and high end; infinite where there is none.
+/// Lower and upper end. An end is infinite if there is no bound.
 type Interval = [f64; 2];
 
 const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// Where a mask reaches as far, rows whose largest score is so far below the largest of all are masked as a whole: nobody
-/// reads their result. A grid of 8 bits that reaches further has steps above 1/2, by which exp is wrong by a quarter, in
-/// every other row. Scores that nothing masks may lie as far apart, and then each row is read.
+/// If a mask can push scores this far down, then a row whose largest score is this far below the largest of all is
+/// taken to be masked as a whole, so that nobody reads its result. An 8-bit grid that reached further would have steps
+/// above 1/2, and exp would be wrong by a quarter in every other row. Scores without a mask may lie as far apart, and
+/// then each row counts.
 const MASKED_ROW: f64 = 128.0;
 
-/// Values looked at in search of a mask. Between a mask and its softmax stand a few.
+/// How many values are looked at in search of a mask. There are only a few between a mask and its softmax.
 const FARTHEST_MASK: usize = 64;
 
-/// A histogram has 2,048 bins at least over what was seen. Where less than this part of them is left, an observer sees
-/// too little, and the extremes serve.
+/// A histogram has at least 2,048 bins over what was seen. If less than this fraction of them lies in the needed
+/// interval, an observer would see too little, and the interval itself is used.
 const COARSE: f64 = 8.0;
 
-/// The intervals of the values of one graph. They depend on the float graph and its statistics alone.
+/// The intervals of the values of one graph. They depend only on the float graph and its statistics.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
-    /// `None` where nothing is read.
+    /// For each value, the interval that matters. `None` if nobody reads the value.
     matters: Vec<Option<Interval>>,
-    /// `None` where nothing is known.
+    /// For each value, the interval of what it can be. `None` if nothing is known.
     can_be: Vec<Option<Interval>>,
 }
 
 impl Reach {
-    /// One pass in `order` for what values can be, one against it for what of them matters.
+    /// Finds the intervals: one pass in `order` for what values can be, and one backwards for what matters of them.
     pub(crate) fn new(module: &Module, graph: &Graph, order: &[NodeId], how: &Annotation<'_>) -> Reach {
         let bound = graph.value_bound();
         let mut known = ValueIntervals {
@@ -86,7 +89,7 @@ impl Reach {
         }
     }
 
-    /// The values of which something else is known than in another reach of the same graph.
+    /// The values for which another reach of the same graph has other intervals.
     pub(crate) fn differing(&self, other: &Reach) -> impl Iterator<Item = ValueId> {
         let (matters, can_be) = (
             self.matters.iter().zip(&other.matters),
@@ -99,8 +102,8 @@ impl Reach {
         apart.map(|(index, _)| ValueId::new(index))
     }
 
-    /// The range of a value's grid: the observer's, no further than it matters, and as far as it does where the samples
-    /// did not show what can be there.
+    /// The range of a value's grid. It is the observer's range, limited to what matters, and extended where the samples
+    /// did not show everything that can occur.
     pub(crate) fn range(
         &self,
         value: ValueId,
@@ -116,14 +119,14 @@ impl Reach {
             return Ok(needed.map(|end| end as f32));
         }
         let chosen = observer.range(of, kind)?.map(f64::from);
-        // An observer that clips may end on the other side of what is needed.
+        // A clipping observer may end on the other side of what is needed.
         let chosen = chosen.map(|end| end.max(needed[0]).min(needed[1]));
         let low = if needed[0] < seen[0] { needed[0] } else { chosen[0] };
         let high = if needed[1] > seen[1] { needed[1] } else { chosen[1] };
         Ok([low, high].map(|end| end as f32))
     }
 
-    /// Interval that a grid must hold, and the interval that was seen, where the two differ.
+    /// The interval that a grid must cover, and the interval that was seen. `None` if both are the same.
     fn needed(&self, value: ValueId, statistics: &Statistics) -> Option<(Interval, Interval)> {
         let [floor, ceiling] = self.matters.get(value.index()).copied().flatten()?;
         let seen = extremes(statistics)?;
@@ -138,8 +141,8 @@ impl Reach {
         } else {
             seen[1]
         };
-        // What is all below the interval, or all above, is its nearer end. A cut that gains less than a bit is none: the
-        // ends of what nothing masks are better kept than saturated.
+        // If all elements lie below the interval, or all above, they become its nearer end. A cut that saves less than
+        // one bit is not made: without a mask, it is better to keep the ends than to saturate.
         let cut = [low, high].map(|end| end.max(floor).min(ceiling));
         let span = |[low, high]: Interval| high.max(0.0) - low.min(0.0);
         let needed = if span([low, high]) >= 2.0 * span(cut) {
@@ -151,7 +154,7 @@ impl Reach {
     }
 }
 
-/// The least and the largest element, infinite ones included.
+/// The smallest and the largest element, infinite ones included.
 fn extremes(statistics: &Statistics) -> Option<Interval> {
     let [below, above] = statistics.infinite.map(|count| count > 0);
     let [low, high] = ALL;
@@ -181,7 +184,7 @@ fn hull_of([a, b]: [Option<Interval>; 2]) -> Option<Interval> {
     hull(Some(a?), Some(b?))
 }
 
-/// The hull of what an operation makes of the ends of two intervals; everything, where an end is NaN.
+/// The hull of the results of an operation at the ends of two intervals. If one of them is NaN, everything.
 fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let ends = a.map(|x| b.map(|y| f(x, y)));
     let ends = ends.as_flattened();
@@ -194,13 +197,13 @@ fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
         })
 }
 
-/// Intervals of values, in the order of the graph.
+/// The intervals of values while they are found, in the order of the graph.
 struct ValueIntervals<'a> {
     module: &'a Module,
     graph: &'a Graph,
     observation: &'a Observation,
     can_be: Vec<Option<Interval>>,
-    /// By value: whether inputs of the graph and elementwise operations are part of what makes it.
+    /// For each value, true if it is computed by elementwise operations from inputs of the graph.
     computed: Vec<bool>,
 }
 
@@ -226,7 +229,7 @@ impl ValueIntervals<'_> {
         }
     }
 
-    /// Interval of a value; a constant is looked at when it is first asked for.
+    /// The interval of a value. A constant is looked at when it is first needed.
     fn of(&mut self, value: ValueId) -> Option<Interval> {
         if self.graph.data_of(value).is_some() && self.can_be[value.index()].is_none() {
             let tensor = self.module.constant(self.graph, value)?.to_f32().ok()?;
@@ -263,7 +266,7 @@ impl ValueIntervals<'_> {
         for &y in &node.outputs {
             let seen = self.observed(y);
             match &node.op {
-                // Of integers nothing is observed, so what is known begins here.
+                // Integers are not observed, so knowledge about values begins here.
                 Op::Cast(_) => {
                     let elem = operand(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {
@@ -278,11 +281,11 @@ impl ValueIntervals<'_> {
         }
     }
 
-    /// Interval of operand `index` that matters to a node, where the interval `result` matters of its result.
+    /// The interval of operand `index` that matters to a node, if the interval `result` matters of its result.
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
         let other = |index: usize| node.inputs.get(index).copied().flatten();
         let seen = |known: &Self| node.outputs.first().and_then(|&y| known.observed(y)).unwrap_or(ALL);
-        // What no reader wants is not wanted of the operands either.
+        // What no reader needs is not needed of the operands either.
         let [low, high] = result?;
         let found = match (&node.op, index) {
             (Op::Softmax(softmax), 0) => [self.lowest_score(operand, softmax.axis).unwrap_or(ALL[0]), ALL[1]],
@@ -325,7 +328,8 @@ impl ValueIntervals<'_> {
         Some(if found[0] <= found[1] { found } else { ALL })
     }
 
-    /// The score below which a softmax over `axis` makes nothing of one, in every row that is not masked as a whole.
+    /// The score below which a softmax over `axis` gives practically nothing, in every row that is not masked as a
+    /// whole.
     fn lowest_score(&mut self, scores: ValueId, axis: i64) -> Option<f64> {
         let value = self.graph.value(scores)?;
         let n = extent(&value.ty, axis)?;
@@ -345,8 +349,8 @@ impl ValueIntervals<'_> {
         Some(least - ln(512.0 * n as f64))
     }
 
-    /// True if a constant, or what is computed from inputs, can put a score as far below the others as a masked row is: added
-    /// to it, or chosen in its place. True also where that takes long to tell.
+    /// True if a constant, or something computed from inputs, can put a score as far below the others as in a masked
+    /// row: it is added to the score, or chosen instead of it. Also true if this takes too long to find out.
     fn is_masked(&mut self, scores: ValueId) -> bool {
         let graph = self.graph;
         let mut open = vec![scores];
@@ -376,7 +380,8 @@ impl ValueIntervals<'_> {
     }
 }
 
-/// [0, 1] for numbers that all lie in it: a mask or a share, of which samples need not show every value.
+/// Extends an interval inside [0, 1] to all of it: this is a mask or a share, and the samples need not show every
+/// value.
 fn unit(seen: Interval) -> Interval {
     if seen[0] >= 0.0 && seen[1] <= 1.0 {
         [0.0, 1.0]
@@ -385,7 +390,7 @@ fn unit(seen: Interval) -> Interval {
     }
 }
 
-/// An end that is no number is none.
+/// Replaces an end that is NaN by no bound.
 fn number([low, high]: Interval) -> Interval {
     [
         if low.is_nan() { ALL[0] } else { low },
@@ -393,7 +398,7 @@ fn number([low, high]: Interval) -> Interval {
     ]
 }
 
-/// The x for which c·x can lie in an interval, for constants c of one sign; an infinite end stays one.
+/// The interval of x for which c·x can lie in an interval, for constants c of one sign. An infinite end stays infinite.
 fn divided([low, high]: Interval, c: Interval) -> Interval {
     if !(c[0] > 0.0 || c[1] < 0.0) || !c.iter().all(|c| c.is_finite()) {
         return ALL;
@@ -401,7 +406,7 @@ fn divided([low, high]: Interval, c: Interval) -> Interval {
     number(of_ends([low, high], c, |x, c| x / c))
 }
 
-/// True if every element of a result is one of the first operand's, or a constant that is observed with it.
+/// True if every element of a result is an element of the first operand, or a constant that is observed along with it.
 fn moves(op: &Op) -> bool {
     match op {
         Op::Resize(resize) => resize.moves(),
@@ -410,7 +415,7 @@ fn moves(op: &Op) -> bool {
     }
 }
 
-/// The extent of an axis; negative ones count from the end.
+/// The extent of an axis. Negative axes count from the end.
 pub(crate) fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
     let rank = i64::try_from(ty.shape.len()).ok()?;
     let axis = if axis < 0 { axis + rank } else { axis };

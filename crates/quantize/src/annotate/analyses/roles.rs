@@ -1,31 +1,32 @@
-//! Roles of a node's operands in its recipe.
+//! The roles of a node's operands in its recipe.
 
 use crate::annotate::settings::Annotation;
 use strait_core::{Elem, Graph, Node, NodeId, Op, Placement, Port, Use, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe, RecipeName, WeightGrid};
 
-/// Role of an operand in the recipe of its node.
+/// The role of an operand in its node's recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// It has a grid of its own, or its producer's.
     Activation,
-    /// A constant with a grid per output channel or one for the tensor.
+    /// A constant with one grid per output channel, or one for the whole tensor.
     Weight,
-    /// A constant factor for each element of a row, of 16 bits whatever the pair is.
+    /// A constant factor for each element of a row. It has 16 bits, whatever pair of types the node computes on.
     Gain,
-    /// A constant on the grid of the accumulator: of the products of operand and weights, or gains.
+    /// A constant on the grid of the accumulator: that of the products of operand and weights, or operand and gains.
     Bias,
     /// A result that stays a sum, on the grid of its products.
     Accumulator,
-    /// Such a sum, read as it is but for its lowest bits.
+    /// A sum that is read without its lowest bits.
     Shifted,
-    /// Not quantized: indices and the like, the other operands of a weight-only node, and the sum of a product that
-    /// another operand is added to.
+    /// Not quantized: indices, the float operands of a weight-only node, and the sum of a product to which another
+    /// operand other added.
     Other,
 }
 
-/// The role of operand `index` under `recipe`, as far as the recipe says; elements that are not float have none.
+/// The role of operand `index` under `recipe`, as far as it follows from the recipe. Elements that are not floats have
+/// no role.
 pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> Role {
     let elem = node
         .inputs
@@ -45,8 +46,8 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
     }
 }
 
-/// The row and the recipe of a node that runs on the accelerator: where only its weights have codes, those for others that
-/// compute on codes stand for them, if there are any. Both have the same parameters.
+/// The row and the recipe of a node on the accelerator. For a weight-only node this may be the row for nodes that
+/// compute on codes, if there is one. Both have the same parameters.
 pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
     if node.place != Placement::Accelerator {
         return None;
@@ -58,11 +59,11 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
     Some((row, row.recipe()?))
 }
 
-/// Rows and recipes of nodes, as the table and the types of nodes have it.
+/// The rows and recipes of nodes, as they follow from the table and from the types of the nodes.
 #[derive(Clone, Copy)]
 pub(crate) struct Roles<'a> {
     pub(crate) how: &'a Annotation<'a>,
-    /// True where nodes are placed, which does not depend on the grids that are given.
+    /// True while nodes are being placed. Placing does not depend on given grids.
     pub(crate) is_placing: bool,
 }
 
@@ -77,21 +78,20 @@ impl Annotation<'_> {
 }
 
 impl<'a> Roles<'a> {
-    /// The pair that a node computes on.
+    /// The pair of types that a node computes on.
     fn pair(self, id: NodeId, node: &Node) -> Option<Pair> {
         self.how.types(id).pair(self.how.spec, node.op.term())
     }
 
-    /// The row and the recipe of a node that computes on codes: on the accelerator, and not on real numbers with weights that
-    /// have codes.
+    /// The row and the recipe of a node on the accelerator that computes on codes. `None` for weight-only nodes.
     pub(crate) fn recipe(self, id: NodeId, node: &Node) -> Option<(&'a OpRow, Recipe)> {
         let found = computed(self.how.spec, node)?;
         let pair = self.pair(id, node);
         (!pair.is_some_and(|pair| pair.is_weight_only())).then_some(found)
     }
 
-    /// The type of the weights of a weight-only node, and its row, which there is on the accelerator
-    /// alone. On the host these are convolutions and Gemms with constant weights, whose first axis are the outputs.
+    /// For a weight-only node: the type of its weights, and its row if it is on the accelerator. On the host,
+    /// weight-only nodes are convolutions and Gemms with constant weights whose first axis are the outputs.
     pub(crate) fn weight_only(self, graph: &Graph, id: NodeId, node: &Node) -> Option<(Option<&'a OpRow>, Integer)> {
         let term = node.op.term();
         if node.place == Placement::Accelerator {
@@ -117,9 +117,9 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// The operand of an addition that stays the sum of a product, to which the codes of the other one are added: the first
-    /// that a convolution or a Gemm of the accelerator makes for it alone, in 32 bits, of which nobody wants codes. Where it
-    /// is none, both are codes.
+    /// For an addition inside an accumulator: the operand that stays the sum of a product, to which the codes of the
+    /// other one are added. It is the first operand that a convolution or Gemm on the accelerator makes only for this
+    /// node, in 32 bits, and that nobody wants as codes. `None` if both operands are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {
@@ -136,12 +136,12 @@ impl<'a> Roles<'a> {
         })
     }
 
-    /// True if a node of the accelerator may add to the sum of a product.
+    /// True if a node on the accelerator may add to the sum of a product.
     pub(crate) fn may_add(self, id: NodeId, node: &Node) -> bool {
         matches!(node.op, Op::Add(_)) && self.row(id, node).is_some_and(|row| !row.in_accumulator.is_empty())
     }
 
-    /// True if a value is the sum of a product that its only reader may add to.
+    /// True if a value is the sum of a product, and its only reader may add to it.
     fn stays_a_sum(self, graph: &Graph, value: ValueId) -> bool {
         let Some((id, node)) = graph.producer(value) else {
             return false;
@@ -160,28 +160,28 @@ impl<'a> Roles<'a> {
         multiplies && !shifts && row.accumulator.or(sums).unwrap_or(32) <= 32
     }
 
-    /// The row for the codes that a node of the accelerator computes on.
+    /// The row for the codes on which a node on the accelerator computes.
     fn row(self, id: NodeId, node: &Node) -> Option<&'a OpRow> {
         self.recipe(id, node)?;
         let codes = self.pair(id, node)?.codes()?;
         Some(self.how.spec.row_for(node.op.term(), codes.into())?.1)
     }
 
-    /// True if `at` reads codes: an activation operand of a node of the accelerator.
+    /// True if the use `at` reads codes: it is an activation operand of a node on the accelerator.
     pub(crate) fn reads_codes(self, graph: &Graph, at: Use) -> bool {
         let Some(node) = graph.node(at.node) else { return false };
         let recipe = self.recipe(at.node, node);
         recipe.is_some_and(|(_, r)| self.role(graph, at.node, node, r, usize::from(at.operand)) == Role::Activation)
     }
 
-    /// True if every reader of `value` reads codes, and there is one.
+    /// True if `value` has readers, and all of them read codes.
     pub(crate) fn only_codes_are_read(self, graph: &Graph, value: ValueId) -> bool {
         let mut uses = graph.uses(value).peekable();
         uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| self.reads_codes(graph, at))
     }
 
-    /// The products whose sums a node of the accelerator adds shifted: both run there, nothing else reads them, and their
-    /// results and channels are alike.
+    /// For a node on the accelerator that adds shifted sums: the two products that make them. Both run on the
+    /// accelerator, nothing else reads them, and their results and channels have the same shape.
     pub(crate) fn shifted_pair(self, graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
         let node = graph.node(id)?;
         let (_, Recipe::AddShifted) = self.recipe(id, node)? else {
@@ -198,15 +198,15 @@ impl<'a> Roles<'a> {
         (first.1 == second.1 && first.2 == second.2).then_some([first.0, second.0])
     }
 
-    /// The product whose sum is added, shifted, to that of a node.
+    /// The product whose shifted sum is added to the shifted sum of this one.
     pub(crate) fn shifted_partner(self, graph: &Graph, id: NodeId) -> Option<NodeId> {
         let value = graph.node(id)?.outputs.first().copied()?;
         let pair = self.shifted_pair(graph, graph.only_use(value)?.node)?;
         pair.into_iter().find(|&other| other != id)
     }
 
-    /// The producer of the only operand of an activation function that may be clipped for free inside it: a node of the
-    /// accelerator that narrows, whose result nobody else reads.
+    /// The producer of an activation function's only operand, if the clamp costs nothing inside it: a node on the
+    /// accelerator that narrows an accumulator and whose result nobody else reads.
     pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
         let x = clamp.inputs.first().copied().flatten()?;
         let (id, producer) = graph.producer(x)?;
@@ -215,27 +215,28 @@ impl<'a> Roles<'a> {
     }
 }
 
-/// True if the recipe narrows an accumulator (and so may take a clamp along).
+/// True if the recipe narrows an accumulator, so that it can include a clamp.
 pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(|name| name.signature().requantize)
 }
 
-/// True if results of the row stay sums where their readers do not want codes of one grid.
+/// True if results of the row stay sums when their readers do not want codes of a single grid.
 pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }
 
-/// True if readers of such a sum can each narrow it: a shift leads from it to the one grid that its weights were made for.
+/// True if each reader of such a sum can narrow it. With a shift this is not possible: it only leads to the one grid
+/// for which the weights were made.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.weight_grid.is_some_and(WeightGrid::leaves_a_shift)
 }
 
-/// True if all operands have one grid.
+/// True if all operands have the same grid.
 pub(crate) fn shares_grid(recipe: Recipe) -> bool {
     keeps_grid(recipe) || recipe == Recipe::Compare
 }
 
-/// True if operand and result have one grid.
+/// True if operand and result have the same grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
     recipe.name().keeps_grid()
 }

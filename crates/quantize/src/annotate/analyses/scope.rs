@@ -1,9 +1,10 @@
-//! The part of a graph that one turn annotates: whole regions.
+//! The part of a graph that one turn annotates. It consists of whole regions.
 //!
-//! A region is what grids can spread over: values that nodes of the accelerator bind to each other, because codes are moved
-//! from one to the other or operands are aligned, and nothing else. Which operands share a grid, on which types, and which
-//! range it covers is decided inside of a region; only the grids of weights look across. A node that moves to the host takes
-//! bindings away, so that regions fall apart; they grow together by other settings alone.
+//! A region is what grids can spread over: values that nodes on the accelerator bind to each other, because codes are
+//! moved from one to the other or because operands are aligned. Inside a region it is decided which operands share a
+//! grid, on which types, and which range the grid covers. Only the grids of weights depend on more than one region. A
+//! node that moves to the host no longer binds its values, so regions can fall apart. They grow together only if
+//! settings change.
 
 use super::binding::binds;
 use super::order::Order;
@@ -13,14 +14,14 @@ use strait_core::{Def, Graph, NodeId, ValueId};
 /// The regions of a graph's values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regions {
-    /// By value: one of its region, itself for the first.
+    /// For each value, another value of its region. The first value of a region points to itself.
     above: Vec<u32>,
-    /// By value: the next one of its region, in a ring.
+    /// For each value, the next one of its region. They form a ring.
     next: Vec<u32>,
 }
 
 impl Regions {
-    /// Each value for itself, then what the nodes bind.
+    /// Starts with each value as a region of its own, then adds what the nodes bind.
     pub(crate) fn new(graph: &Graph, how: &Annotation<'_>, order: &[NodeId]) -> Regions {
         let values = 0..graph.value_bound() as u32;
         let mut regions = Regions {
@@ -48,20 +49,20 @@ impl Regions {
             let (one, other) = (self.top(one.index() as u32), self.top(other.index() as u32));
             if one != other {
                 self.above[other as usize] = one;
-                // Two rings that swap their ends are one.
+                // Swapping the successors of two rings joins them into one.
                 self.next.swap(one as usize, other as usize);
             }
         }
     }
 
-    /// All values of the region of one.
+    /// All values of the region of one value.
     pub(crate) fn ring(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
         let first = value.index() as u32;
         let next = move |&at: &u32| Some(self.next[at as usize]).filter(|&next| next != first);
         std::iter::successors(Some(first), next).map(|at| ValueId::new(at as usize))
     }
 
-    /// All values of the regions of these, each once.
+    /// All values of the regions of these values, each listed once.
     pub(crate) fn of(&mut self, values: impl IntoIterator<Item = ValueId>) -> Vec<ValueId> {
         let mut tops: Vec<u32> = values.into_iter().map(|value| self.top(value.index() as u32)).collect();
         tops.sort_unstable();
@@ -70,7 +71,8 @@ impl Regions {
         values.collect()
     }
 
-    /// Takes regions apart and binds their values anew: all values of whole regions, and the nodes that touch them.
+    /// Takes regions apart and binds their values again. The scope must have all values of whole regions, and the nodes
+    /// that touch them.
     pub(crate) fn renew(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for value in &scope.values {
             let at = value.index();
@@ -82,18 +84,18 @@ impl Regions {
     }
 }
 
-/// Values of whole regions, and the nodes that make or read them.
+/// The values of whole regions, and the nodes that make or read them.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     /// The nodes, in the order of the graph.
     pub(crate) nodes: Vec<NodeId>,
-    /// The values: what nodes make from the last to the first, then inputs and constants.
+    /// The values: first the results of nodes from the last node to the first, then inputs and constants.
     pub(crate) values: Vec<ValueId>,
     within: Vec<bool>,
 }
 
 impl Scope {
-    /// The whole of a graph.
+    /// The scope of a whole graph.
     pub(crate) fn all(graph: &Graph, order: &[NodeId]) -> Scope {
         let made = order.iter().rev().filter_map(|&id| graph.node(id));
         let made = made.flat_map(|node| node.outputs.iter().copied());
@@ -108,7 +110,7 @@ impl Scope {
         }
     }
 
-    /// The values, with the nodes that make or read them, sorted by the position of nodes in the graph's order.
+    /// The scope of these values, with the nodes that make or read them in the graph's order.
     pub(crate) fn new(graph: &Graph, order: &Order, mut values: Vec<ValueId>) -> Scope {
         let position = |id: NodeId| order.position(id).unwrap_or(u32::MAX);
         let mut nodes: Vec<NodeId> = Vec::new();

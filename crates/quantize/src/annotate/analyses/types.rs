@@ -1,8 +1,8 @@
-//! Types of codes: which pair each node computes on, and in which type each value leaves its producer.
+//! Types of codes: which pair of types each node computes on, and in which type each value leaves its producer.
 //!
-//! A node that computes takes its operands in the activation type of its pair. A node that only moves codes takes what all
-//! readers behind it agree on, and nothing of its own where they do not. Where all readers of a result agree on a type that
-//! the producer's row has, the result leaves in that one, and is rounded once.
+//! A node that computes takes its operands in the activation type of its pair. A node that only moves codes takes the
+//! type on which all readers behind it agree. If they do not agree, it has no preference. If all readers of a result
+//! agree on a type that the producer's row supports, the result leaves in that type and is rounded only once.
 
 use super::roles::{Role, keeps_grid, shares_grid};
 use super::scope::Scope;
@@ -13,18 +13,18 @@ use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
 
-/// Type of codes, and the kind of their grid.
+/// A type of codes, and the kind of their grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeType {
     pub(crate) ty: Integer,
-    /// The zero point is 0, because settings say so. Where the table says it, this says nothing.
+    /// True if settings ask for a zero point of 0. If the table asks for it, this need not be set.
     symmetric: bool,
-    /// The same of scales that are powers of two.
+    /// True if settings ask for scales that are powers of two. If the table asks for it, this need not be set.
     power_of_two: bool,
 }
 
 impl CodeType {
-    /// Codes of a type on such grids.
+    /// Codes of a type, on grids with these settings.
     pub(crate) fn new(ty: Integer, grid: GridSettings) -> CodeType {
         let plain = CodeType {
             ty,
@@ -34,7 +34,7 @@ impl CodeType {
         plain.on(grid)
     }
 
-    /// As far as settings of the grid say something, they win.
+    /// The same codes, with these settings of the grid. Whatever the settings leave open stays.
     fn on(self, grid: GridSettings) -> CodeType {
         CodeType {
             symmetric: grid.symmetric.unwrap_or(self.symmetric),
@@ -43,7 +43,7 @@ impl CodeType {
         }
     }
 
-    /// The same where a node reads them whose row may take no zero point.
+    /// The same codes as this node reads them. Its row may not support a zero point.
     fn as_read(self, spec: &TargetSpec, node: &Node) -> CodeType {
         let row = spec.row_for(node.op.term(), self.ty.into());
         CodeType {
@@ -52,7 +52,7 @@ impl CodeType {
         }
     }
 
-    /// The same on a grid that a definition fixes: nothing is said of it that it is not.
+    /// The same codes on a grid that a definition fixes. Settings that do not apply to that grid are dropped.
     fn fixed(self, (scale, zero): (f32, i32)) -> CodeType {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
         CodeType {
@@ -63,10 +63,10 @@ impl CodeType {
     }
 }
 
-/// Codes that the readers of a value take.
+/// The codes that the readers of a value want.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Readers {
-    /// There are none that say.
+    /// No reader has a preference.
     None,
     One(CodeType),
     Several,
@@ -82,29 +82,29 @@ impl Readers {
     }
 }
 
-/// Types of the nodes of the accelerator, and of what they make.
+/// The types of the nodes on the accelerator, and of their results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
-    /// By node: the codes of its activation operands, and those of its weights.
+    /// For each node: the codes of its activation operands, and those of its weights.
     of: Vec<Option<[CodeType; 2]>>,
-    /// By value that a node of the accelerator makes, or an input of which a rule says some: its codes.
+    /// For each value that a node on the accelerator makes, and for inputs whose codes a rule chooses: its codes.
     leaves: Vec<Option<CodeType>>,
-    /// By value: what its readers take.
+    /// For each value, the codes that its readers want.
     readers: Vec<Readers>,
 }
 
 impl Types {
-    /// Codes of the activations and weights that a node of the accelerator reads.
+    /// The codes of activations and weights that a node on the accelerator reads.
     pub(crate) fn of(&self, id: NodeId) -> Option<[CodeType; 2]> {
         *self.of.get(id.index())?
     }
 
-    /// The codes as which a value leaves a node of the accelerator, or the host that hands it over.
+    /// The codes in which a value leaves its node on the accelerator, or in which the host passes on an input.
     pub(crate) fn leaves(&self, value: ValueId) -> Option<CodeType> {
         *self.leaves.get(value.index())?
     }
 
-    /// Types of the nodes and values of the scope.
+    /// Finds the types of the nodes and values in the scope.
     pub(crate) fn update(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         self.of.resize(graph.node_bound(), None);
         self.leaves.resize(graph.value_bound(), None);
@@ -125,7 +125,7 @@ impl Types {
                     Some([codes, _]) => Readers::One(codes),
                     None => continue,
                 },
-                // Where readers differ, the group keeps its producer's type.
+                // If the readers disagree, the group keeps its producer's type.
                 true => match self.behind(node) {
                     Readers::Several => Readers::None,
                     readers => readers,
@@ -200,7 +200,7 @@ impl Types {
         }
     }
 
-    /// The codes of which the host hands inputs over, where a rule says some and anything reads them.
+    /// The codes in which the host passes on inputs, if a rule chooses them and something reads them.
     fn handed_over(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for &value in graph.inputs() {
             let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
@@ -216,13 +216,13 @@ impl Types {
         }
     }
 
-    /// The codes that the readers of all results of a node take.
+    /// The codes that the readers of all results of a node want.
     fn behind(&self, node: &Node) -> Readers {
         let readers = node.outputs.iter().map(|y| self.readers[y.index()]);
         readers.fold(Readers::None, Readers::and)
     }
 
-    /// Types in which the operands of a node that moves codes leave their producers on the accelerator.
+    /// For a node that moves codes: the types in which its operands leave their producers on the accelerator.
     fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Readers {
         let operands = node.inputs.iter().enumerate();
         let operands =
@@ -232,13 +232,15 @@ impl Types {
     }
 }
 
-/// True if a node has the types of its neighbours, because it moves or compares codes and nobody has said otherwise.
+/// True if a node takes over the types of its neighbours, because it moves or compares codes and no setting chooses a
+/// type for it.
 fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     let own = how.types(id).own.0.is_some() || !how.settings.grid(id, node, true).is_none();
     shares_grid(kind) && !own
 }
 
-/// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
+/// The codes that a node computes on. A node that only moves codes would take these as its preference. `None` if it
+/// computes on real numbers.
 fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[CodeType; 2]> {
     let (spec, settings) = (how.spec, how.settings);
     let pair = how.types(id).pair(spec, node.op.term())?;
@@ -265,7 +267,7 @@ pub(crate) fn operand(
     codes.on(own).as_read(how.spec, node)
 }
 
-/// Codes of inputs and outputs of which nothing says more: those of the table's first pair that has some.
+/// The codes of inputs and outputs if nothing else is known: those of the table's first pair that has codes.
 pub(crate) fn outside(spec: &TargetSpec) -> CodeType {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
     CodeType::new(first.unwrap_or(Integer::Int8), GridSettings::default())
@@ -311,7 +313,7 @@ pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Re
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// The scheme of sums over activations of a type, of a row: as wide as the target forms them.
+/// The scheme of a row's sums over activations of a type. They are as wide as the target's accumulator.
 pub(crate) fn accumulator(
     spec: &TargetSpec,
     row: &OpRow,
@@ -322,13 +324,13 @@ pub(crate) fn accumulator(
     sum(spec, row.accumulator.or(sums).unwrap_or(32), per)
 }
 
-/// The scheme of sums that are shifted to 16 bits, of what a node reads.
+/// The scheme of sums that are shifted to 16 bits, as a node reads them.
 pub(crate) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
     let range = [i16::MIN, i16::MAX].map(i64::from);
     Scheme::integers(policy(true, false, per), Elem::I16, range, Rounding::Floor).map_err(ours)
 }
 
-/// The scheme of gains, on whichever codes they work.
+/// The scheme of gains. It is the same for all types of activations.
 pub(crate) fn gain(spec: &TargetSpec) -> Result<Scheme, AnnotateError> {
     let range = [i16::MIN, i16::MAX].map(i64::from);
     let policy = policy(true, false, Granularity::Tensor);
@@ -341,7 +343,7 @@ pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, Ann
     sum(spec, bits, Granularity::Channel { axis: 0 })
 }
 
-/// Integers of so many bits, without a zero point, in the type that carries them.
+/// The scheme of integers with this many bits and no zero point, in the type that carries them.
 fn sum(spec: &TargetSpec, bits: u8, per: Granularity) -> Result<Scheme, AnnotateError> {
     let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
     let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);

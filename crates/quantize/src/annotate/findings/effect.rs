@@ -1,10 +1,10 @@
-//! Effect: a grid that looks bad is told of where an output of the model hears it.
+//! Effect: a grid that looks bad is reported only if it makes an output of the model noticeably worse.
 //!
-//! A channel of weights with one large number and others next to nothing gives nearly all of its grid to that number, and loses
-//! nothing by it: what the others would have added is not heard beside it. Nor is it a loss that a channel is dead, or a tensor
-//! on a coarse grid far beside the way that noise takes. What counts is the noise that would be gone at an output of the model
-//! were the grid as fine as one likes ([`Noise`]). Values that a node joins or chooses from are told of however little they are, and
-//! so is a grid that clips.
+//! Suppose a channel of weights has one large number, and all others are close to zero. Then nearly all codes of its
+//! grid are spent on that number, but nothing is lost: beside it, the contributions of the others do not matter. It
+//! does not matter either if a channel is dead, or if a tensor with a coarse grid hardly influences the outputs. What
+//! counts is how much noise would disappear at an output of the model if the grid were arbitrarily fine ([`Noise`]).
+//! Values that a node joins or chooses from are reported however small they are, and so is a grid that clips.
 
 use super::Findings;
 use super::given_away::{GivenAway, given_away};
@@ -15,11 +15,12 @@ use crate::annotate::state::Overlapped;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Module, ValueId};
 
-/// Decibels that an output has to gain by a finer grid before it is told of the one that it has. An estimate may be a few
-/// decibels off in the noise of a part, which is half of one here.
+/// How many decibels an output would have to gain from a finer grid for the grid to be reported. Estimates of a part's
+/// noise may be off by a few decibels.
 const LEAST: f64 = 1.0;
 
-/// Adds what gives its range away or is lost beside others, and leaves of all that is found what an output hears.
+/// Adds grids that give their range away and parts that are lost beside others. Then keeps only findings that affect an
+/// output.
 pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findings) {
     findings.given_away = given_away(module, how.spec, how.observation);
     findings.unlike = unlike_parts(module, how);
@@ -36,7 +37,7 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let costs = |of: Vec<Option<(ValueId, f64)>>| {
         let known: Vec<(ValueId, f64)> = of.iter().copied().flatten().collect();
         let mut costs = noise.costs(&known).into_iter();
-        // Of what nothing is known, the finding stands.
+        // If nothing is known about its effect, a finding is kept.
         of.into_iter()
             .map(move |one| one.map_or(f64::INFINITY, |_| costs.next().unwrap_or(0.0)))
     };
@@ -53,7 +54,7 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let of_unlike = unlike.iter().map(|found| Some(in_result(graph, found)));
     let on_the_way: Vec<f64> = costs(of_unlike.collect()).collect();
     let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.kind {
-        // Whoever joins values wants each, and constants as far as they count.
+        // If values are joined, each of them is wanted. Constants count only as far as they affect an output.
         PartKind::Joined if graph.data_of(found.value).is_none() => f64::INFINITY,
         PartKind::Joined => cost,
         PartKind::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),
@@ -64,7 +65,7 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// Noise of a grid that is given away, where it is heard.
+/// The value at which the noise of a grid that is given away enters the graph, and the noise.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;
     match &found.channels[..] {
@@ -76,7 +77,7 @@ fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId,
     }
 }
 
-/// Noise of a part in what it is joined to, or by itself.
+/// The noise of a part, in the value that it is joined into, or in the part itself.
 fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     let elements = |value| element_count(&graph.value(value)?.ty.shape).map(|count| count as f64);
     let joined = graph.node(found.node).and_then(|node| {
@@ -93,7 +94,8 @@ fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     joined.unwrap_or((found.value, found.noise))
 }
 
-/// Noise that a grid brings which is wider than what is read on it asks for; none that is known of one that is narrower.
+/// The additional noise of an imposed grid that is wider than the value needs. `None` if it is narrower: then nothing
+/// is known.
 fn imposed(noise: &Noise<'_>, found: &Overlapped) -> Option<(ValueId, f64)> {
     let [own, imposed] = [noise.rounded_alone(found.value)?, noise.rounded(found.value)?];
     (imposed >= own).then_some((found.value, imposed - own))

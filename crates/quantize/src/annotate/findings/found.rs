@@ -3,21 +3,23 @@
 use super::{GivenAway, Requantized, RuleRange, UnlikePart};
 use crate::annotate::state::{Coarser, Overlapped, Raised};
 
-/// Grids that cost accuracy, by what annotation did or was told to do.
+/// Grids that cost accuracy because of something that annotation did or was told to do.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// The grids that are coarser than what was seen asks for, of nodes on the accelerator. Zero alone loses nothing.
+    /// Grids of nodes on the accelerator that are coarser than the observed range requires. If only zero was seen,
+    /// nothing is lost, and the grid is not listed.
     pub coarser: Vec<Coarser>,
-    /// The values whose other readers have the grid of an aligned operand because that is forced, in the order of values.
+    /// Values whose other readers have to use the grid of an aligned operand, because this is forced. In the order of
+    /// values.
     pub overlapped: Vec<Overlapped>,
-    /// The weights whose scale is larger than they ask for, in the order of nodes.
+    /// Weights whose scale is larger than they need, in the order of nodes.
     pub raised: Vec<Raised>,
-    /// The ranges of rules that do not fit what was seen.
+    /// Ranges in rules that do not fit what was observed.
     pub rule_ranges: Vec<RuleRange>,
-    /// The values of the model that were on a grid which the target cannot have, and are on another one.
+    /// Values of the model whose own grid the target does not support, and which are on another grid now.
     pub requantized: Vec<Requantized>,
-    /// The grids of which one number takes nearly all, in the order of nodes.
+    /// Grids of which a single number takes nearly all, in the order of nodes.
     pub given_away: Vec<GivenAway>,
-    /// The parts of tensors that lose by the grid which they share.
+    /// Parts of tensors that lose accuracy because they share a grid with other parts.
     pub unlike: Vec<UnlikePart>,
 }

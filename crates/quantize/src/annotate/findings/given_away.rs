@@ -1,8 +1,8 @@
-//! Ranges that are given away: grids of which one value takes nearly all.
+//! Ranges that are given away: grids of which a single number takes nearly all.
 //!
-//! Of the numbers that a grid is for, let M be the largest in magnitude. Where all others are either near to M or next
-//! to nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on
-//! every grid and lose nothing, so a grid of zeros and M alone is a good one.
+//! Let M be the largest in magnitude of the numbers on a grid. Suppose that all others are either close to M or very
+//! small beside it. Then nobody uses the codes in between, and all the small numbers have to share the few codes that
+//! are left. Zeros have a code on every grid and lose nothing, so a grid for only zeros and M is fine.
 
 use crate::annotate::analyses::{Role, computed, role};
 use crate::statistics::{Observation, Statistics};
@@ -10,45 +10,46 @@ use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams,
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// The part of a grid that one value takes before it is said. All others then have less than 6 of 256 codes, or 3 on their
-/// side of zero.
+/// A grid is reported if a single value takes more than this part of it. All other values then have less than 6 of 256
+/// codes, or 3 on their side of zero.
 const SHARE: f64 = 0.99;
 
-/// A value on a grid of which one number takes nearly all.
+/// A value on a grid of which a single number takes nearly all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenAway {
-    /// The node that makes the value, or reads it where it is a constant or an input.
+    /// The node that makes the value. For a constant or an input, the node that reads it.
     pub node: NodeId,
-    /// The node that has the grid: it makes the value, or reads it.
+    /// The node that the grid belongs to. It makes or reads the value.
     pub(crate) reader: NodeId,
-    /// Of weights of that node the channels that give theirs away, all of them where they have one grid; else none.
+    /// For weights: the channels whose grids are given away, or all channels if they share one grid. Otherwise empty.
     pub(crate) channels: Vec<usize>,
     /// The value.
     pub value: ValueId,
-    /// Steps of its grid, from the first code to the last.
+    /// The number of steps of the grid, from the first code to the last.
     pub steps: i64,
-    /// The loss of its grid.
+    /// What is lost on the grid.
     pub loss: Loss,
 }
 
-/// A grid that is given away.
+/// What is lost on a grid that is given away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// The channel, where there are several grids.
+    /// The channel, if there is one grid per channel.
     pub channel: Option<usize>,
     /// The number that takes the grid: the largest in magnitude.
     pub extreme: f32,
-    /// The part of the grid's reach that is between it and all others, in [0.99, 1].
+    /// The part of the grid between this number and all others, in [0.99, 1].
     pub share: f64,
-    /// The codes that are left for the others.
+    /// The number of codes that are left for the others.
     pub codes: f64,
 }
 
-/// The grids of an annotated graph that may be given away, in the order of its nodes: of activations by the statistics of
-/// what they hold, of constants by their elements.
+/// Finds grids of an annotated graph that are given away, in the order of its nodes. Activations are judged by their
+/// statistics, and constants by their elements.
 ///
-/// An element beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one. A
-/// grid that reaches more than twice as far as its elements was not made for these: that of a dead channel serves its bias.
+/// An element beyond the grid saturates and takes none of it. If a value's codes come from another value, only that one
+/// is reported. A grid that reaches more than twice as far as its elements was made for something else: for example,
+/// the grid of a dead channel is made for its bias.
 pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let mut told = vec![false; graph.value_bound()];
@@ -63,17 +64,18 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
         let results = node.outputs.iter().enumerate();
         let results = results.map(|(index, &value)| (Port::Result(index), value));
         for (port, value) in values.chain(results) {
-            // Of several readers, the first tells; of weights each has a grid of its own.
+            // If a value has several readers, it is reported for the first one. Weights have a grid of their own for
+            // each reader.
             let role = role_of(graph, spec, node, port);
             let is_weight = role == Role::Weight;
-            // Biases and sums are on grids of sums, and have codes enough; gains have 16 bits.
+            // Biases and sums are on grids of sums and have enough codes. Gains have 16 bits.
             if matches!(role, Role::Bias | Role::Gain | Role::Shifted) {
                 continue;
             }
             if !is_weight && std::mem::replace(&mut told[value.index()], true) {
                 continue;
             }
-            // Nor has a sum too few of them.
+            // A sum does not have too few codes either.
             let config = graph.quant.scheme_of(id, port).filter(|scheme| !scheme.is_of_sums());
             let config = config.and_then(|scheme| scheme.range());
             let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
@@ -122,7 +124,7 @@ fn of_activation(
         numbers.retain(|&x| (reach[0] - f64::from(scale)..=reach[1] + f64::from(scale)).contains(&f64::from(x)));
         return of_numbers(&numbers, scale, reach[1].max(-reach[0]));
     }
-    // Codes that are only moved have told of themselves where they were made.
+    // Codes that are only moved were already reported where they were made.
     let same = || graph.quant.params_of(id, Port::Operand(0)).as_deref() == Some(grid);
     let moved = node.inputs.len() == 1 && node.outputs.contains(&value) && !matches!(node.op, Op::Pad(_)) && same();
     let name = module.name(graph.value(value)?.name);
@@ -133,14 +135,14 @@ fn of_activation(
     }
 }
 
-/// Loss of the channel that loses most, and all that lose.
+/// The loss of the channel that loses most, and the list of all channels that lose.
 fn of_parameters(
     module: &Module,
     graph: &Graph,
     value: ValueId,
     (grid, codes): (&QuantParams, f64),
 ) -> Option<(Loss, Vec<usize>)> {
-    // A block is as short as it is for this reason.
+    // Blocks are small so that this cannot happen.
     if grid.block.is_some() {
         return None;
     }
@@ -162,14 +164,15 @@ fn of_parameters(
     });
     let losses: Vec<Loss> = losses.collect();
     let channels = losses.iter().filter_map(|loss| loss.channel).collect();
-    // The first of equals.
+    // If several are equal, the first one.
     let worst = losses
         .into_iter()
         .reduce(|worst, other| if other.share > worst.share { other } else { worst });
     worst.map(|loss| (loss, channels))
 }
 
-/// Of numbers one by one. Most tensors are through at the first number between the two groups.
+/// The loss for a list of numbers. For most tensors it is clear at the first number between the two groups that there
+/// is none.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()
@@ -194,7 +197,7 @@ fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     others.then(|| loss(extreme, most, [low, high], scale))
 }
 
-/// Of a histogram, to a bin: 2,048 of them at least cover the range.
+/// The loss for statistics, as precise as the bins of the histogram. At least 2,048 of them cover the range.
 fn of_statistics(statistics: &Statistics, scale: f32, reach: [f64; 2]) -> Option<Loss> {
     let width = statistics.histogram.width();
     let held = statistics

@@ -1,4 +1,4 @@
-//! Grids that cost accuracy, found in an annotated graph.
+//! Finds grids that cost accuracy in an annotated graph.
 
 mod effect;
 mod found;

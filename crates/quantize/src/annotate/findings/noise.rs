@@ -1,19 +1,20 @@
-//! Noise: an estimate of how far each grid takes the outputs of a graph from those of its real numbers.
+//! Noise: an estimate of how far the grids move the outputs of a graph away from those of the float model.
 //!
-//! Rounding adds to each element an error of its own, whose mean square is the noise of the grid. Of numbers that fill steps
-//! of s it is s²/12, and of numbers below half a step, which become zero, their own square. Noise goes through a node by a gain
-//! g, so that a result has the noise Σ g·n of its operands besides that of its own grid:
+//! Rounding adds an error to each element. The mean square of this error is the noise of the grid. For numbers that
+//! fill steps of s it is s²/12. For numbers below half a step, which become zero, it is their own mean square. Noise
+//! passes through a node with a gain g for each operand. So a result has the noise Σ g·n of its operands, plus that of
+//! its own grid. The gain depends on the node:
+//! - In a product with constant weights, it is the sum of the squared weights of an output, as the mean over outputs.
+//!   The errors δ of the weights themselves add Σ δ²·E\[x²\].
+//! - In a product of two values, it is E\[other²\] if it is elementwise, and K·E\[other²\] if each result has K
+//!   products.
+//! - In a sum or difference, and in an op that moves or chooses elements, it is 1. In a concatenation, it is the
+//!   operand's share of the elements.
+//! - In any other node, it is E\[y²\]/E\[x²\], so that the ratio of noise and signal stays.
 //!
-//! | node | gain of an operand |
-//! |---|---|
-//! | product with constant weights | the sum of the squared weights of an output, the mean over outputs; the weights' own errors δ add Σ δ²·E\[x²\] |
-//! | product of two values, elementwise or of K elements each | E\[other²\], or K·E\[other²\] |
-//! | sum, difference, what moves or chooses elements | 1; of a concatenation the part of the elements |
-//! | any other | E\[y²\]/E\[x²\]: the ratio of noise and signal stays |
-//!
-//! Against the edges of the graph the same gains say how much of a grid's noise an output hears. Errors are taken as
-//! independent, which they are not quite, so that an estimate is good to a few decibels. It decides on words alone, and on no
-//! grid.
+//! Going backwards through the graph, the same gains tell how much of a grid's noise arrives at an output. Errors are
+//! treated as independent, which they are only approximately, so an estimate is right to within a few decibels. It
+//! decides only what is reported, and does not influence any grid.
 
 use crate::annotate::settings::Annotation;
 use crate::logarithm::ln;
@@ -31,20 +32,20 @@ pub(crate) struct Noise<'a> {
     module: &'a Module,
     graph: &'a Graph,
     order: Vec<NodeId>,
-    /// By value: the mean square of its elements, where it is known.
+    /// For each value, the mean square of its elements, if known.
     power: Vec<Option<f64>>,
-    /// By value: noise of what its node computes, in front of its own grid.
+    /// For each value, the noise of what its node computes, before the value's own grid.
     incoming: Vec<f64>,
-    /// By value: noise as it leaves.
+    /// For each value, the noise with which it leaves its node.
     leaving: Vec<f64>,
-    /// Statistics of what values hold, and of the elements of constants.
+    /// The statistics of values, and of the elements of constants.
     seen: BTreeMap<ValueId, Cow<'a, Statistics>>,
-    /// Sums of squared weights by node: those of an output, the mean over outputs.
+    /// For each node, the sum of the squared weights of an output, as the mean over outputs.
     weights: BTreeMap<NodeId, f64>,
 }
 
 impl<'a> Noise<'a> {
-    /// The noise of the main graph of an annotated module.
+    /// Estimates the noise of the main graph of an annotated module.
     pub(crate) fn new(module: &'a Module, how: &'a Annotation<'_>) -> Noise<'a> {
         let graph = module.main();
         let bound = graph.value_bound();
@@ -79,7 +80,8 @@ impl<'a> Noise<'a> {
             for (index, &operand) in node.inputs.iter().enumerate() {
                 let Some(operand) = operand else { continue };
                 let port = Port::Operand(index);
-                // Codes that are made for this reader; others are those that were left.
+                // If codes are made for this reader, they add noise. Otherwise the reader takes the codes that were
+                // left.
                 let left = graph
                     .left_by(&graph.quant, operand)
                     .map(|config| graph.quant.root(config));
@@ -101,7 +103,7 @@ impl<'a> Noise<'a> {
         noise
     }
 
-    /// Mean square of what the grid of a port does to a value.
+    /// The mean squared error that the grid of a port causes for a value.
     fn rounded_at(&self, value: ValueId, node: NodeId, port: Port) -> Option<f64> {
         let scheme = self.graph.quant.scheme_of(node, port)?;
         scheme.range().filter(|_| !scheme.is_of_sums())?;
@@ -109,13 +111,14 @@ impl<'a> Noise<'a> {
         Some(rounding(self.seen.get(&value)?, scale))
     }
 
-    /// Mean square of what the grid does to a value on which it leaves, or else that on which it is read first.
+    /// The mean squared error that a value's grid causes: the grid on which it leaves its node, or else the one on
+    /// which it is read first.
     pub(crate) fn rounded(&self, value: ValueId) -> Option<f64> {
         let (node, port, _) = self.grid_of(value)?;
         self.rounded_at(value, node, port)
     }
 
-    /// The same of a grid for the value alone.
+    /// The mean squared error that a grid for only this value would cause.
     pub(crate) fn rounded_alone(&self, value: ValueId) -> Option<f64> {
         let (.., scheme) = self.grid_of(value)?;
         let seen = self.seen.get(&value)?;
@@ -125,7 +128,7 @@ impl<'a> Noise<'a> {
         Some(rounding(seen, scale))
     }
 
-    /// The port where a value gets its codes, and their scheme.
+    /// The port where a value gets its codes, with their scheme.
     fn grid_of(&self, value: ValueId) -> Option<(NodeId, Port, Scheme)> {
         let left = self.graph.left_by(&self.graph.quant, value);
         let read = self.graph.uses(value);
@@ -138,16 +141,16 @@ impl<'a> Noise<'a> {
         Some((config.node, config.port, config.scheme))
     }
 
-    /// The loss in decibels by the rounding of a part of an output alone, whose noise besides is that of its own.
+    /// The loss in decibels from rounding a part of an output. Only the part's own noise is counted besides.
     pub(crate) fn cost_of_part(&self, part: ValueId, rounded: f64) -> f64 {
-        // What is moved onto the grid has been rounded before, and what is made on it is rounded there.
+        // A part that is moved onto the grid was rounded before. A part that is made on it is rounded there.
         decibels(
             (self.incoming[part.index()] + rounded).max(self.leaving[part.index()]),
             rounded,
         )
     }
 
-    /// The same of some channels of a product.
+    /// The loss in decibels from rounding some channels of a product that is an output.
     pub(crate) fn cost_of_channels(&self, id: NodeId, channels: &[usize], rounded: f64) -> f64 {
         let Some(node) = self.graph.node(id) else { return 0.0 };
         let operand = |index: usize| node.inputs.get(index).copied().flatten();
@@ -166,7 +169,8 @@ impl<'a> Noise<'a> {
         decibels(incoming + rounded, rounded)
     }
 
-    /// The loss in decibels by so much of the noise of each of some values, at the output that hears it most.
+    /// For each of some values with an amount of noise: the loss in decibels that this noise causes, at the output that
+    /// it affects most.
     pub(crate) fn costs(&self, of: &[(ValueId, f64)]) -> Vec<f64> {
         let mut costs = vec![0.0f64; of.len()];
         for &output in self.graph.outputs() {
@@ -189,7 +193,7 @@ impl<'a> Noise<'a> {
         costs
     }
 
-    /// Noise that the rounding of the weights of some channels of a product brings into its result.
+    /// The noise in a product's result that comes from rounding the weights of some channels.
     pub(crate) fn of_weights(&self, id: NodeId, node: &Node, channels: impl Fn(usize) -> bool) -> Option<f64> {
         self.weights.get(&id)?;
         let operand = |index: usize| node.inputs.get(index).copied().flatten();
@@ -204,7 +208,7 @@ impl<'a> Noise<'a> {
         Some(errors(&weights, outputs, (&grid, codes), channels) * power / outputs as f64)
     }
 
-    /// Keeps the sum of squared weights of a product.
+    /// Records the sum of the squared weights of a product.
     fn weigh(&mut self, id: NodeId, node: &Node) {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;
@@ -217,7 +221,7 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// Number of channels that a product makes.
+    /// The number of channels that a product makes.
     fn outputs(&self, node: &Node, weights: &TensorData) -> usize {
         let result = node.outputs.first().and_then(|&y| self.graph.value(y));
         let last = result.and_then(|y| y.ty.shape.last()?.fixed());
@@ -279,7 +283,7 @@ fn is_read(graph: &Graph, constant: ValueId) -> bool {
     })
 }
 
-/// 10·log10 of what `total` is beside itself without a part.
+/// 10·log10 of the ratio between `total` and what remains of it without `part`.
 pub(crate) fn decibels(total: f64, part: f64) -> f64 {
     match part > 0.0 && total > 0.0 {
         true => -10.0 / LN_10 * ln((1.0 - part / total).max(1e-20)),
@@ -287,7 +291,7 @@ pub(crate) fn decibels(total: f64, part: f64) -> f64 {
     }
 }
 
-/// Statistics of the elements of a constant; none of one that holds no floats.
+/// The statistics of a constant's elements. `None` if they are not floats.
 pub(crate) fn of_constant(tensor: &TensorData) -> Option<Statistics> {
     let elements = tensor.to_f32().ok().filter(|_| tensor.elem().is_float())?;
     let mut statistics = Statistics::default();
@@ -295,12 +299,12 @@ pub(crate) fn of_constant(tensor: &TensorData) -> Option<Statistics> {
     Some(statistics)
 }
 
-/// The mean square of what was seen, to half a bin.
+/// The mean square of what was seen, as precise as half a bin.
 fn power(statistics: &Statistics) -> Option<f64> {
     mean(statistics, |x| x * x)
 }
 
-/// The mean squared error of what was seen on a grid of such a step, which none of it is beyond.
+/// The mean squared error of what was seen, on a grid with this step that covers all of it.
 pub(crate) fn rounding(statistics: &Statistics, scale: f32) -> f64 {
     let step = f64::from(scale);
     let error = |x: f64| {
@@ -313,14 +317,14 @@ pub(crate) fn rounding(statistics: &Statistics, scale: f32) -> f64 {
     mean(statistics, error).unwrap_or(0.0)
 }
 
-/// The mean of a function, which zero makes zero of, over what was seen.
+/// The mean of a function over what was seen. The function must map zero to zero.
 fn mean(statistics: &Statistics, of: impl Fn(f64) -> f64) -> Option<f64> {
     let (width, total) = (statistics.histogram.width(), statistics.histogram.total());
     let sum: f64 = statistics
         .histogram
         .occupied()
         .map(|(index, count)| {
-            // Zeros are in the bin that begins there.
+            // Zeros are counted in the bin that begins at zero.
             let zeros = if index == 0 { statistics.zeros.min(count) } else { 0 };
             (count - zeros) as f64 * of((f64::from(index) + 0.5) * width)
         })
@@ -328,7 +332,7 @@ fn mean(statistics: &Statistics, of: impl Fn(f64) -> f64) -> Option<f64> {
     (total > 0).then(|| sum / total as f64)
 }
 
-/// The sum of the squared errors of weights as codes, of some channels.
+/// The sum of the squared errors that quantization causes in the weights of some channels.
 fn errors(
     weights: &[f32],
     channels: usize,

@@ -1,40 +1,41 @@
-//! Loss by grids of the model that the target cannot have.
+//! What is lost because the target does not support grids of the model.
 
 use crate::annotate::model_grids::{ModelGrids, numbers};
 use std::collections::BTreeMap;
 use strait_core::{Elem, Failure, Graph, Module, NodeId, Port, QuantParams, Reason, ValueId};
 
-/// A value of the model that was on a grid which the target cannot have, and is on another one.
+/// A value of the model whose own grid the target does not support, and which is on another grid now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requantized {
-    /// The node that could not have the grid.
+    /// The node that does not support the grid.
     pub node: NodeId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// The value.
     pub value: ValueId,
-    /// Type of the codes and grid, as the model has them.
+    /// The type of the codes and the grid in the model.
     pub from: (Elem, QuantParams),
-    /// The same as they are now; of several readers with grids of their own, those of the first.
+    /// The type of the codes and the grid now. If several readers have grids of their own, those of the first one.
     pub to: (Elem, QuantParams),
-    /// Loss by that.
+    /// What is lost by the change.
     pub loss: RequantizedLoss,
 }
 
-/// Loss by another grid.
+/// What is lost by changing to another grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RequantizedLoss {
-    /// The largest step is so many times the smallest one of the model.
+    /// The largest step is this many times the smallest step of the model's grid.
     Steps(f64),
-    /// Of a constant: the power of its numbers in the model, by that of their change; infinite where nothing changes.
+    /// For a constant: the power of its numbers in the model, divided by the power of their change. Infinite if nothing
+    /// changes.
     Noise(f64),
 }
 
-/// The values that are `free` of the grids that the model has for them, and have codes in an annotated graph whose parameters
-/// are baked. `free` says which nodes could not have the grids, and why.
+/// The values that were `free` to leave the model's grids and have codes in the annotated graph, whose parameters are
+/// baked. `free` says for each of them which node did not support the grid, and why.
 ///
 /// # Errors
-/// A defect of ours.
+/// A defect of the compiler.
 pub fn requantized(
     module: &Module,
     grids: &ModelGrids,
@@ -79,7 +80,7 @@ pub fn requantized(
     Ok(found)
 }
 
-/// The ports that a value has in a graph: where it is made, then where it is read.
+/// The ports of a value in a graph: where it is made, then where it is read.
 fn ports(graph: &Graph, value: ValueId) -> impl Iterator<Item = (NodeId, Port)> {
     let made = graph.producer(value).and_then(|(id, node)| {
         let position = node.outputs.iter().position(|&output| output == value)?;
@@ -104,7 +105,7 @@ fn noise(before: &[f32], after: &[f32]) -> f64 {
     }
 }
 
-/// The largest step of a grid by the smallest one of another.
+/// The largest step of one grid, divided by the smallest step of another.
 fn steps(from: &QuantParams, to: &QuantParams) -> f64 {
     let scales = |grid: &QuantParams| {
         let parts = grid.scale.channels().unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Ranges that rules say, held against what was seen.
+//! Compares the ranges in rules with what was observed.
 
 use crate::annotate::analyses::Reach;
 use crate::annotate::settings::{Annotation, RangeFrom};
@@ -6,36 +6,38 @@ use crate::observers::{GridKind, MinMax, grid};
 use crate::statistics::Statistics;
 use strait_core::{ConfigId, Graph, Module, NodeId, Origin, Port, ValueId};
 
-/// A range of a rule is told where it is so many times as wide as what was seen: it costs two bits then.
+/// A rule's range is reported if it is this many times as wide as what was observed. It then costs two bits.
 const WIDE: f64 = 4.0;
 
-/// A range that a rule says and that does not fit what was seen.
+/// A range in a rule that does not fit what was observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleRange {
-    /// The node that makes the value, or reads it where the range is one of an operand, or the value is an input.
+    /// The node that makes the value. If the range belongs to an operand, or the value is an input, the node that reads
+    /// it.
     pub node: NodeId,
     /// The value.
     pub value: ValueId,
-    /// The range: smallest and largest number.
+    /// The range: the smallest and the largest number.
     pub range: [f32; 2],
-    /// The smallest and the largest number that was seen, no further than it matters.
+    /// The smallest and the largest observed number, limited to what matters.
     pub seen: [f32; 2],
-    /// The loss.
+    /// What is lost.
     pub unfitting: Unfitting,
 }
 
-/// Loss by a range that does not fit.
+/// What is lost by a range that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unfitting {
-    /// Numbers saturate: this part of what was seen, to a bin of the histogram.
+    /// Numbers saturate: this part of what was observed, as precise as a bin of the histogram.
     Clips(f64),
-    /// The range is so many times as wide as what was seen.
+    /// The range is this many times as wide as what was observed.
     Wide(f64),
-    /// The grid, which others share, has another range: this one.
+    /// The grid is shared with others and has this range instead.
     Overruled([f32; 2]),
 }
 
-/// The ranges of rules that made a grid of a node on the accelerator and do not fit: of values, then of operands.
+/// The ranges in rules that determine a grid of a node on the accelerator and do not fit: first of values, then of
+/// operands.
 pub(crate) fn rule_ranges(module: &Module, how: &Annotation<'_>, reach: &Reach) -> Vec<RuleRange> {
     let graph = module.main();
     let settings = how.settings;
@@ -86,7 +88,8 @@ fn unfitting(
     let [low, high] = reach.range(value, statistics.into(), &MinMax, kind).ok()?;
     let seen = [statistics.min()?.max(low), statistics.max()?.min(high)];
     let [first, last] = scheme.range()?.map(|code| (code - i64::from(zero)) as f64);
-    // A group has one grid, whoever's range made it. One that had to be coarser, or was given, has a finding of its own.
+    // A group has a single grid, whichever member's range it comes from. If the grid had to be coarser, or was given,
+    // there is another finding for it.
     match made.origin {
         Origin::Coarsened => {}
         Origin::Rule | Origin::Observed if *made.params == grid(kind, range).ok()? => {}
@@ -96,7 +99,7 @@ fn unfitting(
         }
         _ => return None,
     }
-    // Half a step beyond the last code still rounds to it.
+    // Numbers up to half a step beyond the last code still round to it.
     let ends = [first - 0.5, last + 0.5].map(|code| f64::from(scale) * code);
     let [least, most] = seen.map(f64::from);
     if least < ends[0] || most > ends[1] {
@@ -111,7 +114,7 @@ fn unfitting(
     (times >= WIDE && times.is_finite()).then_some((seen, Unfitting::Wide(times)))
 }
 
-/// The part of the numbers of [least, most] that is not within a grid; one of them at least is known not to be.
+/// The share of the numbers of [least, most] that lie outside of a grid. At least one of them is known to lie outside.
 fn share_beyond(statistics: &Statistics, [least, most]: [f64; 2], within: impl Fn(f64, f64) -> bool) -> f64 {
     let width = statistics.histogram.width();
     let (mut all, mut beyond) = (0u64, 0u64);

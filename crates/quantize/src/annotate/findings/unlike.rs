@@ -1,4 +1,5 @@
-//! Unlike ranges on one grid: a part of a tensor whose numbers are small beside those of the others gets few of its codes.
+//! Parts with very different ranges on one grid: if the numbers of one part of a tensor are small beside those of the
+//! others, it gets only few of the codes.
 
 use super::noise::{of_constant, rounding};
 use crate::annotate::settings::Annotation;
@@ -9,23 +10,23 @@ use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
 use strait_core::{Graph, Kind, Module, NodeId, Op, Placement, Port, ValueId};
 
-/// A part is told of where a grid for it alone would have steps so many times as fine: it loses three bits.
+/// A part is reported if a grid of its own would have steps this many times finer. It loses three bits then.
 const TIMES: f64 = 8.0;
 
-/// Codes that are enough, however coarse the grid is beside one for the part alone: what three bits less leave of eight.
+/// With this many codes, a part has enough, however fine its own grid would be: eight bits minus three.
 const ENOUGH: f64 = 32.0;
 
-/// Loss of a part of a tensor by a grid that others share.
+/// What a part of a tensor loses because it shares a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unlike {
-    /// The steps of the grid are so many times as large as the part asks for.
+    /// The steps of the grid are this many times as large as the part needs.
     pub times: f64,
-    /// Steps from the smallest number of the part to its largest one, or to zero.
+    /// The number of steps from the smallest number of the part to its largest, or to zero.
     pub codes: f64,
 }
 
 impl Unlike {
-    /// The loss of numbers of a range on a grid of such a step, where it is one.
+    /// What numbers of this range lose on a grid with this step. `None` if they do not lose enough.
     pub(crate) fn new(kind: GridKind, range: [f32; 2], scale: f32) -> Option<Unlike> {
         let (own, _) = grid(kind, range).ok()?.as_tensor()?;
         let [low, high] = range.map(f64::from);
@@ -36,41 +37,42 @@ impl Unlike {
         (found.times >= TIMES && found.codes > 0.0 && found.codes < ENOUGH).then_some(found)
     }
 
-    /// Bits that the part loses.
+    /// The number of bits that the part loses.
     pub fn bits(self) -> f64 {
         ln(self.times) / LN_2
     }
 }
 
-/// The way in which something is a part of a tensor.
+/// How something is a part of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// The node joins it with others, or chooses from them.
+    /// The node joins it with others, or chooses between it and others.
     Joined,
     /// The node cuts it out.
     CutOut,
-    /// It is these channels of what the node makes, the one that loses most in front.
+    /// It consists of these channels of the node's result. The one that loses most comes first.
     Channels(Vec<usize>),
 }
 
-/// A part of a tensor that loses by the grid which it shares with others.
+/// A part of a tensor that loses accuracy because it shares a grid with others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnlikePart {
-    /// The node that puts it on the grid: it joins it with others, chooses between them, or makes it.
+    /// The node that puts the part on the grid: it joins it with others, chooses between them, or makes it.
     pub node: NodeId,
     /// The part, or the tensor that it is channels of.
     pub value: ValueId,
-    /// The way in which it is a part.
+    /// How it is a part.
     pub kind: PartKind,
-    /// The loss.
+    /// What it loses.
     pub lost: Unlike,
-    /// Mean square of what rounding does to it.
+    /// The mean squared error from rounding the part.
     pub(crate) noise: f64,
-    /// True if it leaves the model as it is.
+    /// True if the part is an output of the model without further computation.
     pub leaves: bool,
 }
 
-/// The parts on one grid with others that lose by that, in the order of the nodes of the accelerator that put them there.
+/// Finds parts that lose accuracy because they share a grid with others, in the order of the nodes on the accelerator
+/// that put them there.
 pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikePart> {
     let graph = module.main();
     let seen = Seen { module, graph, how };
@@ -89,7 +91,7 @@ pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikeP
                     .filter_map(|(index, value)| Some((Port::Operand(index), (*value)?)))
                     .collect()
             }
-            // What was told of before it was cut out has been told of.
+            // If the whole tensor was reported before it was cut, the parts are not reported again.
             Op::Slice(_) | Op::Split(_) | Op::Gather(_) if operand(0).is_some_and(|x| !told.contains(&x)) => {
                 let results = node.outputs.iter().enumerate();
                 results.map(|(index, &value)| (Port::Result(index), value)).collect()
@@ -132,7 +134,7 @@ impl Seen<'_> {
         self.graph.value(value).map_or("", |value| self.module.name(value.name))
     }
 
-    /// Kind and step of the grid of a port with codes.
+    /// The kind and the step of the grid at a port with codes.
     fn grid(&self, node: NodeId, port: Port) -> Option<(GridKind, f32)> {
         let scheme = self
             .graph
@@ -163,7 +165,7 @@ impl Seen<'_> {
         })
     }
 
-    /// Channels of a product that leaves the model.
+    /// The channels of a product that is an output of the model.
     fn channels(&self, value: ValueId, axis: u32) -> Option<UnlikePart> {
         let (id, _) = self
             .graph
@@ -175,7 +177,7 @@ impl Seen<'_> {
         let mut lost: Vec<(usize, Unlike)> = lost
             .filter_map(|(channel, &ends)| Some((channel, Unlike::new(kind, ends, scale)?)))
             .collect();
-        // The first of equals.
+        // If several are equal, the first one.
         lost.sort_by(|(a, one), (b, other)| other.times.total_cmp(&one.times).then(a.cmp(b)));
         let &(channel, worst) = lost.first()?;
         let step = f64::from(scale);
@@ -186,7 +188,7 @@ impl Seen<'_> {
             value,
             kind: PartKind::Channels(lost.into_iter().map(|(channel, _)| channel).collect()),
             lost: worst,
-            // Numbers that become zero are lost, and may be anywhere.
+            // Numbers that become zero are lost completely, and may lie anywhere below half a step.
             noise: if 2.0 * largest < step {
                 largest * largest / 3.0
             } else {
@@ -196,7 +198,7 @@ impl Seen<'_> {
         })
     }
 
-    /// True if a value is an output of the model, whatever moves it there.
+    /// True if a value is an output of the model, perhaps after its elements were moved.
     fn leaves(&self, value: ValueId) -> bool {
         let (mut open, mut seen) = (vec![value], BTreeSet::from([value]));
         while let Some(value) = open.pop() {

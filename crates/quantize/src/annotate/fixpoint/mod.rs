@@ -1,4 +1,4 @@
-//! Placing and annotating, until nothing is refused.
+//! Places and annotates until nothing is refused.
 
 mod place;
 mod revise;

@@ -1,4 +1,5 @@
-//! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
+//! Place: decides for each node whether it runs on the accelerator or on the host, by the target's table. Later steps
+//! only move nodes to the host.
 
 use super::turns::Fixpoint;
 use crate::annotate::placing::{cuts, refusal};
@@ -6,8 +7,8 @@ use crate::annotate::settings::{Annotation, Run, Settings};
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, Reason, ReasonCode};
 use strait_target::spec::Activation;
 
-/// Places every node of a float graph, as settings and the target's table say. Answers with the beginning of its annotation,
-/// which knows what was found.
+/// Places every node of a float graph, by the settings and the target's table. Returns the initial state of its
+/// annotation, which includes what was found out on the way.
 pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpoint {
     let mut fixpoint = Fixpoint::default();
     let (Some(g), spec) = (module.graph(graph), how.spec) else {
@@ -21,7 +22,7 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpo
             }
             let (types, term) = (how.types(id), node.op.term());
             let float = || types.stays_float(spec, term);
-            // An op without a pair has no row, whatever it would read.
+            // An op without a pair of types has no row, whatever it reads.
             let reason = match types.pair(spec, term) {
                 Some(pair) => refusal(module, g, spec, node, (pair.activation, Some(pair.weight))).or_else(float)?,
                 None => float().or_else(|| refusal(module, g, spec, node, (Activation::Float32, None)))?,
@@ -42,7 +43,7 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpo
     fixpoint
 }
 
-/// The nodes that settings want in integers and that are on the host, with the reasons.
+/// The nodes that settings require in integers and that are on the host, with the reasons.
 pub fn denied(graph: &Graph, settings: &Settings) -> Vec<(NodeId, Reason)> {
     let integers = settings
         .layers

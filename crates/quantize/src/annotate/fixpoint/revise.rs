@@ -1,4 +1,4 @@
-//! Revision: other settings for a graph that is annotated, of which only what they touch is annotated again.
+//! Revision: annotates a graph again with other settings, but only the parts that the new settings affect.
 
 use super::turns::{Fixpoint, GraphAnalyses};
 use crate::annotate::analyses::Reach;
@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, ValueId};
 
 impl Fixpoint {
-    /// Lets a graph that was placed by `after`, which this is the fixpoint of, go on from where it was annotated by `before`:
-    /// for the same target, on statistics of the same samples, and with no node refused. `module` has all tensors of `annotated`, and
-    /// the same main graph but for where nodes run. The next [`annotate`](super::annotate()) makes anew the regions around what
-    /// differs, around nodes that run elsewhere, and of values of which something else matters now. Where that refuses no node
-    /// either, the result is what annotating the whole graph would make.
+    /// Continues from an earlier annotation with other settings. The graph was annotated under `before`, and has now
+    /// been placed under `after`, to which this fixpoint belongs. Both must be for the same target and for statistics
+    /// of the same samples, and no node may have been refused. `module` must have all tensors of `annotated`, and the
+    /// same main graph except for where nodes run. The next [`annotate`](super::annotate()) redoes the regions around
+    /// differing settings, around nodes that run elsewhere, and of values of which another part matters now. If it
+    /// refuses no node either, the result is the same as annotating the whole graph.
     pub fn revise(
         &mut self,
         (module, graph): (&mut Module, GraphId),
@@ -22,7 +23,7 @@ impl Fixpoint {
             return;
         };
         let (Some(analyses), Some((order, _))) = (&kept.analyses, &self.settled) else {
-            // Nothing was annotated.
+            // Nothing was annotated before.
             return;
         };
         let reach = Reach::new(module, g, &order.nodes, after);
@@ -53,7 +54,7 @@ fn of_node(graph: &Graph, id: NodeId) -> impl Iterator<Item = ValueId> {
     node.flat_map(|node| node.inputs.iter().flatten().chain(&node.outputs).copied())
 }
 
-/// The keys of which two maps say something else.
+/// The keys for which two maps have different entries.
 fn apart<K: Ord + Copy, V>([before, after]: [&BTreeMap<K, V>; 2], alike: impl Fn(&V, &V) -> bool) -> Vec<K> {
     let gone = before.keys().filter(|key| !after.contains_key(key));
     let same = |key, value| before.get(key).is_some_and(|before| alike(before, value));
@@ -61,8 +62,8 @@ fn apart<K: Ord + Copy, V>([before, after]: [&BTreeMap<K, V>; 2], alike: impl Fn
     gone.chain(other.map(|(key, _)| key)).copied().collect()
 }
 
-/// The values of which something else is said, and all of a node of which something else is said. Which rules said it makes no
-/// difference.
+/// The values with differing settings, and all values of nodes with differing settings. It does not matter which rules
+/// the settings come from.
 fn differing(graph: &Graph, before: &Annotation<'_>, after: &Annotation<'_>) -> Vec<ValueId> {
     let (settings, constraints) = (
         [before.settings, after.settings],

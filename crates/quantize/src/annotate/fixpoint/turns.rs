@@ -1,4 +1,4 @@
-//! Annotation, again and again: what is kept between the turns, and what a refusal makes anew.
+//! The state of annotation between turns, and what has to be annotated again after a refusal.
 
 use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::findings::{Findings, heard, rule_ranges};
@@ -11,14 +11,14 @@ use strait_core::{
     Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
 };
 
-/// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
-/// the grids that had to be coarser, and what refusals have touched since.
+/// How far the annotation of one graph under one [`Annotation`] has come: the configs, the ranges that observers have
+/// made, the grids that had to become coarser, and what refusals have affected since.
 #[derive(Clone, Debug, Default)]
 pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
     pub(crate) analyses: Option<GraphAnalyses>,
     pub(crate) draft: Draft,
-    /// Values of nodes that have moved to the host, and those whose grids are to be coarser.
+    /// Values of nodes that have moved to the host, and values whose grids have to become coarser.
     pub(crate) touched: Vec<ValueId>,
     /// The number of nodes that the last turn looked at.
     visited: usize,
@@ -26,7 +26,7 @@ pub struct Fixpoint {
     refusals: usize,
 }
 
-/// Knowledge of the graph. Where nodes run does not change what matters of a value.
+/// What is known about the graph. Where nodes run does not change which part of a value matters.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
@@ -34,7 +34,8 @@ pub(crate) struct GraphAnalyses {
 }
 
 impl GraphAnalyses {
-    /// The regions of these values, bound anew. A revision may bind them to others, which then belong to the scope.
+    /// The scope of the regions of these values, after they were bound again. A revision may bind them to further
+    /// values, which then belong to the scope too.
     fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
         let mut values = self.regions.of(touched);
         loop {
@@ -49,8 +50,8 @@ impl GraphAnalyses {
 }
 
 impl Fixpoint {
-    /// The findings in the annotated main graph of a module: of grids that cost accuracy by themselves, those that an output
-    /// hears.
+    /// The findings in the annotated main graph of a module. Grids that look bad by themselves are included only if
+    /// they affect an output.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
@@ -68,7 +69,8 @@ impl Fixpoint {
         findings
     }
 
-    /// The values whose grids were given and that a node could not have: it was moved to the host, and this is why.
+    /// The values whose given grid a node does not support, so that it was moved to the host, with that node and the
+    /// reason.
     pub fn unfitting(&self) -> &BTreeMap<ValueId, (NodeId, Reason)> {
         &self.draft.unfitting
     }
@@ -78,17 +80,17 @@ impl Fixpoint {
         self.visited
     }
 
-    /// The number of refusals so far, those of a node that was refused again among them.
+    /// The number of refusals so far. If a node is refused again, it counts again.
     pub fn refusals(&self) -> usize {
         self.refusals
     }
 
-    /// The nodes of which configs may have changed in the last turn, or those of their neighbours.
+    /// The nodes whose own configs, or whose neighbours' configs, may have changed in the last turn.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> {
         self.draft.touched.iter().copied()
     }
 
-    /// Moves the nodes to the host that lose their place beside those that have moved.
+    /// Moves further nodes to the host that no longer belong on the accelerator, now that `moved` have left it.
     pub(crate) fn settle(&mut self, graph: &mut Graph, how: &Annotation<'_>, moved: &[NodeId]) -> Vec<NodeId> {
         match self.ordered(graph) {
             Some((order, settled)) => settled.settle(graph, order, how, moved),
@@ -96,7 +98,7 @@ impl Fixpoint {
         }
     }
 
-    /// The order of the graph, and what settling knows of it; none where it has a cycle.
+    /// The order of the graph, and what settling knows about it. `None` if the graph has a cycle.
     fn ordered(&mut self, graph: &Graph) -> Option<&mut (Order, Settled)> {
         if self.settled.is_none() {
             let order = Order::new(graph)?;
@@ -107,16 +109,17 @@ impl Fixpoint {
     }
 }
 
-/// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
-/// move to the host with the reason, and what depends on them is decided again. `fixpoint` is that of the same graph and
-/// the same `how`, or goes on from that of another ([`Fixpoint::revise`]), or is empty: what a recipe refuses is moved, or
-/// gets a coarser grid ([`refuse`]), and the graph is annotated again, which makes only those regions anew that this touches.
+/// Annotates a placed graph, which is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
+/// move to the host with the reason, and whatever depends on them is decided again. `fixpoint` must come from the same
+/// graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]), or be empty. If a recipe later
+/// refuses a node, the node is moved or gets a coarser grid ([`refuse`]), and this function is called again. It then
+/// annotates only the affected regions.
 ///
-/// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
-/// one where nothing is refused. All that one turn refuses moves together.
+/// Each turn moves at least one node to the host, and none comes back. So there are at most as many turns as nodes,
+/// plus one in which nothing is refused. All nodes that are refused in one turn move together.
 ///
 /// # Errors
-/// A defect of ours.
+/// A defect of the compiler.
 pub fn annotate(
     module: &mut Module,
     graph: GraphId,
@@ -177,9 +180,10 @@ pub fn annotate(
     }
 }
 
-/// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
-/// serve a node, `fixpoint` has it for the next annotation; else the node moves to the host, and those that lose their
-/// place move with it. Of a node that is there already, the weights lose their codes. Answers whether anything changed: with a refusal that changes nothing there would be no end.
+/// Handles nodes that cannot be annotated or lowered, all at once. If a coarser grid for its result would help a node,
+/// `fixpoint` remembers this for the next annotation. Otherwise the node moves to the host, together with those that no
+/// longer belong on the accelerator then. If the node already is on the host, its weights lose their codes. Returns
+/// true if anything has changed. A refusal that changes nothing would be repeated forever.
 pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, fixpoint: &mut Fixpoint, refused: Vec<Refusal>) -> bool {
     fixpoint.refusals += refused.len();
     let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);

@@ -1,18 +1,18 @@
-//! Codes and real numbers of a grid.
+//! Converts between the codes and the real numbers of a grid.
 
 use crate::annotate::settings::Given;
 use std::sync::Arc;
 use strait_core::{DataId, Elem, Failure, GraphId, Module, Parts, QuantParams, TensorData, ValueId};
 use strait_requantize::Per;
 
-/// scale · (q − zero point) of each code, in f32.
+/// scale · (q − zero point) for each code, in f32.
 pub(crate) fn numbers(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>, Failure> {
     each(codes, grid, |code, scale, zero| {
         (code.saturating_sub(zero)) as f32 * scale
     })
 }
 
-/// A number for each code, made of the code and of the scale and the zero point of its part.
+/// Computes something for each code from the code, and from scale and zero point of its part.
 fn each<T>(codes: &TensorData, grid: &QuantParams, of: impl Fn(i64, f32, i64) -> T) -> Result<Vec<T>, Failure> {
     let parts = parts(codes, grid)?;
     let values = codes.to_i64()?.into_iter().enumerate();
@@ -36,14 +36,14 @@ fn at<T>(per: &Per<T>, part: usize) -> &T {
     }
 }
 
-/// The real numbers of the least and the largest code of a grid; of one of more than 16 bits, whose codes need not go so far,
-/// none.
+/// The real numbers of the smallest and the largest code of a grid. `None` if the codes have more than 16 bits, because
+/// they may not use all of their range.
 pub(super) fn range(grid: &QuantParams) -> Option<[f32; 2]> {
     grid.ends()?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
-/// A grid in codes of a type, with the codes themselves where the value is a constant. Where the type is not the same or
-/// that of the other sign, the grid is that of the model's own codes.
+/// A grid for codes of a type, together with the codes if the value is a constant. If this is neither the model's type
+/// nor the same type with the other signedness, the grid is that of the model's own codes.
 pub(super) fn given_in(
     module: &mut Module,
     graph: GraphId,
@@ -72,7 +72,7 @@ pub(super) fn given_in(
     Ok(Some(Given { elem, params, codes }))
 }
 
-/// The codes of real numbers that are on a grid: x / scale is next to a whole number.
+/// The codes of real numbers that lie on a grid, so that x / scale is very close to a whole number.
 fn recoded(
     real: &TensorData,
     grid: &QuantParams,

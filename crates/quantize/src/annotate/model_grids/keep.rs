@@ -1,4 +1,4 @@
-//! The grids of a model as constraints on the nodes that read and make its values.
+//! Turns the grids of a model into constraints on the nodes that read and make its values.
 
 use super::codes::{given_in, range};
 use super::take::ModelGrids;
@@ -10,12 +10,12 @@ use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair, WeightPer};
 
 impl ModelGrids {
-    /// Adds to constraints the grids that the model has for the values of all ports, but for those that are `free`: of these the
-    /// ranges alone. What `constraints` have already stays. A port whose codes the target has no type for is given them all the
-    /// same, which refuses its node.
+    /// Adds the model's grids to the constraints, for all ports of their values. For values in `free`, only the range
+    /// is added. Existing constraints stay. If the target has no type for the codes of a port, the port gets its grid
+    /// anyway, and its node will be refused.
     ///
     /// # Errors
-    /// A defect of ours.
+    /// A defect of the compiler.
     pub fn keep(
         &self,
         (module, graph): (&mut Module, GraphId),
@@ -103,12 +103,12 @@ impl<'a> Kept<'a> {
         Some(self.grids.read.get(&(id, index)).map_or(own, |grid| &**grid))
     }
 
-    /// The type of codes in which a node reads an operand.
+    /// The type of the codes that a node reads as an operand.
     fn codes(&self, id: NodeId, node: &Node, index: usize) -> Option<Elem> {
         self.read(id, node, index)?.codes
     }
 
-    /// The type of codes of the first result that has some.
+    /// The type of the codes of the first result that has some.
     fn results(&self, node: &Node) -> Option<Elem> {
         node.outputs.iter().find_map(|&result| self.grid(result)?.codes)
     }
@@ -119,19 +119,19 @@ impl<'a> Kept<'a> {
         matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
     }
 
-    /// The grid of its weights.
+    /// The grid of a node's weights.
     fn weights(&self, node: &Node) -> Option<&'a QuantParams> {
         self.grid(operand(node, 1)?)
     }
 
-    /// The types of activations and weights of a node with weights.
+    /// The types of activations and weights, for a node with weights.
     fn pair(&self, id: NodeId, node: &Node) -> [Option<IntType>; 2] {
         let activation = self.codes(id, node, 0).or_else(|| self.results(node));
         let types = [activation, self.weights(node).and_then(|grid| grid.codes)];
         pair_of(self.spec, node.op.term(), types).unwrap_or_default()
     }
 
-    /// The type of weights on a grid with a scale for each block, which are those of weight-only nodes.
+    /// The type of weights whose grid has a scale for each block. Such a node is weight-only.
     fn blocks(&self, node: &Node) -> Option<IntType> {
         let grid = self.weights(node).filter(|grid| grid.block.is_some())?;
         let mut weights = both_signs(grid.codes).into_iter().flatten();
@@ -143,13 +143,13 @@ impl<'a> Kept<'a> {
         weights.find(has).filter(|_| reads.is_none())
     }
 
-    /// The types of activations that nodes with weights compute on.
+    /// The activation types on which nodes with weights compute.
     fn usual(&self) -> BTreeSet<IntType> {
         let weighing = self.graph.nodes().filter(|(_, node)| self.weighs(node));
         weighing.filter_map(|(id, node)| self.pair(id, node)[0]).collect()
     }
 
-    /// The constraints on one node, and its ports.
+    /// Adds the constraints on one node, and its ports.
     fn node(
         &self,
         id: NodeId,
@@ -208,7 +208,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// The constraints on the types of a node and the granularity of its weights.
+    /// The constraints on the types of a node and on the granularity of its weights.
     fn of_types(
         &self,
         id: NodeId,
@@ -218,7 +218,7 @@ impl<'a> Kept<'a> {
     ) -> NodeConstraints {
         let grid = self.weights(node);
         if let Some(weight) = blocks {
-            // Scales by block are those of weight-only nodes.
+            // Only weight-only nodes have scales by block.
             return NodeConstraints {
                 activation: Some(Activation::Float32),
                 weight: Some(weight.into()),
@@ -228,7 +228,8 @@ impl<'a> Kept<'a> {
             };
         }
         let given = activation.map(Activation::from);
-        // A rule may say activations beside which the target has no such weights: then the codes that are given do not fit.
+        // A rule may choose activations that the target does not combine with such weights. Then the given codes do not
+        // fit.
         let activation = self.settings.types(id).own.0.or(given);
         let has_pair = |weight: &IntType| {
             self.spec.pairs_of(node.op.term()).any(|pair| {
@@ -244,13 +245,14 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The type of codes, and the one of the other sign.
+/// The integer type of the codes, and the same type with the other signedness.
 fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
     [elem, elem.and_then(Elem::other_sign)].map(|elem| elem.and_then(Elem::int_type))
 }
 
-/// The types of activations and weights that a node with weights is to compute on: those of the model where the target has
-/// that pair, and else the ones of the other sign. Where the model says only one of them, any other will do.
+/// The types of activations and weights on which a node with weights should compute: those of the model if the target
+/// has that pair, otherwise those with the other signedness. If the model says only one of the two, any type is
+/// accepted for the other.
 fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2]) -> Option<[Option<IntType>; 2]> {
     let any = |tries: [Option<IntType>; 2]| match tries {
         [None, None] => [Some(None), None],
@@ -268,16 +270,16 @@ fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2
     })
 }
 
-/// The type of activations of a node without weights: that of the model or the one of the other sign, as the target has it, and
-/// rather one that nodes with weights compute on.
+/// The type of activations for a node without weights: the model's type, or the same type with the other signedness, if
+/// the target has it. A type on which nodes with weights compute is preferred.
 fn alone(spec: &TargetSpec, term: Term, activation: Option<Elem>, usual: &BTreeSet<IntType>) -> Option<IntType> {
     let has = |a: &IntType| spec.row_for(term, Activation::from(*a)).is_some();
     let all = || both_signs(activation).into_iter().flatten().filter(has);
     all().find(|a| usual.contains(a)).or_else(|| all().next())
 }
 
-/// The type in which a node that computes on one leaves a result: that of the model or the one of the other sign, where its row
-/// has it.
+/// The type of a result, for a node that computes on `activation`: the model's type, or the same type with the other
+/// signedness, if its row supports it.
 fn made(spec: &TargetSpec, term: Term, activation: IntType, own: Option<Elem>) -> IntType {
     let row = spec.row_for(term, Activation::from(activation));
     let has = |ty: &IntType| {

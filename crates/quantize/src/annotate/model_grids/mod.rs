@@ -1,10 +1,12 @@
-//! Grids that came with the model: values of the float graph that have one become what is given for the ports of nodes.
+//! Grids that came with the model. If a value of the float graph has one, the ports of the nodes that make and read it
+//! are given this grid.
 //!
-//! The types of codes need not be those of the target. Codes with and without a sign stand for the same numbers where the zero
-//! point moves with them: q − z = (q − 128) − (z − 128). So a type of which the target has no pair becomes the other one of the
-//! same width, and nothing is lost.
+//! The codes need not have a type that the target supports. Signed and unsigned codes stand for the same numbers if the
+//! zero point moves along: q − z = (q − 128) − (z − 128). So a type that the target does not pair becomes the other
+//! type of the same width, and nothing is lost.
 //!
-//! A value that is set free keeps nothing of its grid but the range of its codes, on which the target makes one of its own.
+//! A value that is freed from its grid keeps only the range of its codes. The target makes a grid of its own for that
+//! range.
 
 mod codes;
 mod keep;

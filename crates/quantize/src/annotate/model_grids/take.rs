@@ -1,4 +1,4 @@
-//! The grids of a model taken off its float graph, which then computes on real numbers alone.
+//! Takes the grids of a model off its float graph, so that the graph computes on real numbers only.
 
 use super::codes::{numbers, range};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,16 +11,16 @@ use strait_core::{
 /// The grids that came with a model.
 #[derive(Clone, Debug, Default)]
 pub struct ModelGrids {
-    /// By value: scale, zero point and type of the codes.
+    /// For each value: scale, zero point and type of the codes.
     pub(super) grids: BTreeMap<ValueId, Arc<QuantParams>>,
-    /// The codes of constants, as far as the model has them as codes.
+    /// The codes of constants that the model stores as codes.
     pub(super) codes: BTreeMap<ValueId, DataId>,
-    /// Of operands of nodes that read a value on another grid than its own.
+    /// For operands that a node reads on another grid than the value's own: that grid.
     pub(super) read: BTreeMap<(NodeId, usize), Arc<QuantParams>>,
 }
 
 impl ModelGrids {
-    /// The values that have one, each with its grid.
+    /// The values that have a grid, each with it.
     pub fn iter(&self) -> impl Iterator<Item = (ValueId, &QuantParams)> {
         self.grids.iter().map(|(&value, grid)| (value, &**grid))
     }
@@ -30,18 +30,18 @@ impl ModelGrids {
         self.grids.contains_key(&value)
     }
 
-    /// True if no value has one.
+    /// True if no value has a grid.
     pub fn is_empty(&self) -> bool {
         self.grids.is_empty()
     }
 }
 
-/// The grids of real values of a graph; those of computed values stay with them, for what is computed in real numbers
-/// ([`Graph::rounds_to`]). Constants that are dequantized from codes become real numbers, and what reads a copy of a value on a
-/// grid reads the value itself.
+/// Collects the grids of float values of a graph. Computed values also keep theirs in the graph, for nodes that run on
+/// real numbers ([`Graph::rounds_to`]). A constant that is dequantized from codes becomes a constant of real numbers. A
+/// reader of a copy of a value on a grid reads the value itself instead.
 ///
 /// # Errors
-/// A defect of ours.
+/// A defect of the compiler.
 pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrids, Failure> {
     let ours = |text: &str| Failure::defect(text);
     let mut codes = BTreeMap::new();
@@ -66,7 +66,7 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         codes.insert(ValueId::new(before), data);
     }
     let mut read = BTreeMap::new();
-    // Values that the model itself has no grid for, but copies of.
+    // Values for which the model has no grid itself, but copies on grids.
     let mut computed: BTreeSet<ValueId> = BTreeSet::new();
     for id in copies(module, graph) {
         let source = module.graph(graph).ok_or_else(|| ours("no graph"))?;
@@ -107,7 +107,7 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         let applied = module.apply(graph, patch);
         applied.map_err(|error| Failure::defect(error.to_string()))?;
         if let Some(source) = module.graphs.get_mut(graph.index()) {
-            // A value that others read as it is keeps its name. Where it has codes, these are on its grid for all of them.
+            // A value that others read unrounded keeps its name. If it has codes, they are on its grid for all readers.
             if is_first {
                 source.rename(from, name);
             }
@@ -131,12 +131,12 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
     Ok(ModelGrids { grids, codes, read })
 }
 
-/// True of grids that have the same numbers, also in codes of the other sign.
+/// True if two grids have the same numbers, perhaps in codes of the other signedness.
 fn is_same(own: &QuantParams, other: &QuantParams) -> bool {
     other.codes.is_some_and(|codes| own.has_numbers_of((other, codes)))
 }
 
-/// The uses of a value, also as an output.
+/// The uses of a value, including those as an output.
 fn readers(graph: &Graph, value: ValueId) -> impl Iterator<Item = Use> + '_ {
     let outputs = graph.outputs().iter().enumerate();
     let outside = outputs
@@ -148,8 +148,8 @@ fn readers(graph: &Graph, value: ValueId) -> impl Iterator<Item = Use> + '_ {
     graph.uses(value).chain(outside)
 }
 
-/// Nodes that copy a computed value to a grid, producers first. Of several copies of a value that has no grid itself, the one on the
-/// widest grid comes first: what that has kept is there for all of them.
+/// The nodes that copy a computed value to a grid, producers first. If a value without a grid has several copies, the
+/// one on the widest grid comes first, because all other copies can be made from it.
 fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();
@@ -191,7 +191,8 @@ fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     ordered
 }
 
-/// The operands of concatenations that have another grid than the result, which each of their elements is rounded to next.
+/// The operands of concatenations whose grid differs from the result's. Their elements are rounded to the result's grid
+/// next.
 fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
     let given = |value: ValueId| {
         let grid = graph.value(value).and_then(|value| value.quant.as_ref());
@@ -211,7 +212,7 @@ fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
     found
 }
 
-/// Nodes that dequantize a constant, with its codes and their result.
+/// The nodes that dequantize a constant, with its codes and their result.
 fn constants(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

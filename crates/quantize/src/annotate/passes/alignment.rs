@@ -1,13 +1,16 @@
-//! **Alignment.** What: operands and results of one node on one grid, as [`Alignment`] says for its kind or for it alone.
-//! Why: a result that is clipped anyway needs no codes beyond the bounds; a concatenation puts codes side by side; and some
-//! targets add only what is on one grid.
-//! Preconditions: configs, one grid for each; configs of other types stay on their own.
-//! Effect: `output` gives the operands the grid of the result: a `relu` or `clip` in the table's `passes.activation`, behind
-//! any op that narrows a sum for it alone, so has its clamp in that op. `large` gives them one that covers all of them, which is also
-//! the result's where the op moves codes, and so does `share`. What is compared has such a grid for the comparison alone. `input` gives the results the
-//! grid of the first operand, as a passive op has it. `none` leaves each its own; where the op moves codes, its operands are
-//! requantized to the grid of the result. Whether a producer then makes its result on the aligned grid is for
-//! [`super::simplify`] to say.
+//! **Alignment.**
+//! - What: puts operands and results of one node on the same grid, as [`Alignment`] says for this kind of node or for
+//!   this node.
+//! - Why: a result that is clipped anyway needs no codes beyond the bounds; a concatenation puts codes side by side;
+//!   and some targets can only add codes of the same grid.
+//! - Preconditions: every operand and result has a config with a grid of its own. Configs of other types stay as they
+//!   are.
+//! - Effect: `output` gives the operands the grid of the result. In this way a `relu` or `clip` in the table's
+//!   `passes.activation`, behind an op that narrows a sum only for it, puts its clamp into that op. `large` and `share`
+//!   give the operands a grid that covers all of them, and if the op moves codes, so does the result's. Operands that
+//!   are compared get such a grid only for the comparison. `input` gives the results the grid of the first operand, as
+//!   for a passive op. `none` leaves each its own grid; if the op moves codes, the operands are requantized to the
+//!   result's grid. [`super::simplify`] decides whether a producer then makes its result on the aligned grid.
 
 use crate::annotate::analyses::{Binding, binding};
 use crate::annotate::settings::AnnotateError;
@@ -44,7 +47,7 @@ fn align(
     }
     match (to, result) {
         (Alignment::Input, _) => {
-            // The first one decides for all of them.
+            // The first operand decides for all of them.
             draft.mark(first, |at| at.part = false);
             for &other in results.iter().chain(&operands[1..]).filter(|_| moves) {
                 bind(draft, other, first)?;
@@ -66,7 +69,8 @@ fn align(
             let root = result.filter(|_| moves).unwrap_or(first);
             for &operand in operands {
                 bind(draft, operand, root)?;
-                // What is compared has to reach as far as a constant does, for which no other reader of it is to pay.
+                // The grid of compared operands has to cover constants too. Other readers of an operand should not have
+                // to use it.
                 let apart = results.is_empty();
                 draft.mark(operand, |at| (at.covered, at.apart) = (true, apart));
             }

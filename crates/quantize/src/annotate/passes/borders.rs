@@ -1,11 +1,13 @@
-//! **Borders.** What: a config for each input and each output of the graph.
-//! Why: what the host hands over and takes is quantization, too; text, files and rules speak of it as of any other place.
-//! Preconditions: the groups stand.
-//! Effect: an input of which codes alone are read, all on one grid, is overlapped by its readers: it is quantized once. An
-//! input that a rule gives a type or a scheme has had a config since [`super::configs`], and stands. Any other is float: real
-//! numbers go in, and each grid on which they are read is made of these. An output is on the grid of the codes that are left,
-//! which the host reads dequantized; where an accumulator is left it follows from that; else it is float, also where it is an
-//! input.
+//! **Borders.**
+//! - What: gives each input and each output of the graph a config.
+//! - Why: what the host passes in and takes out is quantized too. Text, files and rules treat it like any other place.
+//! - Preconditions: the groups are complete.
+//! - Effect: an input that is only read as codes of a single grid takes over that grid, so that it is quantized once.
+//!   An input for which a rule sets a type or scheme already has a config from [`super::configs`], and keeps it. Any
+//!   other input is float: real numbers go in, and they are quantized for each grid on which they are read. An output
+//!   has the grid of the codes that its producer leaves, and the host dequantizes them. If the producer leaves an
+//!   accumulator, the output's grid follows from that. Otherwise it is float. An output that is also an input is float
+//!   too.
 
 use crate::annotate::analyses::{Role, borders, types};
 use crate::annotate::settings::AnnotateError;
@@ -23,7 +25,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
         }
         let of = match port {
             Port::Input(_) => readers(context, draft, value),
-            // What came in goes out as it is.
+            // An input that is also an output leaves unchanged.
             _ if context.graph.producer(value).is_none() => None,
             _ => context.graph.left_by(&draft.table, value),
         };
@@ -50,7 +52,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The root of the readers of a value, if all of them read codes on one grid.
+/// The common root of the readers of a value, if all of them read codes on the same grid.
 fn readers(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> Option<ConfigId> {
     if !context.how.roles().only_codes_are_read(context.graph, value) {
         return None;

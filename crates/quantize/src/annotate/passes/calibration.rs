@@ -1,12 +1,13 @@
-//! **Runtime calibration.** What: a grid for each group of activations, from one range: that of its root, and those of what is
-//! joined in it.
-//! Why: the statistics of the samples are all that is known of values.
-//! Preconditions: the groups stand.
-//! Effect: the root of each group is activated. A rule for the range of any member speaks for the group, on the root it is the last
-//! word; an observer of what a function clips so looks at what is left of it. Where several values are joined, a rule
-//! for one of them, or for what it is moved or clipped from, speaks for that part alone, and the grid covers the others as
-//! before. A grid that was given stays, and a node that makes one is refused where a rule says a range. So are the
-//! nodes of a group without a range.
+//! **Runtime calibration.**
+//! - What: finds a grid for each group of activations. It covers the range of the group's root, and those of values
+//!   that are joined in the group.
+//! - Why: the statistics of the samples are all that is known about values.
+//! - Preconditions: the groups are complete.
+//! - Effect: the root of each group is activated. A rule for the range of any member holds for the whole group; one for
+//!   the root has priority. So an observer that is chosen for something that a function clips looks at what is left
+//!   after clipping. If several values are joined, a rule for one of them, or for what it is moved or clipped from,
+//!   holds only for that part, and the grid covers the others as before. A given grid stays. If a rule sets a range for
+//!   a value whose grid is given, the node that makes it is refused. Nodes of a group without a range are refused too.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, RangeFrom};
@@ -17,15 +18,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
-/// A config that was made in this run, its root, and the value that it belongs to.
+/// A config that was made in this run, its root, and what it is bound to.
 type Member = (ConfigId, ConfigId, Bound);
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(context, draft);
-    // What was made in this run: whole groups, with a value and a root each.
+    // The configs that were made in this run. They form whole groups, each with a value and a root.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
-    // Gains are constants, with a range as those have it.
+    // Gains are constants, and get their range as constants do.
     let activations = activations.filter(|(_, bound)| matches!(bound.role, Role::Activation | Role::Gain));
     let members: Vec<Member> = activations
         .map(|(id, bound)| (id, draft.table.root(id), bound))
@@ -34,7 +35,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
     for &(_, root, bound) in members.iter().filter(|(id, root, _)| id == root) {
-        // What follows from another grid has none to find.
+        // A grid that follows from another one need not be found.
         if draft.table.derivation(root).is_some() {
             continue;
         }
@@ -72,7 +73,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     for (id, root, bound) in members {
         draft.ranges.set_zero(bound.value, zero.contains(&root));
         match failed.get(&root) {
-            // Without a range an input stays as it is.
+            // An input without a range stays float.
             Some(_) if bound.node == NodeId::OUTSIDE => draft.transition(id, Move::Dequantize)?,
             Some(reason) => draft.refused.push((bound.node, reason.clone())),
             None => {}
@@ -81,14 +82,15 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// All that is said of groups, by their roots.
+/// What rules and earlier turns say about groups, by their roots.
 #[derive(Default)]
 struct Groups<'a> {
-    /// The range of a part, and how much it is meant for that: of an operand, of the value, of what that is made from.
+    /// For parts of a group: the range, with a priority: a rule for the operand before one for the value, and that
+    /// before one for what the value is made from.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
-    /// The range of the whole, and the value that it is said of.
+    /// For whole groups: the range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,
-    /// Values that the grid covers besides that of the root.
+    /// Values that the grid has to cover besides that of the root.
     covered: BTreeMap<ConfigId, Vec<ValueId>>,
     doublings: BTreeMap<ConfigId, u32>,
 }
@@ -112,7 +114,7 @@ impl<'a> Groups<'a> {
             if bound.covered {
                 groups.covered.entry(root).or_default().push(bound.value);
             }
-            // What an operand reads for itself is no coarser for the sake of its producer.
+            // If an operand has a range of its own, its grid need not be as coarse as its producer's.
             let own = draft.ranges.doublings(bound.value);
             if own > 0 && of_operand.is_none() {
                 let group = groups.doublings.entry(root).or_default();
@@ -122,7 +124,7 @@ impl<'a> Groups<'a> {
         groups
     }
 
-    /// The range that a group covers, and whether a rule says some of it.
+    /// The range that a group covers, and true if a rule determines any of it.
     fn hull(
         &self,
         context: &PassContext<'_>,
@@ -132,7 +134,7 @@ impl<'a> Groups<'a> {
         kind: GridKind,
     ) -> (Result<[f32; 2], Failure>, bool) {
         let divided = (self.of_part.range((root, ValueId::new(0))..).next()).is_some_and(|((of, _), _)| *of == root);
-        // Where a rule says how far a part reaches, what was seen of the whole says nothing more.
+        // If a rule sets the range of a part, the observed range of the whole adds nothing.
         let whole = !divided || !is_its_parts(context, draft, root);
         let spokesman = self.spokesman.get(&root).copied();
         let mut by_rule = spokesman.is_some();
@@ -152,13 +154,14 @@ impl<'a> Groups<'a> {
             Ok([a.min(c), b.max(d)])
         });
         let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
-        // Of a group without an element every grid holds what was seen.
+        // If a group has no elements, any grid covers what was seen.
         let hull = hull.map(|[low, high]| if low > high { [0.0; 2] } else { [low, high] });
         (hull, by_rule)
     }
 }
 
-/// The values that are joined in groups, by themselves and by what each is moved or clipped from in its group.
+/// The values that are joined in groups, each as its own part. Values in the same group that a part is moved or clipped
+/// from belong to that part.
 fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined
@@ -179,7 +182,8 @@ fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeM
     parts
 }
 
-/// True if a root is the result of a node that joins its operands, all of which the grid covers: it is no more than these.
+/// True if a root is the result of a node that joins its operands, and the grid covers all of these. The result then
+/// contains nothing else.
 fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> bool {
     let Some(QuantConfig {
         node: maker,
@@ -197,7 +201,8 @@ fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> boo
     })
 }
 
-/// Lets the grids of what a pool divides cover that: its sums are of codes that must not have saturated.
+/// Makes the grids of operands that a pool divides cover these operands. The pool sums up their codes, which must not
+/// be saturated.
 fn cover_divided(context: &PassContext<'_>, draft: &mut Draft) {
     for &id in &context.scope.nodes {
         let kind = context

@@ -1,12 +1,13 @@
-//! **Configs.** What: a config for each operand and result of a node of the accelerator, on the type and scheme that the
-//! target's table and the configuration give it.
-//! Why: everything behind this speaks of configs alone.
-//! Preconditions: nodes are placed.
-//! Effect: configs in state `initial`, each for itself; an input of the graph has one where a rule wants a type or a scheme of
-//! it. The result of a recipe that fixes its grid, as a softmax does, has that
-//! grid given, and so has each for which the annotation states one. Where the table narrows operands only, a result that is
-//! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
-//! weight-only product the weights have one and nothing else has, on the host, too.
+//! **Configs.**
+//! - What: makes a config for each operand and result of a node on the accelerator, with the type and scheme from the
+//!   target's table and the configuration.
+//! - Why: all later passes only work with configs.
+//! - Preconditions: nodes are placed.
+//! - Effect: each config is in the state `initial` and in a group of its own. An input of the graph has a config if a
+//!   rule sets its type or scheme. If a recipe fixes the grid of its result, as a softmax does, that grid is given
+//!   here. So are all grids that the annotation's constraints give. If the table only narrows operands, a result that
+//!   is read as real numbers stays a sum. For a product, its config then has the type of the accumulator, and
+//!   [`super::passive`] sets its grid. A weight-only product has a config only for its weights, also on the host.
 
 use crate::annotate::analyses::types::CodeType;
 use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
@@ -79,7 +80,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             if !float {
                 continue;
             }
-            // What readers that differ have made a sum of outside of the scope stays one.
+            // A result may have become a sum because readers outside of the scope differ. Then it stays a sum.
             let known = context.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
             if !has_codes(graph, how.roles(), row, value) || !known {
                 if is_made(context, id, Role::Accumulator, value) {
@@ -104,7 +105,8 @@ fn weights(node: &Node) -> Option<ValueId> {
     node.inputs.get(1).copied().flatten()
 }
 
-/// Granularity of the scales of a node's weights: by block in a weight-only node where their inputs are whole blocks.
+/// The granularity of the scales of a node's weights. Scales by block are only for weight-only nodes whose number of
+/// inputs is a multiple of the block size.
 fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
     let (how, scheme) = (context.how, context.how.spec.types.weight(ty));
     let inputs = context.graph.node(id).and_then(weights).and_then(|weights| {
@@ -128,8 +130,8 @@ fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) 
     }
 }
 
-/// True if a node of the accelerator leaves codes: where every result is narrowed, unless it is a sum that its reader adds
-/// to, and else where codes are all that is read.
+/// True if a node on the accelerator leaves codes. If the target narrows every result, it does, except for a sum to
+/// which its reader adds. Otherwise it does if all readers read codes.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
     let sum = graph
         .only_use(value)
@@ -137,8 +139,8 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
     !sum && !leaves_sums(roles.how.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
-/// The config of a result that stays a sum: of a product, on the grid of which it is. Other sums have grids that their
-/// recipes choose, and no config.
+/// The config of a result that stays a sum. Only a product has one, on the grid of the product. Other sums have no
+/// config: their recipes choose the grids.
 pub(crate) fn accumulator(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -161,7 +163,7 @@ pub(crate) fn accumulator(
     Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
 }
 
-/// The channels of sums that have one for each of the weights'.
+/// The channels of sums, if these have one for each channel of the weights.
 fn channels(node: &Node, rank: usize) -> Granularity {
     let axis = match node.op {
         Op::Conv(_) => 1,

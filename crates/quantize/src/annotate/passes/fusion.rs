@@ -1,10 +1,13 @@
-//! **Fusion.** What: passive operations.
-//! Why: an op that moves or compares codes computes on whatever grid they have.
-//! Preconditions: configs; which ops are meant is the target's data (`passes.passive`), besides those whose recipe moves codes.
-//! Effect: the results of a passive op are on the grid of its first operand, as `alignment.passive` has it by default; where a
-//! pad puts in another number than 0, the operand is on that of the result, which covers both. Functions that an
-//! exporter has taken apart (Swish as a sigmoid and a product, Mish, GELU, HardSwish) are one op since the rewrites, computed
-//! from the codes of one operand: no grid in between is left to be shared.
+//! **Fusion.**
+//! - What: joins operand and result of passive operations.
+//! - Why: an op that moves or compares codes works on whatever grid they have.
+//! - Preconditions: configs exist. The target's table lists the passive ops (`passes.passive`). Ops whose recipe moves
+//!   codes are passive too.
+//! - Effect: the results of a passive op have the grid of its first operand, which is the default of
+//!   `alignment.passive`. If a pad inserts another number than 0, the operand takes the grid of the result instead,
+//!   which covers both. Functions that exporters write as several nodes (Swish as a sigmoid and a product, Mish, GELU,
+//!   HardSwish) are single ops after rewriting. They are computed from the codes of one operand, so no grids in between
+//!   are left to share.
 
 use crate::annotate::analyses::{Binding, binding, keeps_grid};
 use crate::annotate::settings::AnnotateError;
@@ -16,7 +19,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     for &id in &context.scope.nodes {
         let Some(node) = context.graph.node(id) else { continue };
         let bound = binding(context.graph, context.how, id);
-        // A function by a table may leave codes of another type, which stay on their own grid.
+        // A lookup may have a result of another type, which then stays on its own grid.
         let moves = context
             .how
             .roles()
@@ -56,8 +59,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The bits that a node takes off codes that it moves: its result has a type of fewer bits, on the grid of the operand
-/// without the lowest ones.
+/// How many of the lowest bits a node drops from the codes that it moves. Its result has a type with fewer bits, on the
+/// grid of the operand without these bits.
 fn bits_off(draft: &Draft, operand: ConfigId, result: ConfigId) -> u8 {
     let bits = |id| Some(draft.scheme(id)?.elem()?.int_type()?.bits());
     let bits = bits(operand).zip(bits(result));

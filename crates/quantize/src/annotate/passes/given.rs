@@ -1,9 +1,12 @@
-//! **Given codes.** What: the codes of parameters that are given, and a last look at what given grids ask of others.
-//! Why: what comes with a model or from a record is taken as it is, and a node that cannot have it so says why.
-//! Preconditions: every config has its grid.
-//! Effect: parameters with given codes carry them, and baking takes them in place of rounding. Refused are a bias or
-//! a sum whose given grid or type is not that of the products, a bias whose codes rest on a grid that is not given, and a
-//! reader of another grid than its producer leaves, where the target requantizes no codes.
+//! **Given codes.**
+//! - What: takes over the given codes of parameters, and checks once more whether given grids fit together.
+//! - Why: grids and codes from a model or a record are used as they are. If a node does not support them, it has to say
+//!   why.
+//! - Preconditions: every config has its grid.
+//! - Effect: configs of parameters with given codes carry these codes, and baking uses them instead of rounding. The
+//!   following are refused: a bias or sum whose given grid or type is not that of the products; a bias with given codes
+//!   that depend on a grid which is not given; and a reader that wants another grid than its producer leaves, if the
+//!   target does not requantize codes.
 
 use super::simplify::can_requantize;
 use crate::annotate::analyses::Role;
@@ -42,13 +45,13 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
     operands.chain((0..node.outputs.len()).map(Port::Result))
 }
 
-/// The node of an operand that does not take what its producer leaves, and why.
+/// The node that cannot use what the producer of its operand leaves, and the reason.
 fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    // A sum is narrowed by each reader for itself.
+    // Each reader narrows a sum for itself.
     let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;
@@ -69,7 +72,7 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     Some((config.node, Reason::new(code, text)))
 }
 
-/// Reason why a bias cannot have what is given for it.
+/// Why a bias cannot have what is given for it.
 fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option<&'static str> {
     let own = draft.table.params(id)?;
     if draft.scheme(id)?.elem() != Some(given.elem) {
@@ -82,7 +85,7 @@ fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option
     free.then_some("has codes given for grids of operand and weights that are not given")
 }
 
-/// True if two grids are one, to a part in a million of each scale.
+/// True if two grids are the same, to a part in a million of each scale.
 fn agree(one: &QuantParams, other: &QuantParams) -> bool {
     let parts = [one, other].map(|grid| grid.scale.channels().unwrap_or(1));
     let near = |at| match (one.scale.get(at), other.scale.get(at)) {

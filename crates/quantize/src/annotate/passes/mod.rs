@@ -1,4 +1,4 @@
-//! The passes that annotate.
+//! The annotation passes.
 
 mod alignment;
 mod borders;

@@ -1,9 +1,11 @@
-//! **Parameter quantization.** What: a grid for the weights of each product.
-//! Why: their largest elements bound it, and so do bias and result; a shift leaves few to choose from.
-//! Preconditions: operands and results have grids.
-//! Effect: weights are activated. Where no shift reaches the grid of a result, that grid is coarsened, which moves the
-//! grids that follow, until nothing moves. Nodes that this would cost too much are refused, and those whose weights have no
-//! grid.
+//! **Parameter quantization.**
+//! - What: finds a grid for the weights of each product.
+//! - Why: it depends on the largest weights, and also on the bias and the result. If the target only shifts, there are
+//!   few grids to choose from.
+//! - Preconditions: operands and results have grids.
+//! - Effect: weights are activated. If no shift leads to the grid of a result, that grid is made coarser. Grids that
+//!   follow from it change too, and this is repeated until nothing changes. Nodes for which the grid would become too
+//!   coarse, and nodes whose weights get no grid, are refused.
 
 use super::weights::{self, Weights};
 use crate::annotate::settings::AnnotateError;
@@ -12,9 +14,9 @@ use crate::annotate::state::{COARSEST, Draft, PassContext};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
-/// The first sweep looks at the nodes that read or make a value of the scope, a later one at those whose operand or result
-/// has become coarser behind them. A grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node
-/// is looked at a bounded number of times.
+/// Looks first at the nodes that read or make a value of the scope, and later at nodes whose operand or result has
+/// become coarser. A grid becomes coarser by [`COARSEST`] at most, in steps of at least 2. So each node is looked at a
+/// limited number of times.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut groups = Groups::default();
     let mut sweep = due(context, draft, &mut groups)?;
@@ -22,7 +24,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     loop {
         let Some((position, id)) = sweep.pop_first() else {
             if next.is_empty() || !draft.refused.is_empty() {
-                // What a refusal has cut short is looked at behind it.
+                // If a refusal stops the pass, the remaining nodes are looked at in a later turn.
                 draft.pending = next.into_iter().map(|(_, id)| id).collect();
                 return Ok(());
             }
@@ -89,11 +91,11 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     }
 }
 
-/// A node, behind its place in the order of the graph.
+/// The position of a node in the order of the graph, and the node.
 type OrderedNode = (u32, NodeId);
 
-/// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser for
-/// the sake of one of these. Such a grid begins with what its range asks for again.
+/// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser
+/// for one of these. Such a grid starts again from the one that its range requires.
 fn due(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -118,14 +120,14 @@ fn due(
     Ok(found)
 }
 
-/// By root of a group: the nodes whose weights may need another grid where that of the group moves. Each region is walked
-/// once, however many of its grids move.
+/// For each group, by its root: the nodes whose weights may need another grid if the group's grid changes. Each region
+/// is walked only once, however many of its grids change.
 #[derive(Default)]
 struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
 
 impl Groups {
-    /// Gives a group another grid, which may be outside of the scope, and answers with the nodes that this matters to. Codes
-    /// that rest on grids of its region are taken away.
+    /// Gives a group another grid, even outside of the scope, and returns the nodes that are affected. Codes that
+    /// depend on grids of its region are removed.
     fn regrid(
         &mut self,
         context: &PassContext<'_>,
@@ -140,8 +142,8 @@ impl Groups {
         Ok(self.0.entry(root).or_default())
     }
 
-    /// Others than nodes with weights have no use for a grid: these read it as their first operand, or make their first
-    /// result on it.
+    /// Finds the nodes with weights that depend on the grids of a region. They read the grid as their first operand, or
+    /// make their first result on it.
     fn walk(&mut self, context: &PassContext<'_>, draft: &mut Draft, root: ConfigId) -> Result<(), AnnotateError> {
         let Some(first) = draft.bound.get(root.index()).map(|bound| bound.value) else {
             return Ok(());
@@ -161,7 +163,7 @@ impl Groups {
                     continue;
                 };
                 let own = draft.table.root(config);
-                // A grid that follows from another one moves with it.
+                // A grid that follows from another one changes along with it.
                 let of = match draft.table.derivation(own) {
                     Some(Derivation::Shifted(of, _)) => Some(draft.table.root(of)),
                     _ => None,

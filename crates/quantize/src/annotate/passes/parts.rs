@@ -1,11 +1,13 @@
-//! **Parts.** What: concatenations whose parts are of unlike range and that the host alone reads leave the accelerator.
-//! Why: beside boxes in pixels all scores are the code of zero. Nothing on the accelerator computes on the one grid that the
-//! parts would share, so that each may as well have its own.
-//! Preconditions: grids of activations.
-//! Effect: a concatenation of which a part loses three bits is refused, where its grid was observed and only outputs of the
-//! model and nodes of the host read it, behind nodes that move codes. The parts then leave on grids of their own and are joined
-//! as real numbers. One under the alignment `share` stays, as does one that the configuration wants in integers, one on codes of
-//! the model, and one with a range that a rule says.
+//! **Parts.**
+//! - What: moves concatenations to the host if only the host reads them and the ranges of their parts are very
+//!   different.
+//! - Why: beside boxes in pixels, for example, all scores become the code of zero. Nothing on the accelerator uses the
+//!   grid that the parts would share, so each part may as well have its own.
+//! - Preconditions: activations have grids.
+//! - Effect: a concatenation is refused if a part of it loses three bits, its grid was observed, and only outputs of
+//!   the model and nodes on the host read it, perhaps behind nodes that move codes. The parts then leave on grids of
+//!   their own and are joined as real numbers. A concatenation stays if its alignment is `share`, if the configuration
+//!   requires it in integers, if it has codes in the model, or if a rule sets its range.
 
 use crate::annotate::findings::Unlike;
 use crate::annotate::settings::{AnnotateError, OnCodes, RangeFrom, Run};
@@ -31,7 +33,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// True if a node of the accelerator is a concatenation on a grid of its own.
+/// True if a node on the accelerator is a concatenation with a grid of its own that is allowed to leave.
 fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
     let Some(node) = context.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
         return false;
@@ -44,13 +46,14 @@ fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
     moves(context, id, node) && alignment != Alignment::Share && !stays && observed
 }
 
-/// True if a node of the accelerator passes codes on.
+/// True if a node on the accelerator only passes codes on.
 fn moves(context: &PassContext<'_>, id: NodeId, node: &Node) -> bool {
     let recipe = context.how.roles().recipe(id, node);
     recipe.is_some_and(|(_, recipe)| matches!(recipe, Recipe::PassThrough { .. }))
 }
 
-/// True if outputs of the graph and nodes of the host are all that reads a value, behind nodes that move codes and leave with it.
+/// True if only outputs of the graph and nodes on the host read a value, perhaps behind nodes that move codes and leave
+/// with it.
 fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], BTreeSet::new());
     while let Some(value) = open.pop() {
@@ -72,7 +75,7 @@ fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) ->
     true
 }
 
-/// Reason why the parts that a node joins are to leave apart.
+/// The reason if the parts that a node joins should leave on their own grids.
 fn unlike(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -86,7 +89,7 @@ fn unlike(
     }) else {
         return Ok(None);
     };
-    // As it was observed: what rules say of a part of another region must not decide here.
+    // Only observed ranges count: a rule for a part in another region must not decide here.
     let observed = RangeFrom::Observer(context.how.settings.default.observer.clone());
     for part in parts(context.graph, result) {
         let range = match draft.ranges.from(context, part, &observed, kind) {

@@ -1,10 +1,11 @@
-//! **Passive parameters.** What: the grid of a bias follows from those of operand and weights, s_x·s_w, and so does that of
-//! a product that stays a sum.
-//! Why: the one is added to the products as it is, the other is these.
-//! Preconditions: configs of operand, weights and bias.
-//! Effect: bias and sum are mastered by the product, a derivation that is computed whenever it is read. The bounds of a clip and
-//! the number that a pad puts in are attributes here and no operands: lowering takes their codes on the grid of the result,
-//! so that they follow it as well.
+//! **Passive parameters.**
+//! - What: the grid of a bias follows from those of operand and weights, s_x·s_w. So does that of a product that stays
+//!   a sum.
+//! - Why: the bias is added to the products without conversion, and the sum consists of them.
+//! - Preconditions: operand, weights and bias have configs.
+//! - Effect: the configs of bias and sum are derived from the product, and their grid is computed whenever it is read.
+//!   The bounds of a clip and the number that a pad inserts are attributes and not operands here. Lowering turns them
+//!   into codes on the grid of the result, so they follow it too.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
@@ -23,7 +24,7 @@ pub(crate) fn run(_: &PassContext<'_>, draft: &mut Draft) -> Result<(), Annotate
     Ok(())
 }
 
-/// Lets a config follow from those of the first two operands of its node.
+/// Derives a config from those of the first two operands of its node.
 pub(crate) fn rest_on_product(draft: &mut Draft, config: ConfigId, node: NodeId) -> Result<(), AnnotateError> {
     let operand = |index| draft.table.id(node, Port::Operand(index));
     match (operand(0), operand(1)) {

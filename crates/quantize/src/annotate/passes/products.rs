@@ -1,8 +1,10 @@
-//! **Scales of products.** What: a look at s_a·s_b of each node that multiplies codes.
-//! Why: that is the grid of its sums, or of the biases behind the gains of a layer normalization, and both factors may be scales that their product is not: below 2^-126 or infinite.
-//! Preconditions: every operand has its grid.
-//! Effect: such a node is refused. Weights whose grids are made here are never the reason, since their scales have been
-//! raised or refused for it; those of activations and of given grids may be.
+//! **Scales of products.**
+//! - What: checks s_a·s_b for each node that multiplies codes.
+//! - Why: this is the grid of its sums, or of the biases after the gains of a layer normalization. Both factors may be
+//!   valid scales although their product is not: it may be below 2^-126 or infinite.
+//! - Preconditions: every operand has its grid.
+//! - Effect: a node with an invalid product is refused. Weights whose grids are made here are never the cause, because
+//!   their scales were already raised or refused for it. The cause can be activations or given grids.
 
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};
@@ -10,7 +12,7 @@ use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // A refusal in front of this pass may have kept it from nodes of an earlier scope.
+    // An earlier refusal may have kept this pass from looking at nodes of an earlier scope.
     for id in draft.unchecked.clone() {
         let recipe = context
             .graph

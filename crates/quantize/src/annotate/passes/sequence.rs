@@ -1,7 +1,8 @@
-//! The passes that annotate, in their order. Each works on whole regions of the graph, all of it at first and later what a
-//! refusal touches ([`Scope`](crate::annotate::analyses::scope::Scope)).
+//! The annotation passes, in their order. Each works on whole regions of the graph: on all of it at first, and later on
+//! what a refusal affects ([`Scope`](crate::annotate::analyses::scope::Scope)).
 //!
-//! In front of them [`place`](crate::annotate::place()) dispatches nodes to accelerator and host; behind them lowering bakes parameters.
+//! Before them, [`place`](crate::annotate::place()) decides which nodes run on the accelerator. After them, lowering
+//! bakes parameters.
 
 use super::{
     alignment, borders, calibration, configs, fusion, given, parameters, parts, passive, products, shifts, simplify,
@@ -9,10 +10,10 @@ use super::{
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};
 
-/// A step over the draft.
+/// A pass over the draft.
 type Pass = fn(&PassContext<'_>, &mut Draft) -> Result<(), AnnotateError>;
 
-/// The passes that say which configs share a grid. They refuse nodes where two grids that are given stand against that.
+/// The passes that decide which configs share a grid. They refuse nodes if two given grids contradict this.
 const GROUPS: &[Pass] = &[
     configs::run,
     passive::run,
@@ -22,7 +23,7 @@ const GROUPS: &[Pass] = &[
     borders::run,
 ];
 
-/// The passes that find the grids. Each may refuse nodes.
+/// The passes that find the grids. Each of them may refuse nodes.
 const GRIDS: &[Pass] = &[
     calibration::run,
     parts::run,
@@ -32,8 +33,8 @@ const GRIDS: &[Pass] = &[
     given::run,
 ];
 
-/// Runs the passes until one refuses nodes: what follows needs what these have not. Answers whether the groups of the
-/// scope stand; if not, all of it is to be done again.
+/// Runs the passes until one of them refuses nodes, because later passes need what these nodes lack. Returns true if
+/// the groups of the scope are complete. If not, all of the scope has to be done again.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
     draft.withdraw(context)?;
     for pass in GROUPS {

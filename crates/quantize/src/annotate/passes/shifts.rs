@@ -1,9 +1,11 @@
-//! **Shifts of sums.** What: the number of bits N that two products lose before they are added in 16 bits.
-//! Why: the sums have 32 bits, and what adds them has 16.
-//! Preconditions: the weights of both products have grids, made so that their sums are on one ([`super::parameters`]).
-//! Effect: the operands of the addition follow from the sums, shifted by the least N in 1 ..= 16 on which the ranges of both
-//! and of their total fit into 16 bits in every channel; beyond 16 they saturate. AMCT's search takes the N of the least
-//! error on the samples instead. A node without a range, or without two such sums, is refused.
+//! **Shifts of sums.**
+//! - What: finds the number of bits N by which the sums of two products are shifted before they are added in 16 bits.
+//! - Why: the sums have 32 bits, and the target adds them in 16.
+//! - Preconditions: the weights of both products have grids that give their sums the same grid ([`super::parameters`]).
+//! - Effect: the operands of the addition are derived from the sums, shifted by N. N is the smallest number in 1 ..= 16
+//!   for which the ranges of both sums and of their total fit into 16 bits in every channel. If there is none, they
+//!   saturate at a shift of 16. (AMCT instead searches the N with the smallest error on the samples.) A node without a
+//!   range, or without two such sums, is refused.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
@@ -11,11 +13,11 @@ use crate::annotate::state::{Draft, PassContext};
 use crate::observers::GridKind;
 use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode};
 
-/// The shifts that the form knows.
+/// The largest shift that the form supports.
 const MOST: u8 = 16;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // A refusal in front of this pass may have kept it from nodes of an earlier scope.
+    // An earlier refusal may have kept this pass from looking at nodes of an earlier scope.
     for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
             let config = draft.table.id(id, Port::Operand(index))?;

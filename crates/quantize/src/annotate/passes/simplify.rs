@@ -1,17 +1,23 @@
-//! **Simplify.** What: along each edge, what the producer leaves and what the readers want become one grid, as far as they
-//! agree.
-//! Why: where all agree, a result rounds once; every grid more is a requantization more.
-//! Preconditions: operands and results of each node are bound as its arithmetic and its alignment demand.
-//! Effect: readers without a grid of their own take what the producer leaves; readers of which the configuration says the
-//! same range share theirs. If all others want one grid of the producer's type, the producer leaves its result on that:
-//! what only a concatenation reads is made on the grid of the concatenation. Nodes that move codes hand on what is wanted
-//! behind them: as long as all readers agree it travels up to the producer, and where they do not, moved codes stay on the
-//! grid of the producer and are requantized behind the moves. An output of the graph is read by somebody who agrees with nobody. A grid that was given stays what it is. Where readers differ,
-//! the producer leaves its own, and those of another grid are requantized; but where the table narrows operands, what is
-//! left is the sum, and each reader narrows that. Under `force_overlap`, and where the target requantizes no codes, the grid
-//! of an aligned operand is that of the producer and of all readers; who did not ask for it is told. Where `simplify` is off, a
-//! producer leaves its result on a range of its own, whatever its readers agree on. Readers of what has no
-//! producer with codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
+//! **Simplify.**
+//! - What: puts the producer and the readers of each value on the same grid, as far as they agree.
+//! - Why: if all agree, a result is rounded only once. Each further grid costs a requantization.
+//! - Preconditions: operands and results of each node are bound as its arithmetic and its alignment require.
+//! - Effect:
+//!   - Readers without a grid of their own take the producer's. Readers for which the configuration sets the same range
+//!     share a grid.
+//!   - If all other readers want the same grid, in the producer's type, the producer makes its result on that grid. For
+//!     example, a value that only a concatenation reads is made on the grid of the concatenation.
+//!   - Nodes that move codes pass on what their readers want. As long as all readers agree, the wish travels up to the
+//!     producer. If they do not, moved codes stay on the producer's grid and are requantized after the moves.
+//!   - An output of the graph counts as a reader that agrees with nobody. A given grid stays what it is.
+//!   - If readers differ, the producer leaves its own grid, and codes are requantized for readers with another one. But
+//!     if the table narrows operands, the producer leaves a sum, and each reader narrows it.
+//!   - With `force_overlap`, or if the target does not requantize codes, producer and all readers use the grid of an
+//!     aligned operand. Readers that did not ask for it are reported.
+//!   - If `simplify` is off, a producer leaves its result on a range of its own, whatever its readers agree on.
+//!   - Readers of a value whose producer has no codes share one grid per type.
+//!
+//! Nothing depends on the order in which nodes happen to be stored.
 
 use super::{configs, passive};
 use crate::annotate::analyses::readers_narrow;
@@ -22,13 +28,13 @@ use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
-/// By root of what a node moves: a config on the grid that all readers behind the node want; `None` where they differ, as those
-/// of the parts of a split may.
+/// For the root of what a node moves: a config on the grid that all readers behind the node want. `None` if they
+/// differ, as those of the parts of a split may.
 type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut behind = Behind::new();
-    // Readers first, so that what is wanted behind nodes that move codes is known in front of them.
+    // Goes from readers to producers, so that it is known what the readers behind a node that moves codes want.
     for &value in &context.scope.values {
         let leaves = draft.left(context, value);
         agree(context, draft, &mut behind, value, leaves)?;
@@ -36,13 +42,13 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// True if the target brings codes of a scheme to other grids.
+/// True if the target can requantize codes of a scheme to other grids.
 pub(crate) fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
     let from = from.and_then(|scheme| scheme.elem()?.int_type());
     from.is_some_and(|from| spec.requantizes(Integer::from(from)).is_some())
 }
 
-/// True if the group of a config has a grid of its own: that of a result, of an alignment, or of another value.
+/// True if the group of a config already has a grid: that of a result, of an alignment, or of another value.
 fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
     let root = draft.table.root(id);
     let port = draft.table.config(root).map(|root| root.port);
@@ -51,7 +57,7 @@ fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
     matches!(port, Some(Port::Result(_))) || own.is_some_and(|(root, own)| root.anchored || root.value != own.value)
 }
 
-/// True if a result is on the grid of what its node reads, of which no range is said.
+/// True if a result has the grid of its node's operand, and no range is set for that.
 fn is_moved(draft: &Draft, result: ConfigId) -> bool {
     let root = draft.table.root(result);
     let read = draft.table.config(root).zip(draft.table.config(result));
@@ -59,7 +65,7 @@ fn is_moved(draft: &Draft, result: ConfigId) -> bool {
     own && draft.bound.get(root.index()).is_some_and(|bound| !bound.anchored)
 }
 
-/// True if a result is to be made on the grid that all its readers want.
+/// True if a result should be made on the grid that all its readers want.
 fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> bool {
     let maker = draft.table.config(result).map(|config| config.node);
     context.how.settings.simplifies(maker)
@@ -68,18 +74,18 @@ fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> boo
 /// The readers of one value.
 #[derive(Default)]
 struct Readers {
-    /// All of them, in the order of the graph.
+    /// All readers, in the order of the graph.
     all: Vec<ConfigId>,
-    /// Configs on grids that stand already: of readers, or of what stands behind readers that move codes.
+    /// Configs whose grids are already decided: those of readers, or of what comes behind readers that move codes.
     fixed: Vec<ConfigId>,
-    /// Those that take what comes.
+    /// Readers that take whatever the producer leaves.
     free: Vec<ConfigId>,
-    /// Those that move codes, with the grid that all readers behind them take.
+    /// Readers that move codes, each with the grid that all readers behind it want.
     moves: Vec<(ConfigId, ConfigId)>,
 }
 
 impl Readers {
-    /// Brings those together of whose ranges the same is said, and tells the others apart.
+    /// Joins readers with the same range in the rules, and sorts the others.
     fn new(
         context: &PassContext<'_>,
         draft: &mut Draft,
@@ -97,8 +103,8 @@ impl Readers {
         join_alike(context, draft, &all)?;
         let mut readers = Readers::default();
         let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
-        // What stands behind a result is on the grid of that result; anything else takes what comes.
-        // Nodes that move codes ask for what is taken behind them.
+        // The result of a node may have a grid that is already decided. Otherwise a reader takes whatever comes, and
+        // nodes that move codes ask for what their readers want.
         for reader in all.iter().copied().filter(|&id| !apart(id)) {
             match behind.get(&draft.table.root(reader)).copied().flatten() {
                 _ if is_fixed(draft, reader) => readers.fixed.push(reader),
@@ -112,12 +118,12 @@ impl Readers {
         Ok(Readers { all, ..readers })
     }
 
-    /// The grid that all of them take and on which the producer may leave the value.
+    /// The grid that all readers want and on which the producer can leave the value. `None` if there is none.
     fn agreed(&self, context: &PassContext<'_>, draft: &Draft, value: ValueId, leaves: ConfigId) -> Option<ConfigId> {
         let first = *self.fixed.first()?;
         let root = draft.table.root(first);
         let is_it = |&other: &ConfigId| draft.table.root(other) == root || draft.are_given_alike(other, root);
-        // Whoever reads an output of the graph wants all of its numbers, which a bound in front of other readers cuts off.
+        // The reader of a graph output wants all of its numbers, but a bound in front of other readers would clip them.
         let agree = self.free.is_empty()
             && !context.graph.is_output(value)
             && !is_kept(draft, leaves)
@@ -128,12 +134,12 @@ impl Readers {
     }
 }
 
-/// True if the grid of a result stays what it is.
+/// True if the grid of a result must not change.
 fn is_kept(draft: &Draft, leaves: ConfigId) -> bool {
     draft.table.derivation(leaves).is_some() || draft.is_given(leaves)
 }
 
-/// Brings the readers of a value and what its producer leaves together, as far as they agree.
+/// Puts the readers of a value and its producer on the same grid, as far as they agree.
 fn agree(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -160,7 +166,7 @@ fn agree(
         let leaves = leaves.filter(|leaves| sum.is_none() && same(leaves));
         draft.join(reader, leaves.unwrap_or(grid))?;
     }
-    // Those of one type that are on a grid of their own are on the same one.
+    // Readers of one type that still have no grid share one.
     let mut deciding: Vec<ConfigId> = Vec::new();
     for reader in readers.free {
         if is_fixed(draft, reader) {
@@ -175,7 +181,7 @@ fn agree(
     Ok(())
 }
 
-/// Brings what a producer leaves to the grid on which its readers agree, and those to it that take what comes.
+/// Moves the producer to the grid on which its readers agree, and joins the readers that take whatever it leaves.
 fn produce(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -189,7 +195,7 @@ fn produce(
         Some(first) if is_moved(draft, leaves) => {
             let root = draft.table.root(first);
             let grid = behind.entry(draft.table.root(leaves)).or_insert(Some(first));
-            // Where codes cannot be requantized behind the moves, one grid has to do.
+            // If codes cannot be requantized after the moves, one grid has to be enough.
             if requantizes && grid.is_none_or(|other| draft.table.root(other) != root) {
                 *grid = None;
             }
@@ -198,7 +204,7 @@ fn produce(
             behind.insert(draft.table.root(leaves), None);
         }
         Some(first) => draft.join(leaves, first)?,
-        // There is one grid.
+        // There can be only one grid.
         None if forced && !is_kept(draft, leaves) => {
             let alike = |&id: &ConfigId| draft.scheme(id) == draft.scheme(leaves);
             let alike: Vec<ConfigId> = readers.fixed.iter().copied().filter(alike).collect();
@@ -215,7 +221,7 @@ fn produce(
     Ok(())
 }
 
-/// Brings readers to one grid of whose ranges the configuration says the same.
+/// Joins readers for which the configuration sets the same range.
 fn join_alike(context: &PassContext<'_>, draft: &mut Draft, readers: &[ConfigId]) -> Result<(), AnnotateError> {
     let mut told: Vec<ConfigId> = Vec::new();
     for &reader in readers {
@@ -234,8 +240,8 @@ fn join_alike(context: &PassContext<'_>, draft: &mut Draft, readers: &[ConfigId]
     Ok(())
 }
 
-/// True if the result of a node of the accelerator is left as the sum that it is, for each of its readers to narrow: the
-/// table narrows operands, and `all` of these want codes that the row makes, but not all on one grid.
+/// True if a node on the accelerator leaves its result as a sum that each reader narrows. This requires that the table
+/// narrows operands, and that `all` readers want codes that the row can make, but not all on the same grid.
 fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
     let Readers { all, fixed, free, .. } = readers;
     let (spec, table) = (context.how.spec, &draft.table);
@@ -247,7 +253,7 @@ fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, reade
     let Some((activation, row)) = row.filter(|(_, row)| readers_narrow(spec, row)) else {
         return false;
     };
-    // Codes that are aligned with what the node reads have to be there.
+    // Codes that are aligned with an operand of the node must exist as codes.
     let aligned = maker.zip(table.config(leaves)).is_some_and(|(node, config)| {
         let mut operands = draft.activations(config.node, node.inputs.len()).into_iter();
         operands.any(|operand| table.root(operand) == table.root(leaves))
@@ -274,7 +280,7 @@ fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, reade
     !agree && all.iter().all(made)
 }
 
-/// Keeps what the first of these imposes on others.
+/// Records that the first of these readers imposes its grid on others.
 fn overlap(context: &PassContext<'_>, draft: &mut Draft, value: ValueId, alike: &[ConfigId], free: &[ConfigId]) {
     let Some(&first) = alike.first() else { return };
     let node = |id: &ConfigId| draft.table.config(*id).map(|config| config.node);

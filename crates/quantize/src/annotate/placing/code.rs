@@ -1,14 +1,14 @@
-//! The word of a target's own code, behind that of its table.
+//! Asks the target's own code whether it refuses nodes, after the target's table has accepted them.
 
 use super::refusal::operands;
 use strait_core::{GraphId, Module, Placement, Refusal};
 use strait_target::spec::OpSite;
 use strait_target::{Candidate, Target, TargetError};
 
-/// The nodes among those on the accelerator that the target's code refuses, with its reasons.
+/// The nodes on the accelerator that the target's code refuses, with its reasons.
 ///
 /// # Errors
-/// Whatever the code ends with but a refusal.
+/// Any error of the code that is not a refusal.
 pub fn refused_by_code(module: &Module, graph: GraphId, target: &dyn Target) -> Result<Vec<Refusal>, TargetError> {
     let Some(g) = module.graph(graph) else {
         return Ok(Vec::new());

@@ -1,9 +1,9 @@
-//! Nodes with an extent that depends on data, and where a model is cut so that the rest has none.
+//! Finds nodes with an extent that depends on data, and where to cut a model so that the rest has none.
 
 use std::collections::BTreeSet;
 use strait_core::{Graph, Module, Node, NodeId, Reason, ReasonCode, Symbol, ValueId};
 
-/// The most values that a reason names for one cut.
+/// How many values a reason names for one cut, at most.
 const MOST_NAMED: usize = 8;
 
 fn is_open(graph: &Graph, value: ValueId) -> bool {
@@ -17,14 +17,14 @@ fn open(graph: &Graph, node: &Node) -> Option<ValueId> {
     all.find(|&value| is_open(graph, value))
 }
 
-/// The reason of a node that reads or makes an extent which depends on data.
+/// The reason if a node reads or makes a value with an extent that depends on data.
 pub(crate) fn depends_on_data(module: &Module, graph: &Graph, node: &Node) -> Option<Reason> {
     let value = graph.value(open(graph, node)?)?;
     let text = format!("an extent of `{}` depends on data", module.name(value.name));
     Some(Reason::new(ReasonCode::ExtentDependsOnData, text))
 }
 
-/// The nodes that something but constants leads to from one of these, in either direction.
+/// The nodes that are connected with these, in either direction, through anything except constants.
 fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     let mut found = from.clone();
     let mut open: Vec<NodeId> = from.iter().copied().collect();
@@ -42,8 +42,8 @@ fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     found
 }
 
-/// The cuts that leave out all such nodes, as the configuration has them: the graph in front of them, and the one behind. Empty
-/// where nothing is in front and nothing behind.
+/// The cuts that leave out all such nodes, written as in a configuration: the graph in front of them, and the graph
+/// behind. Empty if there is neither.
 pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     let Ok(order) = graph.topological_order() else {
         return String::new();
@@ -53,7 +53,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
         .filter(|(_, node)| open(graph, node).is_some())
         .flat_map(|(_, node)| node.sources.iter().copied())
         .collect();
-    // A model is cut between its own nodes, each of which may be several here.
+    // A model is cut between its own nodes, and one of these can be several nodes here.
     let is_left_out = |node: &Node| open(graph, node).is_some() || node.sources.iter().any(|s| sources.contains(s));
     let (mut left_out, mut behind) = (BTreeSet::<NodeId>::new(), BTreeSet::<NodeId>::new());
     let made_by = |value: ValueId| graph.producer(value).map(|(id, _)| id);
@@ -68,7 +68,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
             behind.insert(id);
         }
     }
-    // What leads to such a node again lies between them.
+    // A node that leads to such a node again lies between them, and is left out too.
     for (id, node) in order.iter().rev().filter_map(|&id| Some((id, graph.node(id)?))) {
         if left_out.contains(&id) {
             let makers = node.inputs.iter().flatten().filter_map(|&value| made_by(value));
@@ -77,7 +77,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     }
     let is_in_front = |value: ValueId| made_by(value).is_none_or(|id| !left_out.contains(&id) && !behind.contains(&id));
     let (mut ends, mut begins) = (Vec::new(), Vec::new());
-    // Bodies that lie open beside the graph have nothing to do with it, and no outputs of the model.
+    // Inlined bodies beside the graph are not connected with it, and have no outputs of the model.
     let around = connected(graph, &left_out);
     let is_kept = |&&value: &&ValueId| is_in_front(value) && made_by(value).is_some_and(|id| around.contains(&id));
     let kept = graph.outputs().iter().filter(is_kept);

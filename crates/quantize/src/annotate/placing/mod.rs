@@ -1,4 +1,4 @@
-//! Which nodes serve better on the host, or can run nowhere else.
+//! Decides which nodes are better off on the host, or cannot run anywhere else.
 
 mod code;
 mod extents;

@@ -1,11 +1,11 @@
-//! Reasons why single nodes cannot run on the accelerator.
+//! Reasons why a node cannot run on the accelerator.
 
 use super::{extents, requirements};
 use strait_core::{Def, Graph, Module, Node, Reason};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, OpSite, Operand};
 
-/// The operands of a node as limits see them.
+/// The operands of a node, as the limits in a table check them.
 pub(crate) fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
     let operand = |value| {
         let value = graph.value(value)?;
@@ -17,8 +17,8 @@ pub(crate) fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<
     node.inputs.iter().map(|input| input.and_then(operand)).collect()
 }
 
-/// Reason why a node cannot run on the accelerator, on activations and with weights of these types: the table's word, then what
-/// the recipe needs.
+/// The reason why a node cannot run on the accelerator with these types of activations and weights. First the table's
+/// limits are checked, then the requirements of the recipe.
 pub(crate) fn refusal(
     module: &Module,
     graph: &Graph,

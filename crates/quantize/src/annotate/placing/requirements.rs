@@ -1,4 +1,4 @@
-//! Requirements of a recipe on a node, whatever the target: the lowering relies on them.
+//! What a recipe requires of a node on any target. Lowering relies on it.
 
 use crate::annotate::analyses::extent;
 use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
@@ -10,7 +10,7 @@ fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(),
     if holds { Ok(()) } else { Err(Reason::new(code, text)) }
 }
 
-/// Of a Gemm that the first axis of its weights are its outputs.
+/// Requires that the first axis of a Gemm's weights are its outputs.
 fn canonical(node: &Node) -> Result<(), Reason> {
     let canonical = !matches!(&node.op, Op::Gemm(gemm) if !gemm.is_canonical());
     require(
@@ -20,14 +20,14 @@ fn canonical(node: &Node) -> Result<(), Reason> {
     )
 }
 
-/// Extents of the axes from `axis` to the last, which are known.
+/// The extents of the axes from `axis` to the last one, if all are known.
 fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
     let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
     Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
 }
 
-/// That an interpolation is between the extents alone, of axes for which sums have room.
+/// Requires that an interpolation is determined by the extents alone, and that its sums have room for these axes.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
         !resize.antialias.0 && resize.coordinate != Coordinate::Crop,
@@ -60,7 +60,7 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         ReasonCode::NoElements,
         "an operand or a result of it has no elements",
     )?;
-    // A condition in front of what it chooses between is no number.
+    // The condition of a `select` is not a number.
     float(site.operand(usize::from(matches!(node.op, Op::Select(_)))))?;
     if recipe != Recipe::Compare {
         float(site.result())?;
@@ -113,7 +113,7 @@ fn float(value: Option<&TensorType>) -> Result<(), Reason> {
     )
 }
 
-/// A node, and what it stands in.
+/// A node, and the graph that it is in.
 struct NodeToPlace<'a> {
     module: &'a Module,
     graph: &'a Graph,
@@ -130,12 +130,12 @@ impl<'a> NodeToPlace<'a> {
         Some(&self.graph.value(*self.node.outputs.first()?)?.ty)
     }
 
-    /// Extents of the first operand and of the first result; none where they are not known.
+    /// The extents of the first operand and of the first result. Empty if they are not known.
     fn extents(&self) -> [Vec<u64>; 2] {
         [self.operand(0), self.result()].map(|ty| ty.and_then(TensorType::dims).unwrap_or_default().to_vec())
     }
 
-    /// True of an operand that is a constant, or that is not there.
+    /// True if an operand is a constant or is absent.
     fn is_constant(&self, index: usize) -> bool {
         let operand = self.node.inputs.get(index).copied().flatten();
         operand.is_none_or(|v| self.module.constant(self.graph, v).is_some())
@@ -154,7 +154,7 @@ impl<'a> NodeToPlace<'a> {
         require(fits, ReasonCode::BiasShape, "its bias is not one number per output")
     }
 
-    /// A mean of windows or of axes; `divides`: by one divisor for all of it.
+    /// Requires a mean of windows or of axes. With `divides`, it needs a single divisor.
     fn mean(&self, divides: bool) -> Result<(), Reason> {
         match &self.node.op {
             Op::AveragePool(pool) if divides => require(
@@ -180,7 +180,7 @@ impl<'a> NodeToPlace<'a> {
         }
     }
 
-    /// An op that moves codes, or interpolates them with so many bits of fractions.
+    /// Requires an op that moves codes, or one that interpolates them with this many fraction bits.
     fn moves(&self, bits: Option<u8>) -> Result<(), Reason> {
         match &self.node.op {
             Op::Resize(resize) if resize.mode == ResizeMode::Linear => {
@@ -221,7 +221,7 @@ impl<'a> NodeToPlace<'a> {
             ReasonCode::LayerNormalizationDomain,
             format!("{definition} takes rows of 1 to {most} codes"),
         )?;
-        // Repeated along the row, and not from row to row.
+        // The same along all rows, perhaps repeated along the row.
         let fits = |ty: &TensorType| {
             let mut extents = row.iter().rev();
             ty.dims().is_some_and(|dims| {

@@ -1,10 +1,11 @@
-//! Settle: nodes that the target could compute, and that serve better on the host.
+//! Settle: moves nodes to the host that the target could compute but that are better off there.
 //!
-//! One pass forward and one backward, and then nothing more would move. Forward, a node that moves changes what stands
-//! behind it alone. Backward, a node moves because of its readers, all of them decided; what it takes from the nodes
-//! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
+//! There is one pass forward and one backward, and a second round would move nothing more. In the forward pass, a node
+//! that moves only changes what comes behind it. In the backward pass, a node moves because of its readers, which are
+//! all decided by then. It does not change why the nodes behind it stay: if they read codes for a product, they also
+//! keep this node.
 //!
-//! After a refusal both passes look at the nodes around those that have moved, and each goes on along its direction as long
+//! After a refusal, both passes look at the nodes around those that have moved, and continue in their direction as long
 //! as something changes.
 
 use super::statistics::is_statistic;
@@ -16,21 +17,23 @@ use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, Term, ValueId};
 use strait_requantize::IntType;
 use strait_target::spec::{Islands, Points, Recipe};
 
-/// Knowledge of each node of a graph that is settled, which holds as long as no other node moves.
+/// What is known about each node of a settled graph. It is valid as long as no other node moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Settled {
-    /// By node: whether its operands, through nodes that pass codes on, come from one that computes on integers.
+    /// For each node, true if its operands come from a node that computes on integers, perhaps through nodes that pass
+    /// codes on.
     above: Vec<bool>,
-    /// By node: whether it is a convolution, Gemm or MatMul, or belongs to one.
+    /// For each node, true if it is a convolution, Gemm or MatMul, or belongs to one.
     joined: Vec<bool>,
-    /// By node: whether it computes on integers, or passes codes on to one that does.
+    /// For each node, true if it computes on integers, or passes codes on to one that does.
     below: Vec<bool>,
-    /// Positions of the nodes that the pass forward has not looked at since something in front of them has moved.
+    /// The positions of the nodes that the forward pass has yet to look at, because something in front of them has
+    /// moved.
     open: BTreeSet<u32>,
 }
 
 impl Settled {
-    /// Knowledge of nothing: all nodes are to be looked at.
+    /// The state in which nothing is known and all nodes have to be looked at.
     pub(crate) fn new(graph: &Graph, order: &Order) -> Settled {
         let none = vec![false; graph.node_bound()];
         Settled {
@@ -41,8 +44,8 @@ impl Settled {
         }
     }
 
-    /// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has, now that
-    /// `changed` have moved there. A node that rules want in integers stays. Answers with those that have
+    /// Moves nodes to the host, now that `changed` have moved there: those whose codes would be made only for the host,
+    /// or only from values that the host has. A node that rules require in integers stays. Returns the nodes that were
     /// moved.
     pub(crate) fn settle(
         &mut self,
@@ -108,7 +111,8 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The recipe of a node of the accelerator that may leave it. One that is between codes in the model computes on integers there.
+    /// The recipe of a node on the accelerator, if the node may leave it. A node between codes in the model has to
+    /// compute on integers and stays.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
         let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
@@ -122,11 +126,12 @@ impl Settling<'_> {
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
-    /// Reason why a function of real numbers leaves that was computed for them alone. A clamp would spend half of the codes
-    /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
-    /// has at will. A sum or product with a constant is such a function, too. A mean that such a function is taken of
-    /// moves for its sake. A layer normalization moves whose operand has fewer bits than it reads: the sum in front of it is
-    /// better in real numbers, too, than rounded to these first.
+    /// The reason why a function leaves the accelerator if its operand would be quantized only for it. A clamp would
+    /// waste half of the codes on what it clips. Any other function multiplies the error of its codes by its slope,
+    /// which can be very large for a root or a reciprocal. A sum or product with a constant is such a function too. A
+    /// mean moves if such a function is computed from it. A layer normalization moves if its operand has fewer bits
+    /// than it reads: it is more accurate to compute the sum in front of it in real numbers than to round it to these
+    /// codes first.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
@@ -162,8 +167,8 @@ impl Settling<'_> {
         moves.then(|| Reason::new(reason.0, reason.1))
     }
 
-    /// True if the codes that a node reads have more bits than any with which its operand leaves the accelerator's node that
-    /// makes it.
+    /// True if the codes that a node reads have more bits than its operand can have when it leaves its producer on the
+    /// accelerator.
     fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
         let spec = self.how.spec;
         let codes = |id, node: &Node| self.how.types(id).pair(spec, node.op.term())?.codes();
@@ -186,7 +191,8 @@ impl Settling<'_> {
         false
     }
 
-    /// True if the operands of a node, through nodes that pass codes on, come from one that computes on integers.
+    /// True if the operands of a node come from a node that computes on integers, perhaps through nodes that pass codes
+    /// on.
     fn is_behind_integers(&self, graph: &Graph, id: NodeId, above: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
@@ -202,13 +208,13 @@ impl Settling<'_> {
         self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(reads))
     }
 
-    /// Reason why a node leaves the accelerator; all that reads it is decided.
+    /// The reason why a node leaves the accelerator. All its readers must be decided.
     fn refusal(&self, graph: &Graph, id: NodeId, settled: &Settled) -> Option<Reason> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // Where only operands have codes, the accumulator in front of a node becomes a real number anyway, unless codes
-        // are all that is read of it.
+        // If only operands have codes, the accumulator in front of a node becomes a real number anyway, unless all
+        // readers read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
@@ -237,9 +243,9 @@ impl Settling<'_> {
         }
     }
 
-    /// True if a node is a convolution, Gemm or MatMul, or belongs to one. A clamp that a product takes along does: on
-    /// the host its operand would need a grid of its own. So does what makes less of what a product has made, as a pool
-    /// does: without it more would have to be converted for the host.
+    /// True if a node is a convolution, Gemm or MatMul, or belongs to one. A clamp that a product can include belongs
+    /// to it: on the host, its operand would need a grid of its own. A node such as a pool, which makes fewer elements
+    /// from a product's result, belongs to it too: without it, more elements would have to be converted for the host.
     fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let Some((_, recipe)) = self.roles.recipe(id, node) else {
@@ -257,9 +263,10 @@ impl Settling<'_> {
         computes || producer.is_some_and(|producer| joined[producer.index()])
     }
 
-    /// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,
-    /// and so the whole island leaves. A softmax is one in front of an output of the model, too, and so is its logarithm: codes
-    /// have even steps, and tell neither of two small probabilities nor of two that are nearly 1 which is larger.
+    /// True if a node is the end of an island, which means that only the host reads its results. Its producers are
+    /// checked next, so that the whole island leaves. A softmax in front of an output of the model is an island too,
+    /// and so is its logarithm. Codes have even steps, so they cannot show which of two small probabilities is larger,
+    /// nor which of two that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
@@ -273,7 +280,8 @@ impl Settling<'_> {
     }
 }
 
-/// True if a node takes the logarithm of a sum off what it reads: a softmax's, taken apart.
+/// True if a node subtracts the logarithm of a sum from what it reads: the last step of a log-softmax that is written
+/// as several nodes.
 fn is_log_softmax(graph: &Graph, node: &Node) -> bool {
     let producer = |node: &Node, index: usize| Some(graph.producer(node.inputs.get(index).copied().flatten()?)?.1);
     let sum = producer(node, 1)
@@ -293,13 +301,13 @@ fn condenses(graph: &Graph, node: &Node) -> bool {
     operand.zip(results).is_some_and(|(operand, results)| results < operand)
 }
 
-/// Operands that are no constants.
+/// The operands that are not constants.
 fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
     let operands = node.inputs.iter().copied().flatten();
     operands.filter(|&operand| graph.data_of(operand).is_none())
 }
 
-/// True if a node computes each element of its result from one element of its only operand that is no constant.
+/// True if a node has one operand that is not constant, and computes each element of its result from one element of it.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
     matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
 }

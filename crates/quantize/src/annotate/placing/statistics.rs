@@ -1,7 +1,7 @@
-//! Means that a root, a logarithm or a quotient is taken of: the statistics of a normalization.
+//! Recognises the statistics of a normalization: means from which a root, a logarithm or a quotient is computed.
 //!
-//! Such a function has slopes of any size near zero, where the mean of squares of small numbers is, and multiplies the
-//! error of its codes by them.
+//! Such a function has arbitrarily large slopes near zero, where the means of squares of small numbers lie. It
+//! multiplies the error of their codes by these slopes.
 
 use super::settle::is_elementwise;
 use strait_core::op::{Function, Reduction};

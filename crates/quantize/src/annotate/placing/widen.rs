@@ -1,14 +1,14 @@
-//! Widen: sums, and functions of one variable, that are read in more bits than they would be computed in.
+//! Widen: lets sums and functions of one variable compute in more bits if their results are read in more bits.
 //!
-//! The sums of a residual network go through all of its blocks, and a layer normalization in front of each block reads
-//! them. Where the table has that on 16 bits alone, a sum in 8 would either be rounded twice or keep the whole way in
-//! real numbers on the host. So a sum that such an op reads, also behind nodes that move codes, computes on what that reads,
-//! and so does a sum that nothing but such sums reads. What is added to it leaves its producer in that type, too, where
-//! the producer's row has it among its results. A function of one variable whose row leaves its narrow type alone, a leaky
-//! ReLU for instance, computes on the wider one like a sum.
+//! In a residual network, sums run through all blocks, and a layer normalization in front of each block reads them. If
+//! the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded twice, or everything would
+//! stay in real numbers on the host. So a sum that such an op reads, perhaps behind nodes that move codes, computes in
+//! the type that the op reads. The same applies to a sum that only such sums read. What is added to it leaves its
+//! producer in that type as well, if the producer's row supports it. A function of one variable whose row has only the
+//! narrow type for its result, such as a leaky ReLU, computes in the wider type like a sum.
 //!
-//! A softmax over rows that are too long for its definition on the type that it would compute on has a type on which the
-//! table's other definition takes them, if there is one.
+//! A softmax may have rows that are too long for its definition on its type. It then gets a type for which the table
+//! has a definition with longer rows, if there is one.
 
 use super::refusal::refusal;
 use crate::annotate::settings::{Annotation, Run};
@@ -17,12 +17,12 @@ use strait_core::{Graph, GraphId, Kind, Module, Node, NodeId, Op, Term, ValueId}
 use strait_requantize::IntType;
 use strait_target::spec::{Activation, Integer, Pair};
 
-/// Way in which a reader takes a value of more bits than its producer would leave.
+/// How a reader takes a value with more bits than its producer would leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
     /// It needs them: the table has the op on this type, and not on that of the sum.
     Needs(Integer),
-    /// It is a sum or a function that was widened.
+    /// It is a sum or a function that was widened itself.
     Takes(Integer),
 }
 
@@ -34,8 +34,8 @@ impl Reads {
     }
 }
 
-/// Makes the sums wider that are to be. Where settings say of which type activations are, of all nodes or of the sum, that
-/// holds.
+/// Finds the sums and functions to widen. If settings choose the type of activations, for all nodes or for the sum,
+/// that type is used.
 pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
     let Some(graph) = module.graph(graph) else { return };
     let Ok(order) = graph.topological_order() else { return };
@@ -69,7 +69,7 @@ pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
     }
 }
 
-/// True if a node adds up, or takes a mean.
+/// True if a node adds up, or computes a mean.
 fn is_sum(node: &Node) -> bool {
     match &node.op {
         Op::Add(_) | Op::Sub(_) | Op::GlobalAveragePool(_) => true,
@@ -86,17 +86,17 @@ struct Widening<'a, 'b> {
     module: &'a Module,
     graph: &'a Graph,
     how: &'a mut Annotation<'b>,
-    /// By node: the way in which it reads its operands, where in more bits than others would.
+    /// For each node, how it reads its operands, if it reads them in more bits than others would.
     reads: Vec<Option<Reads>>,
 }
 
 impl Widening<'_, '_> {
-    /// True if something else than this pass says the type of a node's activations.
+    /// True if something else than this pass decides the type of a node's activations.
     fn has_own(&self, id: NodeId) -> bool {
         self.how.types(id).own.0.is_some()
     }
 
-    /// True if a node computes on these codes on the accelerator, as far as table and recipe say.
+    /// True if a node can compute on these codes on the accelerator, according to table and recipe.
     fn computes_on(&self, id: NodeId, node: &Node, ty: Integer) -> bool {
         let on_host = matches!(self.how.settings.run(id), Some(Run::Float(_)));
         !on_host
@@ -110,8 +110,8 @@ impl Widening<'_, '_> {
             .is_none()
     }
 
-    /// Makes a sum wider that is read so, or a function whose narrow type leaves no such result, and says how it then reads its
-    /// operands.
+    /// Widens a sum that is read in more bits, or a function whose narrow type has no such result. Returns how it then
+    /// reads its operands.
     fn wider(&mut self, id: NodeId, node: &Node) -> Option<Reads> {
         let term = node.op.term();
         let ty = self.behind(node)?.ty();
@@ -129,7 +129,7 @@ impl Widening<'_, '_> {
         Some(Reads::Takes(ty))
     }
 
-    /// Makes a softmax wider whose rows its definition takes only so.
+    /// Widens a softmax whose rows are too long for its definition on the narrow type.
     fn longer_rows(&mut self, id: NodeId, node: &Node) {
         let term = node.op.term();
         let own = self.how.types(id).pair(self.how.spec, term).and_then(Pair::codes);
@@ -143,7 +143,7 @@ impl Widening<'_, '_> {
         }
     }
 
-    /// Way in which a node that is no sum reads what it computes on.
+    /// How a node that is not a sum reads its operand.
     fn operand(&self, id: NodeId, node: &Node) -> Option<Reads> {
         let (term, spec) = (node.op.term(), self.how.spec);
         let (_, row) = spec.op_row(term)?;
@@ -158,7 +158,8 @@ impl Widening<'_, '_> {
         (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
     }
 
-    /// Way in which the readers of a node's results take them: one that needs a type decides; else all have to take it.
+    /// How the readers of a node's results take them. If one of them needs a type, that decides. Otherwise all of them
+    /// have to take it.
     fn behind(&self, node: &Node) -> Option<Reads> {
         let uses = |value: ValueId| self.graph.uses(value).map(|at| self.reads[at.node.index()]);
         let read = || node.outputs.iter().flat_map(|&value| uses(value));

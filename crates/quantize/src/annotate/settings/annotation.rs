@@ -1,4 +1,5 @@
-//! All that annotation depends on besides the graph, and the questions whose answers settings and constraints make together.
+//! Everything besides the graph that annotation depends on, and questions that are answered by settings and constraints
+//! together.
 
 use super::{Constraints, Given, NodeTypes, RangeFrom, Settings};
 use crate::statistics::Observation;
@@ -8,31 +9,32 @@ use strait_core::{NodeId, Port, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, WeightPer};
 
-/// Reason why annotation failed.
+/// The reason why annotation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotateError {
-    /// A defect of ours.
+    /// A defect of the compiler.
     #[error("defect in Strait: {0}")]
     Ours(String),
 }
 
-/// Everything that annotation depends on besides the graph.
+/// Everything besides the graph that annotation depends on.
 #[derive(Clone)]
 pub struct Annotation<'a> {
     /// The target's table.
     pub spec: &'a TargetSpec,
-    /// Statistics by value name.
+    /// The statistics, by the names of values.
     pub observation: &'a Observation,
-    /// The resolved rules.
+    /// The settings that resulted from rules.
     pub settings: &'a Settings,
     /// Given grids and codes.
     pub constraints: &'a Constraints,
-    /// The nodes that compute on wider activations than settings and constraints say ([`widen`](crate::annotate::widen)).
+    /// The nodes that compute on wider activations than settings and constraints say
+    /// ([`widen`](crate::annotate::widen)).
     pub(crate) wider: BTreeMap<NodeId, Activation>,
 }
 
 impl<'a> Annotation<'a> {
-    /// On the types that settings and constraints say, none of them wider.
+    /// An annotation on the types that settings and constraints say, without wider ones.
     pub fn new(
         spec: &'a TargetSpec,
         observation: &'a Observation,
@@ -48,7 +50,7 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The types that a node is to compute on: as settings say, else as its grids are given, else wider than others.
+    /// The types that a node should compute on. Settings come first, then given grids, then widening.
     pub fn types(&self, id: NodeId) -> NodeTypes {
         let (mut types, given) = (self.settings.types(id), self.constraints.nodes.get(&id));
         let given = given.map_or((None, None), |given| (given.activation, given.weight));
@@ -57,24 +59,24 @@ impl<'a> Annotation<'a> {
         types
     }
 
-    /// The type of which a value is to leave the node that makes it.
+    /// The type in which a value should leave the node that makes it.
     pub(crate) fn value_type(&self, value: ValueId) -> Option<Integer> {
         let own = self.settings.values.get(&value).and_then(|own| own.ty);
         own.or_else(|| self.constraints.values.get(&value)?.ty)
     }
 
-    /// True if a type or a kind of grid is said of a value as it leaves.
+    /// True if settings or constraints choose the type or the kind of grid with which a value leaves its node.
     pub(crate) fn has_own_codes(&self, value: ValueId) -> bool {
         self.value_type(value).is_some() || !self.settings.value_grid(value).is_none()
     }
 
-    /// The source of the range of a value, where it is not the default observer.
+    /// Where the range of a value comes from, if not from the default observer.
     pub(crate) fn range(&self, value: ValueId) -> Option<&'a RangeFrom> {
         let own = self.settings.values.get(&value).and_then(|own| own.range.as_ref());
         own.or_else(|| self.constraints.values.get(&value)?.range.as_ref())
     }
 
-    /// The same of an operand, where it is not that of its value.
+    /// Where the range of an operand comes from, if it differs from its value's.
     pub(crate) fn operand_range(&self, id: NodeId, port: Port) -> Option<&'a RangeFrom> {
         match port {
             Port::Operand(index) => self.settings.operand_range(id, index),
@@ -82,14 +84,15 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// Granularities of the scales of a node's weights, the first of which wins that they can have.
+    /// The granularities for the scales of a node's weights, in order of preference. The first one that the weights
+    /// support is used.
     pub(crate) fn weight_per(&self, id: NodeId) -> impl Iterator<Item = WeightPer> {
         let given = self.constraints.nodes.get(&id).and_then(|given| given.per);
         let own = given.or_else(|| self.settings.layers.get(&id)?.weights.per);
         [own, self.settings.default.weights.per].into_iter().flatten()
     }
 
-    /// Inputs that share a scale of a node's weights. None: as the table prefers.
+    /// How many inputs share a scale of a node's weights. `None` means the table's preferred number.
     pub(crate) fn weight_block(&self, id: NodeId) -> Option<NonZeroU32> {
         let given = self.constraints.nodes.get(&id).and_then(|given| given.block);
         let own = given.or_else(|| self.settings.layers.get(&id)?.weights.block);

@@ -1,88 +1,89 @@
-//! Settings of one layer, value or operand. What they do not say, the defaults do.
+//! Settings of one layer, value or operand. Whatever they leave open is taken from the defaults.
 
 use crate::observers::ObserverChoice;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use strait_target::spec::{Activation, Alignment, Integer, Observer, WeightPer};
 
-/// Settings of one layer.
+/// The settings of one layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerSettings {
-    /// Positions of the rules that made it, in rising order.
+    /// The positions of the rules that these settings come from, in rising order.
     pub rules: Vec<usize>,
-    /// Where it runs. None: where it serves best.
+    /// Where the layer runs. `None`: wherever it is better off.
     pub run: Option<Run>,
-    /// The type of the activations that it computes on.
+    /// The type of the activations that the layer computes on.
     pub activation: Option<Activation>,
-    /// Grids of these activations.
+    /// The kind of grid for these activations.
     pub grid: GridSettings,
-    /// Its weights.
+    /// The settings of the layer's weights.
     pub weights: WeightSettings,
     /// Which grid its operands and results share.
     pub alignment: Option<Alignment>,
-    /// True if its results are made on the grid that all readers agree on.
+    /// True if its results are made on the grid on which all readers agree.
     pub simplify: Option<bool>,
 }
 
-/// Settings of the weights of one layer, or of all.
+/// The settings of the weights of one layer, or of all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WeightSettings {
-    /// Their type.
+    /// The type of the weights.
     pub ty: Option<Integer>,
-    /// Their grid.
+    /// The kind of grid for the weights.
     pub grid: GridSettings,
-    /// Granularity of their scales, as far as the op's row and their type have it.
+    /// The granularity of their scales. It is used if the op's row and the type of the weights support it.
     pub per: Option<WeightPer>,
-    /// Inputs that share a scale, where scales are by block.
+    /// How many inputs share a scale, if scales are by block.
     pub block: Option<NonZeroU32>,
-    /// Neighbouring outputs that share a scale, where scales are by channel.
+    /// How many neighbouring outputs share a scale, if scales are by channel.
     pub ties: Option<NonZeroU32>,
-    /// The observer of their ranges.
+    /// The observer for their ranges.
     pub observer: Option<ObserverChoice>,
-    /// Choice where a bias or a scale does not fit.
+    /// What happens if a bias or a scale does not fit.
     pub unfit: Option<Unfit>,
 }
 
-/// Settings of one value, as it leaves the node that makes it, or the host that hands it over.
+/// The settings of one value, as it leaves the node that makes it, or as the host passes it in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {
-    /// Positions of the rules that made it, in rising order.
+    /// The positions of the rules that these settings come from, in rising order.
     pub rules: Vec<usize>,
-    /// Its type, where the node has that.
+    /// The type of the value. It is used if the node supports it.
     pub ty: Option<Integer>,
-    /// The source of its range.
+    /// Where the range of the value comes from.
     pub range: Option<RangeFrom>,
-    /// Its grid.
+    /// The kind of grid for the value.
     pub grid: GridSettings,
 }
 
-/// Settings of one operand. One with a range of its own has a grid of its own; other readers of its value do not see it.
+/// The settings of one operand. An operand with a range of its own has a grid of its own, which does not affect other
+/// readers of its value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperandSettings {
-    /// Positions of the rules that made it, in rising order.
+    /// The positions of the rules that these settings come from, in rising order.
     pub rules: Vec<usize>,
-    /// The source of its range.
+    /// Where the range of the operand comes from.
     pub range: Option<RangeFrom>,
-    /// Its grid. Where operands and results share a grid, this is for all of them.
+    /// The kind of grid for the operand. If operands and results share a grid, it applies to all of them.
     pub grid: GridSettings,
 }
 
-/// Kind of the grids of some codes, as far as the target's table leaves a choice.
+/// The kind of grid for some codes. It only matters if the target's table allows a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GridSettings {
-    /// True: the zero point is 0, though the table may have others. False: it need not be.
+    /// True: the zero point is 0, even if the table allows others. False: it need not be 0.
     pub symmetric: Option<bool>,
-    /// True: scales are powers of two, though the table has others. False: they need not be.
+    /// True: scales are powers of two, even if the table allows others. False: they need not be.
     pub power_of_two: Option<bool>,
 }
 
 impl GridSettings {
-    /// True if nothing is said.
+    /// True if nothing is set.
     pub fn is_none(&self) -> bool {
         *self == GridSettings::default()
     }
 
-    /// Key by key, what `self` does not say as `other` does.
+    /// Fills whatever `self` leaves open from `other`.
     #[must_use]
     pub(crate) fn or(self, other: GridSettings) -> GridSettings {
         GridSettings {
@@ -95,39 +96,39 @@ impl GridSettings {
 /// Where a node runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Run {
-    /// On the host, and why.
+    /// On the host, with the reason.
     Float(String),
-    /// On the accelerator, also where it would serve better on the host; or an error.
+    /// On the accelerator, even if it would be better off on the host. If that is not possible, it is an error.
     Integer,
 }
 
-/// Consequence where a bias or a scale of weights does not fit.
+/// What happens if a bias or a scale of weights does not fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Unfit {
-    /// The scale of the channel's weights is raised until it fits; the report names the channel and the factor.
+    /// The scale of the channel's weights is raised until it fits. The report names the channel and the factor.
     #[default]
     Coarser,
-    /// The layer runs in float, on the host, and the report warns of it.
+    /// The layer runs in float on the host, and the report warns about it.
     Float,
-    /// The compilation fails; it names the layer and the channel.
+    /// The compilation fails. The error names the layer and the channel.
     Error,
 }
 
-/// Source of the range of a value or an operand.
+/// Where the range of a value or an operand comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RangeFrom {
-    /// A rule says it: smallest and largest number. No statistics override it.
+    /// A rule gives it: the smallest and the largest number. Statistics do not change it.
     Rule([f32; 2]),
-    /// It is that of the grid that the model has, which the target cannot have.
+    /// It is the range of the model's grid, which the target does not support.
     Grid([f32; 2]),
-    /// It is made from what was observed.
+    /// An observer makes it from the statistics.
     Observer(ObserverChoice),
 }
 
 impl RangeFrom {
-    /// True if it is made from the largest elements along an axis, which are observed where that is asked for.
+    /// True if it is made from the largest elements along an axis. These are observed only on request.
     pub(crate) fn is_ranked(&self) -> bool {
         matches!(self, RangeFrom::Observer(choice) if choice.observer == Observer::Isotone)
     }

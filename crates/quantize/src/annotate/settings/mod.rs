@@ -1,5 +1,5 @@
-//! The floor below all others: what rules say of a graph (settings), and what is given of it (constraints), by node, value and
-//! operand. Both are resolved before anything is annotated, and nothing changes them afterwards.
+//! The lowest layer: what rules say about a graph (settings), and what is given for it (constraints), by node, value
+//! and operand. Both are resolved before anything is annotated, and do not change afterwards.
 
 mod annotation;
 mod constraints;

@@ -1,17 +1,17 @@
-//! The types that one node is to compute on, and the pair of the table that this makes.
+//! The types that a node should compute on, and the pair of the table that results from them.
 
 use strait_core::{Reason, ReasonCode, Term};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair};
 
-/// The types that a node is to compute on, as far as anything is said of them.
+/// The types that a node should compute on, as far as anything chooses them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeTypes {
-    /// Activations and weights of this node.
+    /// The types of activations and weights that are chosen for this node.
     pub own: (Option<Activation>, Option<Integer>),
-    /// Those of all nodes, as far as the target's table has them.
+    /// The types that are chosen for all nodes. They are used if the target's table has them for the op.
     pub all: (Option<Activation>, Option<Integer>),
-    /// True if the node is to be in float, weights and all.
+    /// True if the node should run in float, with float weights.
     pub is_plain: bool,
 }
 
@@ -26,9 +26,9 @@ impl NodeTypes {
         self.own.1.or(self.all.1)
     }
 
-    /// The pair that a node computes on: of those that the table has for its op the first with what is said of this node,
-    /// and else of all nodes, as far as there is one. Real activations are taken where that is said, or where the op has
-    /// no others. None where the table has no row for the op.
+    /// The pair of types that a node computes on. Of the pairs that the table has for its op, this is the first one
+    /// that fits what is chosen for this node, and, if possible, what is chosen for all nodes. Real activations are
+    /// used if that is chosen, or if the op has no others. `None` if the table has no row for the op.
     pub fn pair(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         let (own, activation, weight) = (self.own, self.activation(), self.weight());
         let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];
@@ -42,8 +42,8 @@ impl NodeTypes {
         })
     }
 
-    /// The weight-only pair of a node on the host: where activations are to be real numbers, the
-    /// first one with the weights that are said of this node, and else of all nodes, as far as there is one.
+    /// The pair of types for a weight-only node on the host, if activations should be real numbers: the first one with
+    /// the weights that are chosen for this node, and, if possible, for all nodes.
     pub fn pair_on_host(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         if self.activation() != Some(Activation::Float32) || self.is_plain {
             return None;
@@ -55,8 +55,8 @@ impl NodeTypes {
         having(self.weight()).or_else(|| having(self.own.1))
     }
 
-    /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none
-    /// that can be weight-only there.
+    /// The reason why a node is on the host although the target has its op: activations should be real numbers, and the
+    /// target has no weight-only version of the op.
     pub(crate) fn stays_float(self, spec: &TargetSpec, term: Term) -> Option<Reason> {
         let is_weight_only = self.pair(spec, term).is_some_and(|pair| pair.is_weight_only());
         let float = self.activation() == Some(Activation::Float32) && !is_weight_only;

@@ -1,4 +1,4 @@
-//! All settings of one target's float graph, and the questions that placing and annotating ask of them.
+//! All settings for one target's float graph, and the questions that placing and annotating ask about them.
 
 use super::{GridSettings, LayerSettings, NodeTypes, OperandSettings, RangeFrom, Run, ValueSettings};
 use super::{Unfit, WeightSettings};
@@ -11,7 +11,7 @@ use strait_target::spec::{Activation, Alignment, Alignments};
 /// The rules for one target's float graph, resolved to its nodes, values and operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Where nothing else is said.
+    /// The defaults, for everything without an entry of its own.
     pub default: Defaults,
     /// Settings of single layers.
     pub layers: BTreeMap<NodeId, LayerSettings>,
@@ -21,23 +21,23 @@ pub struct Settings {
     pub operands: BTreeMap<(NodeId, usize), OperandSettings>,
 }
 
-/// Settings of all that no entry speaks of.
+/// The settings for everything without an entry of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defaults {
-    /// The type of activations, as far as the target's table has it.
+    /// The type of activations. It is used if the target's table has it for the op.
     pub activation: Option<Activation>,
-    /// Grids of activations.
+    /// The kind of grid for activations.
     pub grid: GridSettings,
-    /// Weights.
+    /// The settings of weights.
     pub weights: WeightSettings,
-    /// The observer of the ranges of activations.
+    /// The observer for the ranges of activations.
     pub observer: ObserverChoice,
-    /// Which grids operands and results share, by the kinds of ops.
+    /// Which grids operands and results share, for each kind of op.
     pub alignments: Alignments,
 }
 
 impl Settings {
-    /// As the target's table says, from the extremes of what was observed.
+    /// The settings of a target's table without any rules. Ranges are the observed minimum and maximum.
     pub fn new(spec: &TargetSpec) -> Settings {
         Settings {
             default: Defaults {
@@ -53,12 +53,12 @@ impl Settings {
         }
     }
 
-    /// Where a node runs, if that is said.
+    /// Where a node runs, if that is set.
     pub fn run(&self, id: NodeId) -> Option<&Run> {
         self.layers.get(&id)?.run.as_ref()
     }
 
-    /// The types that a node is to compute on.
+    /// The types that a node should compute on.
     pub fn types(&self, id: NodeId) -> NodeTypes {
         let (own, weights) = (self.layers.get(&id), &self.default.weights);
         NodeTypes {
@@ -71,7 +71,8 @@ impl Settings {
         }
     }
 
-    /// The settings of the grids of a node's own activations: also of one of its operands or results, where these share a grid.
+    /// The settings of the grids of a node's own activations. If operands and results share a grid, settings of any of
+    /// them count.
     pub(crate) fn grid(&self, id: NodeId, node: &Node, shares: bool) -> GridSettings {
         let own = self.layers.get(&id).map(|layer| layer.grid).unwrap_or_default();
         if !shares {
@@ -82,7 +83,7 @@ impl Settings {
         results.chain(operands).fold(own, GridSettings::or)
     }
 
-    /// The settings of the grid of one value, as it leaves the node that makes it.
+    /// The settings of the grid of a value, as it leaves the node that makes it.
     pub(crate) fn value_grid(&self, id: ValueId) -> GridSettings {
         self.values.get(&id).map(|value| value.grid).unwrap_or_default()
     }
@@ -95,7 +96,7 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    /// The source of the range of one operand, where it is another than that of its value.
+    /// Where the range of an operand comes from, if it differs from its value's.
     pub fn operand_range(&self, id: NodeId, index: usize) -> Option<&RangeFrom> {
         self.operands.get(&(id, index))?.range.as_ref()
     }
@@ -106,34 +107,34 @@ impl Settings {
         own.or(self.default.weights.grid)
     }
 
-    /// The observer of a node's weights.
+    /// The observer for a node's weights.
     pub(crate) fn weight_observer(&self, id: NodeId) -> ObserverChoice {
         self.of_weights(id, |weights| weights.observer.clone())
             .unwrap_or_default()
     }
 
-    /// Neighbouring outputs of a node that share a scale of its weights.
+    /// How many neighbouring outputs share a scale of a node's weights.
     pub(crate) fn weight_ties(&self, id: NodeId) -> Option<usize> {
         self.layers.get(&id)?.weights.ties.map(|ties| ties.get() as usize)
     }
 
-    /// The choice where a bias or a scale of a node does not fit.
+    /// What happens if a bias or a scale of a node does not fit.
     pub fn unfit(&self, id: NodeId) -> Unfit {
         self.of_weights(id, |weights| weights.unfit).unwrap_or_default()
     }
 
-    /// Which grid the operands and results of a node share, if that is said of itself.
+    /// Which grid the operands and results of a node share, if that is set for this node.
     pub(crate) fn alignment(&self, id: NodeId) -> Option<Alignment> {
         self.layers.get(&id)?.alignment
     }
 
-    /// True if the results of a node are made on the grid that all readers agree on.
+    /// True if the results of a node are made on the grid on which all readers agree.
     pub(crate) fn simplifies(&self, id: Option<NodeId>) -> bool {
         let own = id.and_then(|id| self.layers.get(&id)?.simplify);
         own.unwrap_or(self.default.alignments.simplify)
     }
 
-    /// A setting of a node's weights, or else of all.
+    /// A setting of a node's weights. If it is not set for the node, the one for all weights.
     fn of_weights<T>(&self, id: NodeId, says: impl Fn(&WeightSettings) -> Option<T>) -> Option<T> {
         let own = self.layers.get(&id).and_then(|layer| says(&layer.weights));
         own.or_else(|| says(&self.default.weights))
@@ -141,7 +142,7 @@ impl Settings {
 }
 
 impl LayerSettings {
-    /// True if a layer is to be in float, weights and all.
+    /// True if a layer should run in float, with float weights.
     fn is_plain(&self) -> bool {
         let is_float = matches!(self.run, Some(Run::Float(_))) && self.activation == Some(Activation::Float32);
         is_float && self.weights.ty.is_none()

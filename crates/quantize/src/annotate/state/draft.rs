@@ -1,4 +1,4 @@
-//! The configs of a graph while passes make them, with all that they decide from.
+//! The configs of a graph while passes make them, and everything that passes base their decisions on.
 
 use super::given::refuse;
 use super::losses::{Coarser, Overlapped, Raised};
@@ -12,7 +12,7 @@ use strait_core::{
     ReasonCode, Scheme, State, ValueId,
 };
 
-/// Material of one run of the passes.
+/// What one run of the passes works with.
 pub(crate) struct PassContext<'a> {
     pub(crate) module: &'a Module,
     pub(crate) id: GraphId,
@@ -31,48 +31,50 @@ impl PassContext<'_> {
     }
 }
 
-/// A config, the value that it belongs to, and what alignment makes of it.
+/// A config, the value that it belongs to, and what alignment decided for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) value: ValueId,
     pub(crate) role: Role,
     pub(crate) node: NodeId,
-    /// The grid of its group must cover its value besides that of the root: what codes that are joined come from may reach
-    /// further than they do (an image, of which a pool was joined with something else).
+    /// True if the grid of the group must cover this value as well as the root's. When codes are joined, the values
+    /// that they come from may reach further than the result (for example an image, if a pool of it was joined with
+    /// something else).
     pub(crate) covered: bool,
-    /// Its value is one of several that are joined: a range that is said of it is one of this part, not for the group.
+    /// True if the value is one of several that are joined. A range that is set for it then applies to this part, not
+    /// to the whole group.
     pub(crate) part: bool,
-    /// Of a root: its group has a grid of its own, and takes none that a producer leaves.
+    /// For a root: true if its group has a grid of its own and takes none from a producer.
     pub(crate) anchored: bool,
-    /// It takes nothing to the producer: what that leaves is requantized.
+    /// True if this grid must not be passed on to the producer. What the producer leaves is requantized instead.
     pub(crate) apart: bool,
 }
 
-/// The work of passes: configs, and all that later passes and turns need of earlier ones.
+/// The work of the passes: the configs, and everything that later passes and turns need from earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) table: QuantTable,
-    /// By config.
+    /// For each config, what it belongs to.
     pub(crate) bound: Vec<Bound>,
     /// The configs that were added in this run, node by node.
     pub(crate) fresh: Vec<ConfigId>,
     pub(crate) types: Types,
     pub(crate) ranges: Ranges,
-    /// By root: the grid that its range asked for, where a coarser one was needed, and by how much.
+    /// For roots whose grid had to become coarser: the grid that the range requires, and the factor.
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
-    /// The nodes whose weights are to be looked at.
+    /// The nodes whose weights have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
     /// The nodes that the last pass has not looked at since their configs were made.
     pub(crate) unchecked: BTreeSet<NodeId>,
-    /// The nodes of which configs may have changed since annotation was asked for, or those of their neighbours.
+    /// The nodes whose own configs, or whose neighbours' configs, may have changed since annotation was started.
     pub(crate) touched: BTreeSet<NodeId>,
     pub(crate) overlapped: BTreeMap<ValueId, Overlapped>,
     pub(crate) raised: BTreeMap<NodeId, Raised>,
-    /// The nodes of the host whose weights could not have codes, and have none.
+    /// Host nodes whose weights cannot have codes, and so have none.
     pub(crate) plain: BTreeSet<NodeId>,
     /// The nodes that have to leave the accelerator.
     pub(crate) refused: Vec<(NodeId, Reason)>,
-    /// The values with a grid that was given and that a node could not have, and the first of these refusals.
+    /// The values with a given grid that a node does not support, each with the first such refusal.
     pub(crate) unfitting: BTreeMap<ValueId, (NodeId, Reason)>,
 }
 
@@ -83,7 +85,7 @@ impl Draft {
         config
     }
 
-    /// Adds a config that takes no part in finding grids: its own follows from another.
+    /// Adds a config that takes no part in finding grids, because its grid follows from another one.
     pub(crate) fn follow(&mut self, node: NodeId, port: Port, scheme: Scheme, value: ValueId, role: Role) -> ConfigId {
         let config = self.table.add(node, port, scheme);
         self.bound.push(Bound {
@@ -98,35 +100,35 @@ impl Draft {
         config
     }
 
-    /// The config of an operand of the role activation.
+    /// The config of an operand with the role of an activation.
     pub(crate) fn activation(&self, node: NodeId, operand: usize) -> Option<ConfigId> {
         let config = self.table.id(node, Port::Operand(operand))?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
-    /// Those of a node, in order.
+    /// The configs of a node's activation operands, in order.
     pub(crate) fn activations(&self, node: NodeId, operands: usize) -> Vec<ConfigId> {
         (0..operands).filter_map(|index| self.activation(node, index)).collect()
     }
 
-    /// The config of a result that leaves codes.
+    /// The config of a result with codes.
     pub(crate) fn result(&self, node: NodeId, result: usize) -> Option<ConfigId> {
         let config = self.table.id(node, Port::Result(result))?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
-    /// Those of a node, in order.
+    /// The configs of a node's results with codes, in order.
     pub(crate) fn results(&self, node: NodeId, results: usize) -> Vec<ConfigId> {
         (0..results).filter_map(|index| self.result(node, index)).collect()
     }
 
-    /// The config with codes that a value has as it leaves its producer, or the host that hands it over.
+    /// The config with which a value leaves its producer as codes, or with which the host passes it in.
     pub(crate) fn left(&self, context: &PassContext<'_>, value: ValueId) -> Option<ConfigId> {
         let config = context.graph.left_by(&self.table, value)?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
-    /// The source of a range of its own that the operand has which a config is for.
+    /// Where the operand that a config belongs to has its own range from, if it has one.
     pub(crate) fn own_range<'a>(&self, context: &PassContext<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
         let config = self.table.config(id)?;
         context.how.operand_range(config.node, config.port)
@@ -142,12 +144,13 @@ impl Draft {
         }
     }
 
-    /// True if the grid of a config was given, and nothing may change it.
+    /// True if the grid of a config is given, so that nothing may change it.
     pub(crate) fn is_given(&self, id: ConfigId) -> bool {
         is_given(&self.table, id)
     }
 
-    /// Notes that a node cannot have the grids that are given for these configs: one of its own, and that of its group.
+    /// Records that a node does not support the grids that are given for these configs: one of its own, and that of its
+    /// group.
     pub(crate) fn unfitting(&mut self, ids: [ConfigId; 2], node: NodeId, reason: &Reason) {
         for id in ids {
             if let Some(bound) = self.bound.get(id.index()) {
@@ -157,8 +160,8 @@ impl Draft {
         }
     }
 
-    /// Joins the group of one config to that of another, which decides. Configs of other schemes stay apart, and so does
-    /// a group whose grid was given.
+    /// Joins the group of one config to that of another, whose grid is used. Configs with different schemes are not
+    /// joined, and neither is a group whose grid is given.
     pub(crate) fn join(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let root = self.table.root(id);
         if self.scheme(root) != self.scheme(to) || self.is_given(root) {
@@ -167,14 +170,14 @@ impl Draft {
         self.bind(id, to)
     }
 
-    /// True if the grids of both were given, and are one grid.
+    /// True if the grids of both configs are given and are the same.
     pub(crate) fn are_given_alike(&self, id: ConfigId, other: ConfigId) -> bool {
         let alike = self.table.params(id) == self.table.params(other) && self.scheme(id) == self.scheme(other);
         alike && self.is_given(id) && self.is_given(other)
     }
 
-    /// The same where both have to share a grid: a defect where their schemes differ. One that was given decides; of two
-    /// that are not the same the node of the first cannot be computed.
+    /// As [`Draft::join`], for configs that have to share a grid. If their schemes differ, that is a defect. If one
+    /// grid is given, it is used. If both are given and differ, the node of the first config is refused.
     pub(crate) fn bind(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let (root, other) = (self.table.root(id), self.table.root(to));
         match (self.is_given(root), self.is_given(other)) {
@@ -198,7 +201,7 @@ impl Draft {
         self.table.transition(config, request).map_err(ours)
     }
 
-    /// Takes the codes of a node's parameters away: its configs, or those of its neighbours, are about to change.
+    /// Removes the codes of a node's parameters, because its configs or those of its neighbours are about to change.
     pub(crate) fn touch(&mut self, context: &PassContext<'_>, node: NodeId) -> Result<(), AnnotateError> {
         self.touched.insert(node);
         let operands = context.graph.node(node).map_or(0, |node| node.inputs.len());
@@ -213,7 +216,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The grids of nodes on the accelerator that are coarser than what was seen asks for, by value.
+    /// The grids of nodes on the accelerator that are coarser than what was seen requires, by value.
     pub(crate) fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
         let forms = self.ranges.coarser().filter_map(|(value, doublings, reason)| {
             let (node, _) = graph.producer(value)?;
@@ -245,8 +248,8 @@ impl Draft {
         found.into_values().collect()
     }
 
-    /// Takes the configs out that are made anew in the scope: those of its values, parameters with the first operand of
-    /// their node, and all of a node that has left the accelerator.
+    /// Removes the configs that are made again in this scope: those of its values, those of parameters along with the
+    /// first operand of their node, and all configs of a node that has left the accelerator.
     pub(crate) fn withdraw(&mut self, context: &PassContext<'_>) -> Result<(), AnnotateError> {
         self.fresh.clear();
         self.refused.clear();
@@ -271,7 +274,7 @@ impl Draft {
                 }
             }
         }
-        // On the border everything follows from what is inside, but for what rules want of inputs.
+        // Configs of inputs and outputs follow from the inside of the graph, except if rules set them for inputs.
         for (port, value) in borders(context.graph) {
             let stands =
                 matches!(port, Port::Input(_)) && context.how.has_own_codes(value) && !context.scope.has(value);
@@ -288,13 +291,13 @@ impl Draft {
     }
 }
 
-/// True if the grid of a config was given.
+/// True if the grid of a config is given.
 pub(crate) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
     table.grid(id).is_some_and(|grid| grid.origin == Origin::Given)
 }
 
-/// True if the config of an operand or a result is made in this scope. Parameters come with the first operand, sums with
-/// any.
+/// True if the config of an operand or a result is made in this scope. A parameter belongs to the scope of the first
+/// operand, and a sum to that of any operand.
 pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Gain | Role::Bias => {

@@ -4,7 +4,7 @@ use super::draft::{Draft, PassContext};
 use crate::annotate::settings::{AnnotateError, Given};
 use strait_core::{ConfigId, Def, Grid, Move, Origin, Reason, ReasonCode};
 
-/// Gives a config that was just made its grid, if it is an activation or weights. A bias has that of its sum.
+/// Gives a new config its given grid, if it belongs to an activation or to weights. A bias has the grid of its sum.
 pub(crate) fn activate(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -29,7 +29,7 @@ pub(crate) fn of<'a>(context: &PassContext<'a>, draft: &Draft, id: ConfigId) -> 
     context.how.given(config.node, config.port)
 }
 
-/// Refuses the node of a config for the sake of a grid that is given.
+/// Refuses the node of a config because of a given grid.
 pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
     if let Some(config) = draft.table.config(id) {
         let node = config.node;
@@ -39,7 +39,7 @@ pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
     }
 }
 
-/// Reason why a config cannot have what is given for it.
+/// Why a config cannot have what is given for it.
 fn unfit(context: &PassContext<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
     let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
     let value = context.graph.value(bound.value)?;

@@ -1,21 +1,22 @@
-//! Grids that cost accuracy, as passes note them.
+//! Grids that cost accuracy, as the passes record them.
 
 use strait_core::{NodeId, Reason, ValueId};
 
-/// A grid that is coarser than what was seen asks for.
+/// A grid that is coarser than the observed range requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coarser {
-    /// The node that makes the value, or reads it where it is a constant or an input.
+    /// The node that makes the value. For a constant or an input, the node that reads it.
     pub node: NodeId,
     /// The value.
     pub value: ValueId,
-    /// The scale is 2^`doublings` times that of the range.
+    /// The scale is 2^`doublings` times the one that the range requires.
     pub doublings: u32,
-    /// Reason why the finer grid does not serve.
+    /// Why the finer grid cannot be used.
     pub reason: Reason,
 }
 
-/// A value whose other readers have the grid of an aligned operand, because the configuration or the target forces it.
+/// A value whose other readers have to use the grid of an aligned operand, because the configuration or the target
+/// forces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlapped {
     /// The value.
@@ -26,19 +27,19 @@ pub struct Overlapped {
     pub readers: Vec<NodeId>,
 }
 
-/// Weights whose scale is larger than they ask for.
+/// Weights whose scale is larger than they need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raised {
-    /// The node that has them.
+    /// The node with these weights.
     pub node: NodeId,
-    /// Their tensor.
+    /// The tensor of the weights.
     pub weights: ValueId,
     /// The channel whose scale is raised the most.
     pub channel: usize,
-    /// By this factor.
+    /// The factor by which that channel's scale is raised.
     pub factor: f64,
-    /// Number of channels whose scale is raised.
+    /// The number of channels whose scale is raised.
     pub channels: usize,
-    /// Reason for the channel's.
+    /// Why that channel's scale is raised.
     pub reason: Reason,
 }

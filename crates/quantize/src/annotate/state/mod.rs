@@ -1,4 +1,4 @@
-//! The work of passes, with all that later ones and later turns need of it.
+//! The work of the passes, and everything that later passes and turns need from it.
 
 mod draft;
 pub(crate) mod given;

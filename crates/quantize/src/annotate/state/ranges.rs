@@ -1,4 +1,4 @@
-//! Ranges of values, as settings, constants and observers say them, and what is kept of them.
+//! Ranges of values, as settings, constraints and observers give them, and what is remembered about them.
 
 use super::draft::PassContext;
 use crate::annotate::settings::RangeFrom;
@@ -6,19 +6,18 @@ use crate::observers::{GridKind, MinMax, ObserverChoice, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId};
 
-/// The most often that the scale of a grid may double for the sake of a shift, or for that of a form that does not cover
-/// what its site can reach. Past 2^7 an 8-bit grid has one code for each sign left, and float on the host serves better.
-/// It also means that scales settle.
+/// How often the scale of a grid may double so that a shift or a form can be used. After 2^7, an 8-bit grid has only
+/// one code left for each sign, and float on the host is better. The limit also makes sure that scales stop changing.
 const MOST_DOUBLINGS: u32 = 7;
 
-/// The same as a factor.
+/// The same limit as a factor.
 pub(crate) const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 
-/// The range of no element, which adds nothing to another one.
+/// The range of no elements. It adds nothing to another range.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
-/// The range of one value that no rule says: the elements of a constant, or what its statistics and the observer say; no
-/// further than matters.
+/// The range of a value for which no rule gives one: from the elements of a constant, or from statistics by an
+/// observer, limited to what matters.
 fn range(
     context: &PassContext<'_>,
     value: ValueId,
@@ -47,12 +46,12 @@ fn range(
     }
 }
 
-/// Knowledge of values that is kept while a graph is annotated again and again: the ranges that observers have made, each
-/// once for each value and kind of grid, and the grids that had to be coarser than their ranges ask for.
+/// What is remembered about values while a graph is annotated again and again: the ranges that observers have made,
+/// once for each value and kind of grid, and the grids that had to become coarser than their ranges require.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     observed: BTreeMap<ValueId, Vec<Observed>>,
-    /// Values whose grids are 2^n times as coarse, and the reasons.
+    /// Values whose grids are 2^n times as coarse, with n and the reason.
     doublings: BTreeMap<ValueId, (u32, Reason)>,
     /// Values in whose group nothing but zero was seen.
     zero: BTreeSet<ValueId>,
@@ -66,8 +65,8 @@ struct Observed {
 }
 
 impl Ranges {
-    /// Makes the grid of a value coarser from the next annotation on, unless that would leave too few codes. Where
-    /// nothing but zero was seen, every grid holds what was seen.
+    /// Makes the grid of a value coarser from the next annotation on. Returns false if that would leave too few codes.
+    /// If nothing but zero was seen, any grid is fine.
     pub(crate) fn coarsen(&mut self, value: ValueId, doublings: u32, reason: &Reason) -> bool {
         let before = self.doublings.get(&value).map_or(0, |(before, _)| *before);
         let total = before.saturating_add(doublings);
@@ -78,19 +77,19 @@ impl Ranges {
         coarser
     }
 
-    /// Forgets what is kept of a value.
+    /// Forgets what is remembered about a value.
     pub(crate) fn forget(&mut self, value: ValueId) {
         self.observed.remove(&value);
         self.doublings.remove(&value);
         self.zero.remove(&value);
     }
 
-    /// Doublings that were asked for the grid of a value.
+    /// How often the scale of a value's grid has to double.
     pub(crate) fn doublings(&self, value: ValueId) -> u32 {
         self.doublings.get(&value).map_or(0, |(doublings, _)| *doublings)
     }
 
-    /// Keeps whether nothing but zero was seen in the group of a value.
+    /// Records whether nothing but zero was seen in the group of a value.
     pub(crate) fn set_zero(&mut self, value: ValueId, is_zero: bool) {
         if is_zero {
             self.zero.insert(value);
@@ -99,7 +98,8 @@ impl Ranges {
         }
     }
 
-    /// The values whose grids were asked to be coarser, how often they double, and why. Zero alone loses nothing.
+    /// The values whose grids had to become coarser, how often their scales double, and why. If only zero was seen,
+    /// nothing is lost, and the value is left out.
     pub(crate) fn coarser(&self) -> impl Iterator<Item = (ValueId, u32, &Reason)> {
         let told = self
             .doublings
@@ -126,7 +126,7 @@ impl Ranges {
         }
     }
 
-    /// The same, from a source.
+    /// The range of a value on a kind of grid, from the given source.
     pub(crate) fn from(
         &mut self,
         context: &PassContext<'_>,
@@ -140,7 +140,7 @@ impl Ranges {
         }
     }
 
-    /// The range that an observer makes, once for each value and kind of grid.
+    /// The range that an observer makes. It is computed once for each value and kind of grid.
     fn observed(
         &mut self,
         context: &PassContext<'_>,
@@ -162,13 +162,13 @@ impl Ranges {
     }
 }
 
-/// The most often that the scale of a grid may double.
+/// How often the scale of a grid may double, at most.
 pub(crate) fn most_doublings(is_zero: bool) -> u32 {
-    // The scale of zero is 1, and f32 holds its doublings.
+    // The scale for zero is 1, and f32 can hold it doubled this often.
     if is_zero { 127 } else { MOST_DOUBLINGS }
 }
 
-/// A grid whose scale has doubled so often.
+/// A grid whose scale is doubled this often.
 pub(crate) fn coarser(grid: QuantParams, doublings: u32) -> QuantParams {
     match grid.as_tensor() {
         Some((scale, zero)) if doublings > 0 => QuantParams::tensor(scale * 2f32.powi(doublings as i32), zero),

@@ -4,28 +4,28 @@ use crate::form::{MAX_ADDEND, MAX_SHIFT};
 use std::ops::RangeInclusive;
 
 /// `round((x * factor + addend) / 2^shift) + zero_point`: the arithmetic of all forms that multiply integers and round
-/// once. Legal parameters only: `factor >= 0`, `|addend| <= MAX_ADDEND`, `shift <= MAX_SHIFT`.
+/// once. The parameters must be legal: `factor >= 0`, `|addend| <= MAX_ADDEND`, `shift <= MAX_SHIFT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine {
-    /// Factor, not negative.
+    /// The factor, not negative.
     pub factor: i32,
     /// Added before the shift.
     pub addend: i64,
-    /// The divisor's exponent.
+    /// The exponent of the divisor.
     pub shift: u8,
-    /// Rounding of the quotient.
+    /// How the quotient is rounded.
     pub rounding: Rounding,
     /// Added after the shift.
     pub zero_point: i32,
 }
 
-/// The largest size of `x * factor + addend`. Every `i32` accumulator stays below it (|x * factor| <= 2^62 - 2^31), and
-/// adding half of `2^MAX_SHIFT` or a zero point to it does not leave `i64`.
+/// The largest magnitude of `x * factor + addend`. For every `i32` accumulator it is smaller (|x * factor| <= 2^62 -
+/// 2^31). Adding half of `2^MAX_SHIFT` or a zero point to it stays inside `i64`.
 const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
 const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
 
 impl Affine {
-    /// Accumulators for which `i64` arithmetic is exact.
+    /// The accumulators for which `i64` arithmetic is exact.
     pub(in crate::form) fn domain(&self) -> RangeInclusive<i64> {
         product_domain(self.factor, self.addend)
     }
@@ -35,17 +35,17 @@ impl Affine {
         self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
     }
 
-    /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers or none satisfy this, an end of `i128`.
     ///
-    /// wide(x) >= v  iff  round(p / 2^s) >= v - zero_point  iff  p >= t (the rounding's threshold)  iff
-    /// x >= ceil((t - addend) / factor), where p = x * factor + addend.
+    /// wide(x) >= v iff round(p / 2^s) >= v - zero_point iff p >= t (the rounding's threshold) iff x >= ceil((t -
+    /// addend) / factor), where p = x * factor + addend.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = i128::from(value) - i128::from(self.zero_point);
         let rest = self.rounding.least_reaching(quotient, self.shift) - i128::from(self.addend);
         least_multiplicand(rest, i64::from(self.factor))
     }
 
-    /// [`Affine::least_reaching`] of each of these values, where it lies inside the domain.
+    /// [`Affine::least_reaching`] for each of these values. The results must lie inside the domain.
     pub(in crate::form) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
         let zero = i64::from(self.zero_point);
         let quotients = values.start() - zero..=values.end() - zero;
@@ -60,21 +60,23 @@ impl Affine {
     }
 }
 
-/// Accumulators with `|x * factor + addend| <= WIDEST`, for which `i64` arithmetic is exact. A factor of zero counts as one.
+/// The accumulators with `|x * factor + addend| <= WIDEST`, for which `i64` arithmetic is exact. A factor of zero is
+/// treated as one.
 pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
-    // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor is as small.
+    // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor has the same bound.
     let factor = i64::from(factor.max(1));
     let (low, high) = (-WIDEST - addend, WIDEST - addend);
     -(-low).div_euclid(factor)..=high.div_euclid(factor)
 }
 
-/// The smallest `x` with `x * factor >= product`, or an end of `i128` where all or none are; `factor >= 0`.
+/// The smallest `x` with `x * factor >= product`, where `factor >= 0`. If all integers or none satisfy this, an end of
+/// `i128`.
 pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,
         (0, _) => i128::MAX,
-        // The common case, without a division of 128 bits. The remainder of a truncated quotient has the product's
-        // sign.
+        // The common case, which needs no 128-bit division. The remainder of a truncating division has the sign of the
+        // product.
         (_, Ok(product)) => i128::from(product / factor + i64::from(product % factor > 0)),
         (_, Err(_)) => -(-product).div_euclid(i128::from(factor)),
     }

@@ -1,4 +1,5 @@
-//! The few families of arithmetic behind the forms: what a kernel implements, and what the decision procedures invert.
+//! The few families of arithmetic that compute all forms. Kernels implement them, and the decision procedures invert
+//! them.
 
 mod affine;
 mod double_product;
@@ -19,7 +20,7 @@ pub use step_count::StepCount;
 use super::{FormError, MAX_ADDEND, MAX_SHIFT, check::in_range};
 use crate::IntType;
 
-/// One channel's scalars. Each family computes a wide integer that [`Channel`](super::Channel) then saturates.
+/// The scalars of one channel. Each family computes a wide integer, which [`Channel`](super::Channel) then saturates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arithmetic<'a> {
     /// Multiply, add, shift with one rounding, add.
@@ -49,7 +50,7 @@ impl Arithmetic<'_> {
                 in_range("shift", channel, d.shift.into(), 32..=MAX_SHIFT.into())?;
             }
             Arithmetic::Float(f) => check_scale(channel, f.scale)?,
-            // An integer and a power of two.
+            // The multiplier is an integer times a power of two, so it is always legal.
             Arithmetic::Double(_) => {}
             Arithmetic::FloatAffine(f) => {
                 check_scale(channel, f.factor)?;

@@ -1,7 +1,8 @@
-/// `lowest + #{t in thresholds : t <= x}`: the arithmetic of `Steps`. Defined on `i32`, like its thresholds.
+/// `lowest + #{t in thresholds : t <= x}`, the number of thresholds up to x: the arithmetic of `Steps`. It is defined
+/// on `i32`, like its thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepCount<'a> {
-    /// Sorted, at most 255.
+    /// The sorted thresholds, at most 255.
     pub thresholds: &'a [i32],
     /// The value below the first threshold.
     pub lowest: i32,
@@ -10,11 +11,11 @@ pub struct StepCount<'a> {
 impl StepCount<'_> {
     pub(in crate::form) fn wide(&self, x: i64) -> i64 {
         let passed = self.thresholds.partition_point(|t| i64::from(*t) <= x);
-        // At most 255 thresholds.
+        // There are at most 255 thresholds.
         i64::from(self.lowest) + passed as i64
     }
 
-    /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers or none satisfy this, an end of `i128`.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         match value.saturating_sub(i64::from(self.lowest)) {
             ..=0 => i128::MIN,
@@ -26,7 +27,7 @@ impl StepCount<'_> {
     }
 
     pub(in crate::form) fn is_identity(&self, out: crate::IntType) -> bool {
-        // sat(x) takes its smallest value below min + 1 and steps at every integer from there to max.
+        // sat(x) has its smallest value below min + 1, and goes up by one at every integer from there to max.
         self.lowest == out.min() && self.thresholds.iter().copied().eq(out.min() + 1..=out.max())
     }
 }

@@ -6,30 +6,31 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's HARD_SWISH on int8 (`litert.hard_swish.int8.v1`), x·min(max(x + 3, 0), 6) / 6 in fixed point of 16 bits.
+/// LiteRT's HARD_SWISH on int8 (`litert.hard_swish.int8.v1`): x·min(max(x + 3, 0), 6) / 6 in 16-bit fixed point.
 ///
 /// With d = (x − z)·2⁷ and a∘b = sat₁₆(half_up(a·b / 2¹⁵)):
 ///
-/// - p = d∘output, the operand on the result's grid but for the right shift.
-/// - g = the gate (x + 3) / 6 with 15 fractional bits: d shifted left by gate_exponent − 1, ∘gate, shifted left by one more,
-///   each shift saturated; or ∘gate and shifted right by −gate_exponent, half away; then ⌊(· + 2¹⁵) / 2⌋.
+/// - p = d∘output: the operand on the result's grid, before the right shift.
+/// - g: the gate (x + 3) / 6 with 15 fractional bits. If gate_exponent is positive, d is shifted left by gate_exponent
+///   − 1, multiplied by ∘gate, and shifted left by one more, and each shift saturates. Otherwise d is multiplied by
+///   ∘gate and shifted right by −gate_exponent, half away. Then ⌊(· + 2¹⁵) / 2⌋.
 /// - y = sat(half_away(toward_zero(g·p / 2¹⁵) / 2^shift) + z').
 ///
 /// Source: `HardSwishPrepare` and the reference kernel of HARD_SWISH in LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HardSwishInt8 {
-    /// Zero point of the operand.
+    /// The zero point of the operand.
     pub input_zp: i32,
-    /// Mantissa of f32(s/128) / s' with 15 fractional bits, 2¹⁴ ..= 2¹⁵ − 1.
+    /// The mantissa of f32(s/128) / s' with 15 fractional bits, 2¹⁴ ..= 2¹⁵ − 1.
     pub output: i16,
-    /// Right shift behind the product with it, 0 ..= 15.
+    /// The right shift after the product with `output`, 0 ..= 15.
     pub shift: u8,
-    /// Mantissa of f32(s/128) / (3/32768) with 15 fractional bits, 2¹⁴ ..= 2¹⁵ − 1.
+    /// The mantissa of f32(s/128) / (3/32768) with 15 fractional bits, 2¹⁴ ..= 2¹⁵ − 1.
     pub gate: i16,
-    /// Its exponent, −15 ..= 15.
+    /// The exponent that belongs to `gate`, −15 ..= 15.
     pub gate_exponent: i8,
-    /// Zero point of the result.
+    /// The zero point of the result.
     pub zp: i32,
 }
 
@@ -90,14 +91,14 @@ impl HardSwishInt8 {
             right => Rounding::HalfAway.shift_right(high(fine, self.gate).into(), right.unsigned_abs()) as i32,
         };
         let gate = (gate + (1 << 15)) >> 1; // 0 ..= 32767
-        // Rust divides toward zero.
+        // Division in Rust truncates toward zero.
         let gated = gate * product / (1 << 15);
         let shifted = Rounding::HalfAway.shift_right(gated.into(), self.shift);
         IntType::I8.saturate(shifted + i64::from(self.zp))
     }
 }
 
-/// The rounded upper half of twice a product of two numbers of 16 bits. `factor` is positive: nothing saturates.
+/// The rounded upper half of twice the product of two 16-bit numbers. `factor` is positive, so nothing saturates.
 fn high(x: i32, factor: i16) -> i32 {
     Rounding::HalfUp.shift_right(i64::from(x) * i64::from(factor), 15) as i32
 }

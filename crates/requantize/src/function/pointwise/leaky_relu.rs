@@ -5,9 +5,9 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's LEAKY_RELU on int8 and int16 (`litert.leaky_relu.v1`): with d = x − z,
+/// LiteRT's LEAKY_RELU on int8 and int16 (`litert.leaky_relu.v1`). With d = x − z:
 ///
-/// y = sat(d·positive + z') for d ≥ 0, sat(±(d·negative) + z') below, the sign that of the slope.
+/// y = sat(d·positive + z') for d ≥ 0, and sat(±(d·negative) + z') for d < 0, with the sign of the slope.
 ///
 /// Each product rounds twice, as gemmlowp's does. The factors are computed in f32: s / s' and (s·α) / s'.
 ///
@@ -15,17 +15,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeakyRelu {
-    /// Type of operand and result, i8 or i16.
+    /// The type of operand and result, i8 or i16.
     pub elements: IntType,
-    /// Factor of what is not negative.
+    /// The factor for numbers that are not negative.
     pub positive: Factor,
-    /// Factor of what is, without its sign.
+    /// The factor for negative numbers, without its sign.
     pub negative: Factor,
-    /// True where the slope is below zero.
+    /// True if the slope is negative.
     pub reversed: bool,
-    /// Zero point of the operand; 0 on int16.
+    /// The zero point of the operand. 0 on int16.
     pub input_zp: i32,
-    /// Zero point of the result; 0 on int16.
+    /// The zero point of the result. 0 on int16.
     pub zp: i32,
 }
 
@@ -55,7 +55,7 @@ impl LeakyRelu {
 
     pub(super) fn check(&self) -> Result<(), FunctionError> {
         let definition = Definition::LitertLeakyRelu;
-        // A difference of two codes of 8 bits and a code of 16 bits, shifted by these, stay in i32.
+        // With these limits, a difference of two 8-bit codes, or a 16-bit code, fits i32 after the shift.
         let (zero_points, most) = match self.elements {
             IntType::I8 => (-128..=127, 23),
             IntType::I16 => (0..=0, 16),

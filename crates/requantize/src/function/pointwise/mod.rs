@@ -14,7 +14,8 @@ use super::{Definition, FunctionError, Nearest, Real, code_of, in_range};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 
-/// A function of one code with its parameters. Plain data; in text and JSON a variant has the definition's name.
+/// A function of one code with its parameters. It is plain data. In text and JSON, a variant has the name of its
+/// definition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pointwise {
     /// `litert.logistic.int8.v1`
@@ -40,18 +41,18 @@ pub enum Pointwise {
     Nearest(Nearest),
 }
 
-/// Properties of a function of one code whatever its parameters are.
+/// Properties of a function of one code that do not depend on its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointwiseFacts {
-    /// Types of the operand's codes; the result has the same one. Those of 16 bits have zero points of 0.
+    /// The possible types of the operand's codes. The result has the same type. 16-bit codes have zero points of 0.
     pub elements: &'static [IntType],
-    /// Scale and zero point of the result, where the definition fixes them.
+    /// Scale and zero point of the result, if the definition fixes them.
     pub output: Option<(f32, i32)>,
 }
 
 impl Definition {
-    /// Properties of the function of one code that it is; `None` for another kind of function, and for the correctly rounded
-    /// function, which is one between any grids of any types.
+    /// The properties of this definition as a function of one code. `None` for other kinds of functions, and for the
+    /// correctly rounded function, which works between any grids of any types.
     pub fn pointwise(self) -> Option<PointwiseFacts> {
         const BYTES: &[IntType] = &[IntType::I8];
         const WORDS: &[IntType] = &[IntType::I16];
@@ -71,13 +72,14 @@ impl Definition {
 }
 
 impl Pointwise {
-    /// The function of a definition between the grids of `nearest`, by the rule of the runtime that the definition is named
-    /// after.
+    /// The function of a definition, between the grids of `nearest`. Its parameters follow from the rule of the runtime
+    /// that the definition is named after.
     ///
     /// # Errors
-    /// [`FunctionError::Kind`] where the definition is not this function of real numbers, [`FunctionError::Elements`],
-    /// [`FunctionError::Parameter`] and [`FunctionError::Grid`] where it does not have these types and grids, and those of the
-    /// definition.
+    /// - [`FunctionError::Kind`] if the definition is not this function of real numbers
+    /// - [`FunctionError::Elements`], [`FunctionError::Parameter`] and [`FunctionError::Grid`] if it does not support
+    ///   these types and grids
+    /// - those of the definition
     pub fn of(definition: Definition, nearest: Nearest) -> Result<Pointwise, FunctionError> {
         let Nearest {
             elements,
@@ -137,27 +139,27 @@ impl Pointwise {
         Ok(made)
     }
 
-    /// LiteRT's LOGISTIC on int16, from a scale; the operand's zero point is 0. See [`SigmoidInt16`].
+    /// LiteRT's LOGISTIC on int16, for this scale of the operand. The operand's zero point is 0. See [`SigmoidInt16`].
     ///
     /// # Errors
-    /// [`FunctionError::Scale`] and [`FunctionError::Factor`], where the scale is too large or too small.
+    /// [`FunctionError::Scale`] and [`FunctionError::Factor`] if the scale is too large or too small.
     pub fn litert_logistic_int16(input_scale: f32) -> Result<Pointwise, FunctionError> {
         SigmoidInt16::logistic(input_scale).map(Pointwise::LogisticInt16)
     }
 
-    /// LiteRT's TANH on int16, from a scale; the operand's zero point is 0. See [`SigmoidInt16`].
+    /// LiteRT's TANH on int16, for this scale of the operand. The operand's zero point is 0. See [`SigmoidInt16`].
     ///
     /// # Errors
-    /// [`FunctionError::Scale`] and [`FunctionError::Factor`], where the scale is too large or too small.
+    /// [`FunctionError::Scale`] and [`FunctionError::Factor`] if the scale is too large or too small.
     pub fn litert_tanh_int16(input_scale: f32) -> Result<Pointwise, FunctionError> {
         SigmoidInt16::tanh(input_scale).map(Pointwise::TanhInt16)
     }
 
-    /// LiteRT's HARD_SWISH on int8, from scales. See [`HardSwishInt8`].
+    /// LiteRT's HARD_SWISH on int8, from scales and zero points of operand and result. See [`HardSwishInt8`].
     ///
     /// # Errors
-    /// [`FunctionError::Scale`] and [`FunctionError::Factor`], where the quotient of both scales is 128 and more or 2^-9 and
-    /// less; [`FunctionError::Parameter`] for a zero point that int8 does not have.
+    /// [`FunctionError::Scale`] and [`FunctionError::Factor`] if the quotient of both scales is at least 128 or at most
+    /// 2^-9; [`FunctionError::Parameter`] for a zero point that int8 does not have.
     pub fn litert_hard_swish_int8(input: (f32, i32), output: (f32, i32)) -> Result<Pointwise, FunctionError> {
         HardSwishInt8::from_scales(input, output).map(Pointwise::HardSwishInt8)
     }
@@ -165,8 +167,8 @@ impl Pointwise {
     /// LiteRT's LEAKY_RELU on int8 or int16, from the scales and zero points of operand and result. See [`LeakyRelu`].
     ///
     /// # Errors
-    /// [`FunctionError::Scale`] and [`FunctionError::Parameter`], where a factor is too large; [`FunctionError::Elements`] for another type, [`FunctionError::Parameter`] for a zero point that the type does not
-    /// have.
+    /// [`FunctionError::Scale`] and [`FunctionError::Parameter`] if a factor is too large; [`FunctionError::Elements`]
+    /// for another type; [`FunctionError::Parameter`] for a zero point that the type does not have.
     pub fn litert_leaky_relu(
         elements: IntType,
         input: (f32, i32),
@@ -189,7 +191,7 @@ impl Pointwise {
         }
     }
 
-    /// Type of the operand's codes.
+    /// The type of the operand's codes.
     pub fn elements(&self) -> IntType {
         match self {
             Pointwise::LogisticInt8(_) | Pointwise::TanhInt8(_) | Pointwise::HardSwishInt8(_) => IntType::I8,
@@ -199,7 +201,7 @@ impl Pointwise {
         }
     }
 
-    /// Type of the result's codes.
+    /// The type of the result's codes.
     pub fn out(&self) -> IntType {
         match self {
             Pointwise::Nearest(function) => function.out,
@@ -225,23 +227,23 @@ impl Pointwise {
     /// The result for one code.
     ///
     /// # Errors
-    /// Those of [`Pointwise::check`], [`FunctionError::Code`] and [`FunctionError::Undecided`].
+    /// Those of [`Pointwise::check`]; [`FunctionError::Code`]; [`FunctionError::Undecided`].
     pub fn eval(&self, code: i32) -> Result<i32, FunctionError> {
         self.check()?;
         code_of(self.definition(), self.elements(), code)?;
         self.value(code)
     }
 
-    /// The results for all codes of the operand's type, from its least one on: 256 of 8 bits, 65536 of 16.
+    /// The results for all codes of the operand's type, from the smallest one on: 256 for 8 bits, 65536 for 16 bits.
     ///
     /// # Errors
-    /// Those of [`Pointwise::check`], and [`FunctionError::Undecided`].
+    /// Those of [`Pointwise::check`]; [`FunctionError::Undecided`].
     pub fn table(&self) -> Result<Vec<i32>, FunctionError> {
         self.check()?;
         self.elements().range().map(|code| self.value(code)).collect()
     }
 
-    /// The result for a code of the type, of legal parameters.
+    /// The result for a code. The type must have the code, and the parameters must be legal.
     fn value(&self, code: i32) -> Result<i32, FunctionError> {
         Ok(match self {
             Pointwise::LogisticInt8(function) => function.value(code),

@@ -2,30 +2,31 @@ use super::super::{Definition, FunctionError, in_range, tables::SIGMOID};
 use crate::scales::positive;
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's LOGISTIC and TANH on int16 (`litert.logistic.int16.v1`, `litert.tanh.int16.v1`): one table of the logistic
-/// function, interpolated, as tanh t = 2·logistic(2t) − 1.
+/// LiteRT's LOGISTIC and TANH on int16 (`litert.logistic.int16.v1`, `litert.tanh.int16.v1`). Both interpolate in one
+/// table of the logistic function, because tanh t = 2·logistic(2t) − 1.
 ///
-/// With v = ⌊(x·multiplier + 2^(shift − 1)) / 2^shift⌋ (no addend at a shift of 0), which has steps of 1/12288, n = 9 for the
-/// logistic function and 8 for tanh, i = ⌊|v| / 2ⁿ⌋ and o = |v| mod 2ⁿ:
+/// v = ⌊(x·multiplier + 2^(shift − 1)) / 2^shift⌋ is the operand in steps of 1/12288 (without the addend if the shift
+/// is 0). n is 9 for the logistic function and 8 for tanh. With i = ⌊|v| / 2ⁿ⌋ and o = |v| mod 2ⁿ:
 ///
-/// - u = a·2ⁿ + (b − a)·o with the table's entries a and b of i and i + 1 for i < 255, else 0x7FFF·2¹⁰ and 0xFFFF·2⁸.
-/// - logistic: y = ⌊(u + 2⁹) / 2¹⁰⌋ for v ≥ 0, ⌊(2²⁵ − u + 2⁹ − 1) / 2¹⁰⌋ below.
-/// - tanh: y = ⌊(u − 2²³ + 2⁷) / 2⁸⌋ for v ≥ 0, ⌊(2²³ − u + 2⁷ − 1) / 2⁸⌋ below.
+/// - u = a·2ⁿ + (b − a)·o with the table's entries a for i and b for i + 1, if i < 255. Otherwise 0x7FFF·2¹⁰ for the
+///   logistic function and 0xFFFF·2⁸ for tanh.
+/// - logistic: y = ⌊(u + 2⁹) / 2¹⁰⌋ for v ≥ 0, ⌊(2²⁵ − u + 2⁹ − 1) / 2¹⁰⌋ for v < 0.
+/// - tanh: y = ⌊(u − 2²³ + 2⁷) / 2⁸⌋ for v ≥ 0, ⌊(2²³ − u + 2⁷ − 1) / 2⁸⌋ for v < 0.
 ///
-/// Zero points are 0, the result's scale is 2^-15.
+/// Zero points are 0, and the result's scale is 2^-15.
 ///
 /// Source: the reference kernels of both in LiteRT, `SigmoidPrepare` and `TanhPrepare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SigmoidInt16 {
-    /// Mantissa of the scale in steps of 1/12288: 1 ..= 65535, so that products stay in `i32`.
+    /// The mantissa of the scale in steps of 1/12288: 1 ..= 65535, so that products fit `i32`.
     pub multiplier: i32,
-    /// To the right, 0 ..= 31.
+    /// The right shift, 0 ..= 31.
     pub shift: u8,
 }
 
-/// The scales that LiteRT takes for 2^-12 and 2^-11: those whose binary logarithm, computed in f32, is within 0.001 of a whole
-/// number. Where that ends was found by bisection.
+/// The scales that LiteRT treats as 2^-12 and 2^-11: those whose binary logarithm, computed in f32, is within 0.001 of
+/// a whole number. The ends of these ranges were found by bisection.
 const NEAR_TWO_TO_MINUS_12: [u32; 2] = [0x397f_d29c, 0x3980_16b5];
 const NEAR_TWO_TO_MINUS_11: [u32; 2] = [0x39ff_d298, 0x3a00_16b7];
 
@@ -39,7 +40,8 @@ impl SigmoidInt16 {
         Self::from_scale(Definition::LitertTanhInt16, input_scale, &powers)
     }
 
-    /// Of a power of two three times its quotient by 2^-12; else 12288·scale doubled until it is above 2^14 or so, cut off.
+    /// The parameters for a scale. For a power of two: three times its quotient by 2^-12. Otherwise 12288·scale,
+    /// doubled until it is about 2^14, and truncated.
     fn from_scale(
         definition: Definition,
         input_scale: f32,
@@ -47,7 +49,7 @@ impl SigmoidInt16 {
     ) -> Result<SigmoidInt16, FunctionError> {
         let scale = positive("input scale", input_scale.into());
         let scale = scale.map_err(|source| FunctionError::Scale { definition, source })?;
-        // Of positive floats, bits are in the order of the numbers.
+        // The bits of positive floats are in the order of the numbers.
         let near = |ends: &[u32; 2]| (ends[0]..=ends[1]).contains(&input_scale.to_bits());
         if let Some(power) = powers.iter().position(near) {
             return Ok(SigmoidInt16 {
@@ -110,7 +112,7 @@ impl SigmoidInt16 {
     }
 }
 
-/// The table between its entries, at |steps| / 2^bits, with as many more fractional bits; none beyond the table.
+/// The table interpolated at |steps| / 2^bits, with `bits` more fractional bits. `None` beyond the end of the table.
 fn interpolated(steps: i32, bits: u8) -> Option<i32> {
     let size = steps.unsigned_abs();
     let index = (size >> bits) as usize;

@@ -5,40 +5,40 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's LOGISTIC on int8 (`litert.logistic.int8.v1`): with f32(·) around each operation,
+/// LiteRT's LOGISTIC on int8 (`litert.logistic.int8.v1`). With each operation rounded to f32:
 ///
 /// y = sat(half_away(256 / (1 + exp(−s·(x − z)))) + z').
 ///
-/// LiteRT fills a table of all codes with the `expf` of its C library; here e^x is correctly rounded to f32 but where it lies
-/// within 10⁻⁷ of an ulp beside the middle of two f32. The result's scale is 1/256.
+/// LiteRT fills a table of all codes with the `expf` of its C library. Here e^x is correctly rounded to f32, unless it
+/// lies within 10⁻⁷ of an ulp of the middle between two f32. The result's scale is 1/256.
 ///
 /// Source: `LUTPopulate` and `SigmoidPrepare` in LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogisticInt8 {
-    /// Scale of the operand.
+    /// The scale of the operand.
     pub input_scale: f32,
-    /// Zero point of the operand.
+    /// The zero point of the operand.
     pub input_zp: i32,
-    /// Zero point of the result; −128 in what LiteRT's converter writes.
+    /// The zero point of the result. LiteRT's converter writes −128.
     pub zp: i32,
 }
 
-/// LiteRT's TANH on int8 (`litert.tanh.int8.v1`): with f32(·) around each operation,
+/// LiteRT's TANH on int8 (`litert.tanh.int8.v1`). With each operation rounded to f32:
 ///
 /// y = sat(half_away(tanh(s·(x − z)) · (1 / s')) + z').
 ///
-/// As [`LogisticInt8`] is, a table made with a C library; here tanh is rounded to f32 once.
+/// Like [`LogisticInt8`], this is a table that LiteRT makes with a C library. Here tanh is rounded to f32 once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TanhInt8 {
-    /// Scale of the operand.
+    /// The scale of the operand.
     pub input_scale: f32,
-    /// Zero point of the operand.
+    /// The zero point of the operand.
     pub input_zp: i32,
-    /// Scale of the result; 1/128 in what LiteRT's converter writes.
+    /// The scale of the result. LiteRT's converter writes 1/128.
     pub scale: f32,
-    /// Zero point of the result.
+    /// The zero point of the result.
     pub zp: i32,
 }
 
@@ -73,7 +73,7 @@ impl TanhInt8 {
     }
 }
 
-/// The code of a real number; the zero point is added in f32, too.
+/// The code of a real number. The zero point is added in f32 too.
 fn quantized(x: f32, inverse_scale: f32, zp: i32) -> i32 {
     let code = Rounding::HalfAway.round_f32(x * inverse_scale) + zp as f32;
     IntType::I8.saturate(code as i64)

@@ -9,22 +9,25 @@ use crate::IntType;
 use crate::scales::ScaleError;
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's softmax of int16 codes (`litert.softmax.int16.v1`), with two tables of 513 entries, interpolated.
+/// LiteRT's softmax of int16 codes (`litert.softmax.int16.v1`). It interpolates in two tables of 513 entries.
 ///
-/// With d = x − max x, which is negative or zero, and 2¹⁵ for 1:
+/// With d = x − max x, which is negative or zero, and 2¹⁵ standing for 1:
 ///
-/// - e = EXPONENTIAL(max(factor·d + 32767, −32768)): codes of [−10, 0], in steps of 10/65535.
-/// - Σ = sum of all e; h its leading zero bits as an `i32`, so that Σ·2^(h − 1) lies in [2³⁰, 2³¹).
-/// - r = RECIPROCAL(min(half_up(Σ·2^(h − 1) / 2¹⁴) − 2¹⁵ − 2¹⁶, 32767)): of Σ·2^(h − 31) in [1, 2), the reciprocal.
+/// - e = EXPONENTIAL(max(factor·d + 32767, −32768)). Its argument is a code for [−10, 0], in steps of 10/65535.
+/// - Σ is the sum of all e. h is the number of leading zero bits of Σ as an `i32`, so Σ·2^(h − 1) lies in [2³⁰, 2³¹).
+/// - r = RECIPROCAL(min(half_up(Σ·2^(h − 1) / 2¹⁴) − 2¹⁵ − 2¹⁶, 32767)), the reciprocal of Σ·2^(h − 31), which lies in
+///   [1, 2).
 /// - y = half_up(e·r / 2^(31 − h)) in 0 ..= 32767.
 ///
-/// The product with the factor rounds twice, as gemmlowp's does. Domain: rows of 1 ..= 65,538 codes, whose sum stays in `i32`.
+/// The product with the factor rounds twice, as gemmlowp's does. Domain: rows of 1 ..= 65,538 codes, so that the sum
+/// fits `i32`.
 ///
 /// Source: the reference kernel of SOFTMAX in LiteRT, and `SoftmaxPrepare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SoftmaxInt16 {
-    /// From differences of codes to steps of 10/65535; an exponent of 15 at most keeps all differences in `i32`.
+    /// The factor from differences of codes to steps of 10/65535. With an exponent of at most 15, all differences fit
+    /// `i32`.
     pub factor: Factor,
 }
 
@@ -33,7 +36,7 @@ pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
     symmetric: true,
     output: (1.0 / 32768.0, 0),
     range: [0, 32767],
-    // 32767 times one more is 2^31 and more.
+    // With one code more, each at 32767, the sum would reach 2^31.
     longest_row: 65_538,
 };
 
@@ -44,7 +47,7 @@ impl SoftmaxInt16 {
     pub(super) fn from_scales(input_scale: f32, beta: f32) -> Result<SoftmaxInt16, FunctionError> {
         let definition = Definition::LitertSoftmaxInt16;
         super::factor(definition, input_scale, beta)?;
-        // The first product in f32, as LiteRT has it.
+        // The first product is rounded to f32, as in LiteRT.
         let factor = f64::from(input_scale * beta) / (10.0 / 65535.0);
         let refused = |source: ScaleError| FunctionError::Scale { definition, source };
         match Factor::of(factor) {
@@ -64,15 +67,15 @@ impl SoftmaxInt16 {
         self.factor.check(Definition::LitertSoftmaxInt16, MOST_EXPONENT)
     }
 
-    /// The exponential of the difference -distance, with 15 fractional bits; `distance` is at most 65,535.
+    /// The exponential of the difference -distance, with 15 fractional bits. `distance` is at most 65,535.
     pub(super) fn exponential(&self, distance: i32) -> i32 {
         interpolated(&EXPONENTIAL, saturated(self.factor.times(-distance) + 32767))
     }
 }
 
-/// Divisor of the exponentials of a row with this sum.
+/// The divisor for the exponentials of a row with this sum.
 pub(super) fn divisor(sum: i32) -> Divisor {
-    // The largest code alone has nearly 2^15: 1 ..= 17 leading zeros.
+    // The largest code alone contributes nearly 2^15, so there are 1 ..= 17 leading zeros.
     let zeros = sum.leading_zeros();
     let one_and_more = ((i64::from(sum) << (zeros - 1)) + (1 << 13)) >> 14; // 2^16 ..= 2^17
     Divisor {
@@ -81,7 +84,7 @@ pub(super) fn divisor(sum: i32) -> Divisor {
     }
 }
 
-/// The code of an exponential's share.
+/// The code for the share that an exponential has in its row.
 pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
     let product = i64::from(exponential) * i64::from(by.reciprocal);
     let probability = (product + (1 << (by.shift - 1))) >> by.shift;

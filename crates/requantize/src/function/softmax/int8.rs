@@ -4,24 +4,26 @@ use crate::IntType;
 use crate::scales::fixed_point::FixedPoint;
 use serde::{Deserialize, Serialize};
 
-/// LiteRT's softmax of int8 codes (`litert.softmax.int8.v1`), in fixed point of 32 bits.
+/// LiteRT's softmax of int8 codes (`litert.softmax.int8.v1`), in 32-bit fixed point.
 ///
 /// With d = x − max x, which is negative or zero:
 ///
-/// - e = exp(half_up(d·2^shift · multiplier / 2³¹)) with 31 fractional bits, of an argument with 26 of them; 0 where d·2^shift
-///   is below −31·2²⁶, that is d below −31 / (scale·beta).
-/// - Σ = sum of all half_away(e / 2¹²), with 19 fractional bits; h its leading zero bits, so that Σ·2^h lies in [2³¹, 2³²).
+/// - e = exp(half_up(d·2^shift · multiplier / 2³¹)) with 31 fractional bits. Its argument has 26 fractional bits. e is
+///   0 if d·2^shift is below −31·2²⁶, which means that d is below −31 / (scale·beta).
+/// - Σ is the sum of all half_away(e / 2¹²), with 19 fractional bits. h is its number of leading zero bits, so Σ·2^h
+///   lies in [2³¹, 2³²).
 /// - y = sat(half_away(half_up(e · r / 2³¹) / 2^(35 − h)) − 128), where r = 2³¹ / (Σ·2^h / 2³¹) is the reciprocal.
 ///
-/// Domain: rows of 1 ..= 511 codes. LiteRT 2.3.0 ends the process where a sum of exponentials is 512 or more.
+/// Domain: rows of 1 ..= 511 codes. LiteRT 2.3.0 aborts if a sum of exponentials is 512 or more.
 ///
-/// Source: `PreprocessSoftmaxScaling` and the reference kernel of SOFTMAX in LiteRT, the elementary functions of gemmlowp.
+/// Source: `PreprocessSoftmaxScaling` and the reference kernel of SOFTMAX in LiteRT, and the elementary functions of
+/// gemmlowp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SoftmaxInt8 {
-    /// Mantissa of scale·beta·2²⁶ with 31 fractional bits: 2³⁰ ..= 2³¹ − 1.
+    /// The mantissa of scale·beta·2²⁶ with 31 fractional bits: 2³⁰ ..= 2³¹ − 1.
     pub multiplier: i32,
-    /// Its exponent: the factor is multiplier·2^(shift − 31). 1 ..= 31.
+    /// The exponent that belongs to `multiplier`: the factor is multiplier·2^(shift − 31). 1 ..= 31.
     pub shift: u8,
 }
 
@@ -30,18 +32,19 @@ pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
     symmetric: false,
     output: (1.0 / 256.0, -128),
     range: [-128, 127],
-    // Equal codes have exponentials of one, and the sum has nine bits before its point.
+    // If all codes are equal, all exponentials are one, and the sum has nine integer bits.
     longest_row: 511,
 };
 
-/// Fractional bits of the exponential's argument.
+/// The number of fractional bits of the exponential's argument.
 const FRACTION: u8 = 26;
 
 impl SoftmaxInt8 {
     pub(super) fn from_scales(input_scale: f32, beta: f32) -> Result<SoftmaxInt8, FunctionError> {
         let definition = Definition::LitertSoftmaxInt8;
         let factor = super::factor(definition, input_scale, beta)?;
-        // The product of two f32 is exact in f64. What is above 31 bits tells no two codes apart any more.
+        // The product of two f32 is exact in f64. Beyond 31 bits, a larger factor makes no difference: any two codes
+        // are too far apart.
         let factor = (factor * f64::from(1 << FRACTION)).min(f64::from(i32::MAX));
         if factor <= 1.0 {
             return Err(FunctionError::Factor {
@@ -55,7 +58,7 @@ impl SoftmaxInt8 {
         let fixed = FixedPoint::nearest(factor, 31).map_err(|source| FunctionError::Scale { definition, source })?;
         Ok(SoftmaxInt8 {
             multiplier: fixed.mantissa,
-            // 1 ..= 31, as the factor is above one and below 2^31.
+            // In 1 ..= 31, because the factor is above one and below 2^31.
             shift: fixed.exponent.unsigned_abs() as u8,
         })
     }
@@ -73,21 +76,21 @@ impl SoftmaxInt8 {
             if distance > least {
                 return 0;
             }
-            // At most 31·2^26: no shift overflows.
+            // At most 31·2^26, so the shift does not overflow.
             fixed::exp_of_negative(fixed::product(-(distance << self.shift), self.multiplier))
         };
         (0..=255).map(exponential).collect()
     }
 }
 
-/// The part of an exponential that is summed up: 19 fractional bits.
+/// What an exponential contributes to the sum, with 19 fractional bits.
 pub(super) fn addend(exponential: i32) -> i32 {
     fixed::divided(exponential, 12)
 }
 
-/// Divisor of the exponentials of a row with this sum.
+/// The divisor for the exponentials of a row with this sum.
 pub(super) fn divisor(sum: i32) -> Divisor {
-    // 2^19 for the largest code, less than 2^28 in all: 4 ..= 12 leading zeros.
+    // The largest code contributes 2^19, and the sum is below 2^28, so there are 4 ..= 12 leading zeros.
     let zeros = sum.leading_zeros();
     let above_one = (i64::from(sum) << zeros) - (1 << 31); // 0 ..= 2^31 - 1
     Divisor {
@@ -96,7 +99,7 @@ pub(super) fn divisor(sum: i32) -> Divisor {
     }
 }
 
-/// The code of an exponential's share.
+/// The code for the share that an exponential has in its row.
 pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
     let probability = fixed::divided(fixed::product(by.reciprocal, exponential), by.shift);
     (probability - 128).clamp(-128, 127)

@@ -1,4 +1,4 @@
-//! Softmax over rows of codes: probabilities on a grid that the definition fixes.
+//! Softmax over rows of codes. The probabilities are on a grid that the definition fixes.
 
 mod int16;
 mod int8;
@@ -13,7 +13,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A softmax with its parameters. Plain data; in text and JSON a variant has the definition's name.
+/// A softmax with its parameters. It is plain data. In text and JSON, a variant has the name of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Softmax {
     /// `litert.softmax.int8.v1`
@@ -24,23 +24,23 @@ pub enum Softmax {
     LitertInt16(SoftmaxInt16),
 }
 
-/// Properties of a softmax whatever its parameters are.
+/// Properties of a softmax that do not depend on its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftmaxFacts {
-    /// Type of the operand's codes, and of the result's.
+    /// The type of the codes of operand and result.
     pub elements: IntType,
-    /// True if the operand's zero point is 0, as the result's then is.
+    /// True if the operand's zero point has to be 0. The result's is then 0 too.
     pub symmetric: bool,
     /// Scale and zero point of the result.
     pub output: (f32, i32),
-    /// The least and the largest result.
+    /// The smallest and the largest result.
     pub range: [i32; 2],
     /// The largest number of codes in a row.
     pub longest_row: usize,
 }
 
 impl Definition {
-    /// Properties of the softmax that it is; `None` for another kind of function.
+    /// The properties of this definition as a softmax. `None` for other kinds of functions.
     pub fn softmax(self) -> Option<SoftmaxFacts> {
         match self {
             Definition::LitertSoftmaxInt8 => Some(int8::FACTS),
@@ -51,10 +51,10 @@ impl Definition {
 }
 
 impl Softmax {
-    /// The softmax of a definition on codes of a scale.
+    /// The softmax of a definition, for codes with this scale.
     ///
     /// # Errors
-    /// [`FunctionError::Kind`] where the definition is no softmax, and those of the definition.
+    /// [`FunctionError::Kind`] if the definition is not a softmax; those of the definition.
     pub fn of(definition: Definition, input_scale: f32, beta: f32) -> Result<Softmax, FunctionError> {
         match definition {
             Definition::LitertSoftmaxInt8 => Softmax::litert_int8(input_scale, beta),
@@ -66,7 +66,8 @@ impl Softmax {
     /// The softmax of a definition that multiplies differences of codes by `multiplier * 2^(exponent - 31)`.
     ///
     /// # Errors
-    /// [`FunctionError::Kind`] where the definition is no softmax, [`FunctionError::Parameter`] where it has no such factor.
+    /// [`FunctionError::Kind`] if the definition is not a softmax; [`FunctionError::Parameter`] if it does not allow
+    /// this factor.
     pub fn with_factor(definition: Definition, multiplier: i32, exponent: i32) -> Result<Softmax, FunctionError> {
         in_range(definition, "exponent", exponent, -31..=31)?;
         let softmax = match definition {
@@ -86,8 +87,8 @@ impl Softmax {
         Ok(softmax)
     }
 
-    /// The factor of differences of codes, from which [`Softmax::with_factor`] makes the same softmax: multiplier and
-    /// exponent.
+    /// Multiplier and exponent of the factor for differences of codes. [`Softmax::with_factor`] makes the same softmax
+    /// from them.
     pub fn factor(&self) -> (i32, i32) {
         match self {
             Softmax::LitertInt8(softmax) => (softmax.multiplier, softmax.shift.into()),
@@ -95,20 +96,20 @@ impl Softmax {
         }
     }
 
-    /// LiteRT's SOFTMAX on int8 codes of a scale. Their zero point does not matter.
+    /// LiteRT's SOFTMAX on int8 codes with this scale. Their zero point does not matter.
     ///
     /// # Errors
-    /// [`FunctionError::Scale`] where one of both is no finite positive number, [`FunctionError::Factor`] where
-    /// `input_scale * beta` is 2^-26 or less, at which LiteRT ends the process.
+    /// [`FunctionError::Scale`] if `input_scale` or `beta` is not finite and positive; [`FunctionError::Factor`] if
+    /// `input_scale * beta` is at most 2^-26, where LiteRT aborts.
     pub fn litert_int8(input_scale: f32, beta: f32) -> Result<Softmax, FunctionError> {
         SoftmaxInt8::from_scales(input_scale, beta).map(Softmax::LitertInt8)
     }
 
-    /// LiteRT's SOFTMAX on int16 codes of a scale, with a zero point of 0.
+    /// LiteRT's SOFTMAX on int16 codes with this scale and a zero point of 0.
     ///
     /// # Errors
-    /// [`FunctionError::Scale`] where one of both is no finite positive number, [`FunctionError::Factor`] where
-    /// `input_scale * beta` is about 5 or more: there LiteRT's left shift of a difference leaves `i32`.
+    /// [`FunctionError::Scale`] if `input_scale` or `beta` is not finite and positive; [`FunctionError::Factor`] if
+    /// `input_scale * beta` is about 5 or more, where LiteRT's left shift of a difference overflows `i32`.
     pub fn litert_int16(input_scale: f32, beta: f32) -> Result<Softmax, FunctionError> {
         SoftmaxInt16::from_scales(input_scale, beta).map(Softmax::LitertInt16)
     }
@@ -121,7 +122,7 @@ impl Softmax {
         }
     }
 
-    /// Properties that its parameters do not change.
+    /// The properties that do not depend on the parameters.
     pub fn facts(&self) -> SoftmaxFacts {
         match self {
             Softmax::LitertInt8(_) => int8::FACTS,
@@ -129,7 +130,7 @@ impl Softmax {
         }
     }
 
-    /// Type of the operand's codes, and of the result's.
+    /// The type of the codes of operand and result.
     pub fn elements(&self) -> IntType {
         self.facts().elements
     }
@@ -139,12 +140,12 @@ impl Softmax {
         self.facts().output
     }
 
-    /// The least and the largest result.
+    /// The smallest and the largest result.
     pub fn range(&self) -> [i32; 2] {
         self.facts().range
     }
 
-    /// The largest number of codes in a row: the sum of their exponentials stays in the definition's type.
+    /// The largest number of codes in a row. Up to it, the sum of exponentials fits the definition's type.
     pub fn longest_row(&self) -> usize {
         self.facts().longest_row
     }
@@ -160,10 +161,10 @@ impl Softmax {
         }
     }
 
-    /// The function, ready for rows.
+    /// Prepares the function for evaluating rows.
     ///
     /// # Errors
-    /// [`FunctionError::Parameter`] where the parameters are not legal.
+    /// [`FunctionError::Parameter`] if the parameters are not legal.
     pub fn rows(&self) -> Result<SoftmaxRows, FunctionError> {
         self.check()?;
         let exponentials = match self {
@@ -177,15 +178,15 @@ impl Softmax {
     }
 }
 
-/// A softmax that has been checked. On int8 it keeps the exponential of each difference of two codes.
+/// A softmax with checked parameters. On int8 it stores the exponential of each difference of two codes.
 #[derive(Clone, Debug)]
 pub struct SoftmaxRows {
     softmax: Softmax,
-    /// Of the differences 0, -1, -2 …
+    /// The exponentials of the differences 0, -1, -2 …
     exponentials: Vec<i32>,
 }
 
-/// Divisor of all exponentials of a row.
+/// The divisor for all exponentials of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
     reciprocal: i32,
@@ -193,11 +194,12 @@ pub struct Divisor {
 }
 
 impl SoftmaxRows {
-    /// The probabilities of one row, in the order of its codes: of each code the [`exponential`](Self::exponential) of its
-    /// distance to the largest, the sum of all [`addend`](Self::addend)s, and the [`share`](Self::share)s of that.
+    /// The probabilities of one row, in the order of its codes. It computes the [`exponential`](Self::exponential) of
+    /// each code's distance from the largest one, sums up all [`addend`](Self::addend)s, and turns each exponential
+    /// into its [`share`](Self::share) of the sum.
     ///
     /// # Errors
-    /// [`FunctionError::Row`], [`FunctionError::Lengths`] and [`FunctionError::Code`]; nothing is written then.
+    /// [`FunctionError::Row`]; [`FunctionError::Lengths`]; [`FunctionError::Code`]. Nothing is written in these cases.
     pub fn eval(&self, codes: &[i32], results: &mut [i32]) -> Result<(), FunctionError> {
         let (definition, most) = (self.softmax.definition(), self.softmax.longest_row());
         if codes.len() != results.len() {
@@ -222,7 +224,7 @@ impl SoftmaxRows {
             .try_for_each(|&code| code_of(definition, self.softmax.elements(), code))?;
         let mut sum = 0;
         for (exponential, code) in results.iter_mut().zip(codes) {
-            // At most 65,535 of codes of 16 bits.
+            // At most 65,535, for 16-bit codes.
             *exponential = self.exponential((largest - code) as u16);
             sum += self.addend(*exponential);
         }
@@ -233,8 +235,8 @@ impl SoftmaxRows {
         Ok(())
     }
 
-    /// The exponential of a code that lies so far below the largest of its row. Codes of int8 are at most 255 apart, and what
-    /// is farther counts as that.
+    /// The exponential of a code that lies this far below the largest one of its row. int8 codes are at most 255 apart.
+    /// Larger distances are treated as 255.
     pub fn exponential(&self, distance: u16) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => self.exponentials.get(usize::from(distance)).copied().unwrap_or(0),
@@ -242,7 +244,7 @@ impl SoftmaxRows {
         }
     }
 
-    /// Contribution of an exponential to the sum of its row.
+    /// What an exponential contributes to the sum of its row.
     pub fn addend(&self, exponential: i32) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::addend(exponential),
@@ -250,8 +252,8 @@ impl SoftmaxRows {
         }
     }
 
-    /// Divisor for a row of these addends' sum: of at least one, which is that of the largest code, and of as many as the
-    /// longest row has.
+    /// The divisor for a row with this sum of addends. The sum must include the addend of the largest code, and at most
+    /// as many addends as the longest row has codes.
     pub fn divisor(&self, sum: i32) -> Divisor {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::divisor(sum),
@@ -259,7 +261,7 @@ impl SoftmaxRows {
         }
     }
 
-    /// The code of an exponential's share in its row.
+    /// The code for the share that an exponential has in its row.
     pub fn share(&self, exponential: i32, divisor: Divisor) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::share(exponential, divisor),

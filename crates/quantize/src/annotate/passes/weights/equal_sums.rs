@@ -1,4 +1,4 @@
-//! Weights of two products whose sums are added, shifted: their sums are on one grid.
+//! Weights of two products whose shifted sums are added: the sums have to be on the same grid.
 
 use super::multiplied::{self, Weights};
 use crate::annotate::settings::Annotation;
@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 use strait_core::{Failure, GraphId, Module, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode};
 use strait_requantize::Per;
 
-/// The grid of the weights of a node, as [`multiplied::weights`] says it; where the node's sums are added, shifted, to those of
-/// another, a coarser one on which both have the same grid ([`equal_sums`]).
+/// The grid of the weights of a node, as [`multiplied::weights`] gives it. If the node's sums are shifted and added to
+/// those of another node, the grid is made coarser so that both sums have the same grid ([`equal_sums`]).
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -41,13 +41,15 @@ pub(crate) fn weights(
     Ok(Some(Weights::Grid(grid, raised.clone())))
 }
 
-/// Parts of the coarsest channel's step below which no step of sums is that are added, shifted by one number of bits: below
-/// it a channel reaches a 64th of the result at most, which has 8 bits.
+/// The smallest step of any channel's sums, as a fraction of the step of the coarsest channel. All channels are shifted
+/// by the same number of bits. A channel with a smaller step would reach at most a 64th of the result, which has 8
+/// bits.
 const FINEST_SUM: f64 = 1.0 / 64.0;
 
-/// Scales of weights for operands on the scales `x` and `y`, of the first product, so that w·x and v·y are the same numbers in
-/// f32, channel by channel, and neither weights nor sums are finer than before; one scale where one of the two has one. It
-/// is the first such pair of scales in order, so that both products find the same.
+/// Scales for the weights of the first product, for operands with the scales `x` and `y`. They are chosen such that w·x
+/// and v·y are the same f32 in each channel, and that neither weights nor sums become finer than before. If one of the
+/// two has a single scale, the result has one too. The first such pair of scales in order is taken, so that both
+/// products find the same.
 fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
     let channels = w.channels().and(v.channels());
     let largest = |scales: &Per<f32>, channel: usize| match channels {
@@ -93,7 +95,8 @@ fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<
     })
 }
 
-/// Two sequences of products of neighbouring numbers meet after a few steps: each is at every second number or nearer.
+/// Two sequences of products of neighbouring numbers meet after a few steps, because each contains every second number
+/// or more.
 const MOST_TRIES: usize = 4096;
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! The scales that weights ask for, channel by channel.
+//! The scales that weights need, channel by channel.
 
 use strait_core::{Reason, ReasonCode, Scheme};
 
-/// The scales that one channel asks for.
+/// The smallest scales that one channel needs, for different reasons.
 #[derive(Clone, Copy)]
 pub(crate) struct LeastScales {
-    /// That on which its weights fill their type.
+    /// The scale with which its weights fill their type.
     pub(crate) range: f64,
-    /// The least on which its bias fits.
+    /// The smallest scale with which its bias fits.
     pub(crate) bias: f64,
-    /// That below which nothing is resolved.
+    /// The scale below which nothing is gained.
     pub(crate) negligible: f64,
 }
 
@@ -20,7 +20,7 @@ impl LeastScales {
         negligible: 0.0,
     };
 
-    /// The scales that serve both channels.
+    /// The scales that are enough for both channels.
     pub(crate) fn and(self, other: LeastScales) -> LeastScales {
         LeastScales {
             range: self.range.max(other.range),
@@ -33,8 +33,9 @@ impl LeastScales {
         self.range.max(self.bias).max(self.negligible)
     }
 
-    /// The scale that has to be, where its weights lose by that, and why; `finest` is the least that there is. Zeros lose
-    /// nothing, and neither does what resolves nothing.
+    /// If the weights lose accuracy because their scale has to be larger: the factor by which it is larger, and the
+    /// reason. `finest` is the smallest possible scale. Zeros lose nothing, and neither do scales below which nothing
+    /// is gained.
     pub(crate) fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
         let enough = self.range.max(self.negligible);
         if self.range <= 0.0 || self.bias.max(finest) <= enough {
@@ -58,7 +59,7 @@ impl LeastScales {
     }
 }
 
-/// A factor as people read it.
+/// A factor for an error message.
 fn times(factor: f64) -> String {
     if factor < 1e4 {
         format!("{factor:.1}")
@@ -67,7 +68,8 @@ fn times(factor: f64) -> String {
     }
 }
 
-/// Biases stay a factor of two inside their type, and below 2^46: LiteRT's sums of 16-bit codes end at 2^47.
+/// The largest magnitude of a bias. It stays a factor of two inside its type, and below 2^46, because LiteRT's sums of
+/// 16-bit codes end at 2^47.
 pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     let end = bias
         .and_then(|scheme| scheme.range())
@@ -75,16 +77,18 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     (end as f64 / 2.0).min((1u64 << 46) as f64)
 }
 
-/// A weight scale below 2^−22 of the step that moves the result by one code resolves nothing: it only makes the
-/// requantization's factor smaller than a form can hold. And a shift is then at most 22, so that a zero point of 8 bits
-/// which is folded into the bias is at most 2^29: together they leave a quarter of i32 to the products.
+/// If the weight scale is smaller than 2^−22 of the step that moves the result by one code, nothing is gained: it only
+/// makes the requantization's factor too small for a form. This also limits a shift to 22 bits. Then an 8-bit zero
+/// point that is folded into the bias is at most 2^29, and together with the bias it leaves a quarter of i32 to the
+/// products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
-/// The same where a shift leads to results of so many bits: they and the shift leave a quarter of the sums' bits, too.
+/// As [`NEGLIGIBLE`], for results with this many bits to which a shift leads. Result and shift also leave a quarter of
+/// the accumulator's range to the products.
 pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     let bits = accumulator.saturating_sub(2).saturating_sub(result);
     NEGLIGIBLE.max((-f64::from(bits)).exp2())
 }
 
-/// Below this the grid of the accumulator is not an f32 of full precision any more.
+/// Below this, the scale of the accumulator would be an f32 without full precision.
 pub(crate) const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;

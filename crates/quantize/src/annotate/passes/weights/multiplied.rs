@@ -1,4 +1,4 @@
-//! The grids of weights that codes are multiplied by.
+//! The grids of weights that are multiplied with codes.
 
 use super::product::{Product, Scales, result_scale};
 use crate::annotate::settings::Annotation;
@@ -9,15 +9,15 @@ use strait_core::{
 };
 use strait_target::spec::{Observer, Recipe};
 
-/// Outcome for one node's weights.
+/// The result for the weights of one node.
 pub(crate) enum Weights {
-    /// Their grid, and the channel that it had to be coarser for the most.
+    /// The grid of the weights. If it had to be coarser than they need, the channel that is affected most.
     Grid(QuantParams, Option<Raised>),
-    /// No shift reaches the result's grid: its scale must grow by this power of two.
+    /// No shift leads to the result's grid. Its scale must grow by this power of two.
     Coarsen(f64),
 }
 
-/// The ends that the codes of each sign must hold, per index of axis 0, as an observer chooses them.
+/// For each index of axis 0, the range that the codes must cover, as the observer chooses it.
 pub(crate) fn reach(
     values: &[f32],
     channels: usize,
@@ -31,7 +31,7 @@ pub(crate) fn reach(
             let fold = |f: fn(f32, f32) -> f32| f64::from(row.iter().copied().fold(0.0, f));
             Ok((fold(f32::min), fold(f32::max)))
         }
-        // A row without elements has no extremes.
+        // A row without elements has no minimum and maximum.
         _ if row.is_empty() => Ok((0.0, 0.0)),
         _ => {
             let [low, high] = observer.range_of_weights(row, kind)?.map(f64::from);
@@ -41,14 +41,17 @@ pub(crate) fn reach(
     ends.collect()
 }
 
-/// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`]; none where they have one that is given.
+/// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`]. `None` if their grid is given.
 ///
-/// With the scales s_x and s_y of operand and result, the smallest scale that serves is
-/// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, or those
-/// between the ends that an observer chooses in place of max W and min W, the bias on the accumulator's grid s_x·s_w, and
-/// keeps the factor s_x·s_w / s_y and that grid itself representable. Where the target multiplies by a shift alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the
-/// scales of weights are powers of two, s_w is the smallest one that is not below it. A grid with a zero point takes
-/// (max W − min W) / (q_max − q_min) for the first two, and then that code as the zero point with which min W is the first one.
+/// With the scales s_x and s_y of operand and result, the smallest possible scale is s_w = max(max W / q_max, min W /
+/// q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x). With it, every weight fits (or those in the range that an
+/// observer chooses instead of min W and max W), the bias fits on the accumulator's grid s_x·s_w, and both the factor
+/// s_x·s_w / s_y and that grid can be represented.
+///
+/// - If the target only shifts, s_w = 2^−n·s_y / s_x, with the largest n for which s_w is not below this limit.
+/// - If scales of weights are powers of two, s_w is the smallest one that is not below it.
+/// - A grid with a zero point uses (max W − min W) / (q_max − q_min) for the first two terms. Its zero point is the
+///   code with which min W becomes the first code.
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -118,12 +121,12 @@ pub(crate) fn weights(
     }
 }
 
-/// Looks at weights whose grid is given: where shifts are all that leads to the result's grid, there has to be one.
+/// Checks weights whose grid is given: if the target only shifts, a shift has to lead to the result's grid.
 fn reached(x: f64, given: &QuantParams, y: Option<f64>) -> Result<(), Reason> {
     let Some(y) = y else { return Ok(()) };
     let off = |scale: &f32| {
         let bits = (y / (x * f64::from(*scale))).log2();
-        // Scales are rounded to f32: the logarithm is within 2^-20 of a whole number.
+        // Scales are rounded to f32, so the logarithm is within 2^-20 of a whole number.
         (bits - bits.round()).abs() > 1e-5 || !(0.0..=31.0).contains(&bits.round())
     };
     if given.scale.all(|scale| !off(scale)) {

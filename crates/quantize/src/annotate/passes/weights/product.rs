@@ -1,4 +1,4 @@
-//! One product: the scales that its weights ask for, and those that they get.
+//! The scales that the weights of a product need, and those that they get.
 
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
 use super::multiplied::reach;
@@ -15,22 +15,22 @@ use strait_requantize::scales::{next_power_of_two, zero_of};
 use strait_requantize::{IntType, Per};
 use strait_target::spec::WeightGrid;
 
-/// A product, as far as the grid of its weights depends on it.
+/// Everything about a product on which the grid of its weights depends.
 pub(crate) struct Product<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) how: &'a Annotation<'a>,
     pub(crate) table: &'a QuantTable,
     pub(crate) id: NodeId,
     pub(crate) node: &'a Node,
-    /// Of its weights.
+    /// The scheme of the weights.
     pub(crate) scheme: Scheme,
     pub(crate) weight_grid: WeightGrid,
-    /// Elements of its weights, channel by channel, and of its bias.
+    /// The elements of the weights, channel by channel. `bias` has those of the bias.
     pub(crate) values: Cow<'a, [f32]>,
     pub(crate) bias: Cow<'a, [f32]>,
     pub(crate) channels: usize,
     pub(crate) x_scale: f64,
-    /// Where its result has codes.
+    /// The scale of the result, if it has codes.
     pub(crate) y_scale: Option<f64>,
 }
 
@@ -46,17 +46,17 @@ impl Product<'_> {
         matches!(self.scheme.policy().per(), Granularity::Channel { .. })
     }
 
-    /// The first and the last code in use.
+    /// The first and the last code that is used.
     fn codes(&self) -> [f64; 2] {
         self.scheme.range().unwrap_or([-127, 127]).map(|q| q as f64)
     }
 
-    /// The least scale of which sums are f32 of full precision.
+    /// The smallest scale with which the scale of the sums is an f32 of full precision.
     fn finest(&self) -> f64 {
         FINEST / self.x_scale
     }
 
-    /// The ends that the codes of each channel hold.
+    /// The range that the codes of each channel have to cover.
     pub(crate) fn ends(&self) -> Result<Vec<(f64, f64)>, Reason> {
         let observer = self.how.settings.weight_observer(self.id);
         let mut ends = reach(&self.values, self.channels, &observer, GridKind::of(self.scheme))?;
@@ -74,7 +74,7 @@ impl Product<'_> {
         Ok(ends)
     }
 
-    /// The scales that each channel asks for; `accumulator` is the width that the op's row has for its sums.
+    /// The scales that each channel needs. `accumulator` is the width of the sums according to the op's row.
     pub(crate) fn least(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<LeastScales> {
         let (symmetric, [first, last]) = (self.scheme.policy().is_symmetric(), self.codes());
         let negligible = self.negligible(accumulator);
@@ -102,7 +102,7 @@ impl Product<'_> {
         least
     }
 
-    /// The part of a result's step that weights need not resolve.
+    /// The fraction of a result's step that weights need not resolve.
     fn negligible(&self, accumulator: Option<u8>) -> f64 {
         let result = self.table.scheme_of(self.id, Port::Result(0));
         let result = result.filter(|scheme| !scheme.is_of_sums());
@@ -118,13 +118,13 @@ impl Product<'_> {
         }
     }
 
-    /// The channel that is raised the most of those that ask for more than their weights do.
+    /// Of the channels whose scale has to be larger than their weights need, the one that is raised the most.
     pub(crate) fn raised(&self, least: &[LeastScales]) -> Result<Option<Raised>, Reason> {
         let unfit = least.iter().enumerate().filter_map(|(channel, least)| {
             let (factor, reason) = least.unfit(channel, self.finest())?;
             Some((channel, factor, reason))
         });
-        // Whoever reads the sum as a real number sees nothing of products below the last bit of the bias.
+        // If a sum is read as a real number, products below the last bit of the bias do not show.
         let each = self.values.len() / self.channels.max(1);
         let [low, high] = (self.table.scheme_of(self.id, Port::Operand(0)))
             .and_then(|scheme| scheme.range())
@@ -152,12 +152,12 @@ impl Product<'_> {
         }))
     }
 
-    /// The scales that serve, one for each channel or one for all.
+    /// The scales that the weights get, one for each channel or one for all.
     pub(crate) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
         let least = channels.iter().map(|channel| channel.least());
         let largest = least.clone().fold(0.0, f64::max);
-        // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor
-        // takes 1.
+        // A channel may need nothing: its weights are zero, and its sum is not narrowed. It takes the tensor's scale.
+        // If this holds for the whole tensor, the scale is 1.
         let fallback = if largest > 0.0 { largest } else { 1.0 };
         let own = |least: f64| if least > 0.0 { least } else { fallback }.max(self.finest());
         let least: Vec<f64> = match self.per_channel() {
@@ -172,7 +172,8 @@ impl Product<'_> {
                     match folded_shift(self.x_scale as f32, least as f32, y as f32) {
                         Ok((_, scale)) => scale,
                         Err(error) => {
-                            // Exact, as in the comparison that failed; two grids of one group never come apart.
+                            // This is exact, like the comparison that failed. If operand and result share a grid,
+                            // making it coarser would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
                                 return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
@@ -182,7 +183,7 @@ impl Product<'_> {
                         }
                     }
                 }
-                // A power of two that is not below it; a shift between scales that are powers of two leaves one by itself.
+                // The next power of two. With a shift between scales that are powers of two, it already is one.
                 _ if powers => next_power_of_two(least),
                 _ => least,
             };
@@ -194,15 +195,15 @@ impl Product<'_> {
         })
     }
 
-    /// Looks whether a sum can be another code than 0. A sum that is less than half of a step s_x·s_w is 0; where that holds
-    /// for the largest number that was seen, in every channel, nothing is left of the layer, whatever reads its sums.
+    /// Checks that a sum can have another code than 0. A sum below half of a step s_x·s_w is 0. If this holds in every
+    /// channel, even for the largest number that was seen, nothing is left of the layer.
     pub(crate) fn leaves_something(&self, scales: &[f32], seen: Option<&Statistics>) -> Result<(), Reason> {
         let seen = seen.and_then(|seen| Some(seen.min()?.abs().max(seen.max()?.abs())));
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // Codes keep the sign of a sum that is beyond their grid, and a form that does not cover it asks for a coarser one. Where
-        // every sum but 0 is a million times as large as what was seen, not even the sign means anything.
+        // Codes keep at least the sign of a sum, and a form that does not cover the sum asks for a coarser grid. But if
+        // every sum except 0 is a million times as large as what was seen, not even the sign means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {
@@ -219,7 +220,7 @@ impl Product<'_> {
         Err(Reason::new(ReasonCode::SumStep, text))
     }
 
-    /// The grid of these scales.
+    /// The grid with these scales.
     pub(crate) fn grid(&self, scales: Vec<f32>, ends: &[(f64, f64)]) -> Result<QuantParams, Reason> {
         let (per_channel, symmetric) = (self.per_channel(), self.scheme.policy().is_symmetric());
         let accumulates = |s: f32| (s * self.x_scale as f32).is_normal();
@@ -248,8 +249,9 @@ impl Product<'_> {
     }
 }
 
-/// The least step of the sums of a node that codes are added to inside its accumulator, and 0 of others: 2^−20 of that of these
-/// codes, and less for more than 8 bits, so that together they take up an eighth of 32 bits; and 2^−22 of that of the result.
+/// If codes are added inside the accumulator of a node: the smallest step that its sums may have, otherwise 0. It is
+/// 2^−20 of the step of these codes, or less if they have more than 8 bits, so that together they take up an eighth of
+/// 32 bits. It is also at least 2^−22 of the step of the result.
 fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
     let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
     let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));
@@ -263,14 +265,14 @@ fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &N
     codes.max(result_scale(table, id.0).map_or(0.0, |y| y * NEGLIGIBLE))
 }
 
-/// The scale of the first result, where it has codes.
+/// The scale of the first result, if it has codes.
 pub(crate) fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
     let codes = |scheme: Scheme| !scheme.is_of_sums();
     table.scheme_of(id, Port::Result(0)).filter(|&scheme| codes(scheme))?;
     Some(f64::from(table.params_of(id, Port::Result(0))?.as_tensor()?.0))
 }
 
-/// True if operand and result are on one grid, whatever it is.
+/// True if operand and result are on the same grid, whatever it is.
 fn shares_grid(table: &QuantTable, id: NodeId) -> bool {
     let root = |port| table.id(id, port).map(|config| table.root(config));
     root(Port::Operand(0)) == root(Port::Result(0))

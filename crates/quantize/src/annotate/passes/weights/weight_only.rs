@@ -1,8 +1,8 @@
-//! The grids of weights in front of products of real numbers.
+//! The grids of weights in weight-only products.
 //!
-//! Neither operand nor bias nor result has one, so that a scale is the least on which the weights fill their type:
-//! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) where there is a zero point, of each channel,
-//! of each block of inputs, or of all.
+//! Operand, bias and result have no grid, so each scale is the smallest one with which the weights fit their type:
+//! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) if there is a zero point. There is a
+//! scale for each channel, for each block of inputs, or for all.
 
 use super::multiplied::{Weights, reach};
 use crate::annotate::settings::{Annotation, Unfit};
@@ -16,7 +16,7 @@ use strait_core::{
 use strait_requantize::Per;
 use strait_requantize::scales::{next_power_of_two, zero_of};
 
-/// The weights of a weight-only node; none for other nodes, and where a grid is given.
+/// The grid of the weights of a weight-only node. `None` for other nodes, and if a grid is given.
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -102,10 +102,10 @@ pub(crate) fn weights(
     Ok(Some(Weights::Grid(grid, raised)))
 }
 
-/// The scales that are raised to the least that f32 has, of weights in so many channels.
+/// The scales, raised to the smallest scale that f32 supports. These weights have this many channels.
 ///
 /// # Errors
-/// The reason, where such weights stay in float.
+/// The reason, if such weights stay in float.
 fn raised(
     how: &Annotation<'_>,
     node: NodeId,
@@ -137,7 +137,7 @@ fn raised(
     }
 }
 
-/// The elements of a tensor part by part, each as long as the others.
+/// The elements of a tensor, part by part. All parts have the same length.
 fn by_part(values: &[f32], parts: &Parts) -> Vec<f32> {
     let each = values.len() / parts.count().max(1);
     let mut filled = vec![0; parts.count()];
