@@ -72,8 +72,9 @@ def quoted(path):
 
 def show(name, rounds):
     seconds = [r.seconds for r in rounds]
+    cpu = statistics.median(r.cpu_seconds for r in rounds)
     peak = max(r.peak_bytes for r in rounds)
-    print(f"  {name:<28} {min(seconds):8.2f} s  median {statistics.median(seconds):7.2f} s  peak {megabytes(peak)}")
+    print(f"  {name:<28} {min(seconds):8.2f} s  median {statistics.median(seconds):7.2f} s  cpu {cpu:7.2f} s  peak {megabytes(peak)}")
 
 
 def megabytes(count):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 class Finished:
     code: int
     seconds: float
+    cpu_seconds: float  # of all threads, which other programs on the machine hardly change
     peak_bytes: int
     output: str
 
@@ -24,7 +25,8 @@ def run(arguments, log):
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return Finished(process.returncode, time.monotonic() - start, usage.ru_maxrss * 1024, output)
+    seconds, cpu_seconds = time.monotonic() - start, usage.ru_utime + usage.ru_stime
+    return Finished(process.returncode, seconds, cpu_seconds, usage.ru_maxrss * 1024, output)
 
 
 class Failed(Exception):

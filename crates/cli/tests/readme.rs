@@ -8,8 +8,7 @@ use std::process::Command;
 const BEGIN: &str =
     "<!-- begin: the output of the first command. A test holds it; `cargo xtask bless` rewrites it -->\n```\n";
 const END: &str = "```\n<!-- end -->\n";
-const BEGIN_OF_CODE: &str =
-    "<!-- begin: examples/embed/src/main.rs. A test holds it; `cargo xtask bless` rewrites it -->\n```rust\n";
+const BEGIN_OF_CODE: &str = "<!-- begin: lines of examples/embed/src/main.rs. A test holds them; `cargo xtask bless` rewrites them -->\n```rust\n";
 
 /// Output of compiling the model in the repository, up to the line that names the folder.
 fn printed() -> String {
@@ -43,12 +42,13 @@ fn repository(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The example of a program, without what it says of itself.
+/// The lines of the example that compile a model and run it.
 fn example() -> String {
     let code = std::fs::read_to_string(repository("examples/embed/src/main.rs")).unwrap();
-    let code = code.replace("\r\n", "\n");
-    let (_, program) = code.split_once("\n\n").unwrap();
-    program.to_owned()
+    let lines = code.lines().skip_while(|line| !line.contains("let model ="));
+    let lines = lines.take_while(|line| !line.contains("built.fusions()"));
+    let lines: Vec<&str> = lines.map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
+    format!("{}\n", lines.join("\n").trim_end())
 }
 
 /// One test, since both rewrite the same file.
