@@ -13,7 +13,7 @@ HELD_TO_MARKS = "generic-int8"
 WRITTEN = "onnxruntime's file"
 BELOW_WRITTEN = 0.5  # points that our run of the same file may be below ONNX Runtime's
 # All of 16 bits below its own weights between float activations.
-BELOW_WEIGHT_ONLY = {"classifier": ("agreement", 0.5), "anomaly": ("auc", 0.005), "detector": ("mAP", 0.5), "enlarger": ("psnr", 0.1)}
+BELOW_WEIGHTS_ALONE = {"classifier": ("agreement", 0.5), "anomaly": ("auc", 0.005), "detector": ("mAP", 0.5), "enlarger": ("psnr", 0.1)}
 MAIN_METRIC = {"classifier": "top1", "anomaly": "auc", "detector": "mAP", "enlarger": "psnr"}
 POINTS = {"classifier": 1, "anomaly": 100, "detector": 1, "enlarger": LOSS_TO_EXPLAIN}  # a metric's unit in points
 
@@ -88,45 +88,48 @@ def document(rows, targets):
     for group in variants.ALL:
         if group.target in targets:
             lines += ["", f"## {group.title}", "", group.explanation, *varied(rows, group)]
-            if group.weight_only:
-                lines += ["", BELOW, *below_weight_only(rows, group, problems)]
+            if group.weights_alone:
+                lines += ["", BELOW, *below_weights_alone(rows, group, problems)]
     lines += ["", f"## Losses above {LOSS_TO_EXPLAIN} points or 1 dB", "", *losses(rows, targets, problems)]
     return "\n".join(lines) + "\n", problems
 
 
 INTRODUCTION = """# Accuracy
 
-Written by `cargo xtask accuracy`; do not edit. Each model is compiled for each target from `configs/models`, run by the
-integer executor on its evaluation set, and scored from the outputs. *onnxruntime* is ONNX Runtime 1.31.1's static
-quantization with the same calibration samples: uint8 activations, int8 weights per channel, ranges by minimum and
-maximum. For `ascend` the two keyword models of TensorFlow have configurations of their own, with 32 of the 64 samples, which
-AMCT asks for. The float model runs in ONNX Runtime too. Of frozen TensorFlow graphs both take the ONNX file that tf2onnx 1.16.1 makes,
-whose results equal TensorFlow's to 70 dB.
+`cargo xtask accuracy` writes this page; do not edit it. Each model is compiled for each target with a configuration from
+`configs/models`. The integer executor runs it on its evaluation set, and the outputs are scored.
 
-Top-1 and mAP (mean over overlaps 0.5 to 0.95) in percent; AUC of the anomaly score; PSNR of the enlarged luminance in dB.
+The column *onnxruntime* is the static quantization of ONNX Runtime 1.31.1 with the same calibration samples: uint8 activations,
+int8 weights per channel, ranges by minimum and maximum. The column *float* is the float model in ONNX Runtime. For frozen
+TensorFlow graphs both columns use the ONNX file that tf2onnx 1.16.1 makes. Its results equal TensorFlow's to 70 dB. For `ascend`
+the two keyword models of TensorFlow have their own configurations with 32 of the 64 samples, because AMCT asks for that number.
+
+Top-1 and mAP (the mean over overlaps from 0.5 to 0.95) are in percent. AUC is that of the anomaly score. PSNR is that of the
+enlarged luminance, in dB.
 """
 
-AGREEMENT = """Same top-1 as the float model, in percent of the samples:
+AGREEMENT = """For classifiers, this table gives the percentage of samples with the same top-1 as the float model:
 """
 
-MARKS = f"""`{HELD_TO_MARKS}` against its marks: agreement with float at most {AGREEMENT_BELOW_RIVAL} points, or two standard
-errors of the paired difference if that is more, below onnxruntime's (sets of at least {JUDGED_FROM} samples); AUC within
-{AUC_FROM_FLOAT} of float's; mAP at most {MAP_BELOW_RIVAL} below onnxruntime's, PSNR at most {DECIBEL_BELOW_RIVAL} dB.
+MARKS = f"""`{HELD_TO_MARKS}` has to meet these marks, which are judged on sets of at least {JUDGED_FROM} samples. Its agreement with float may be at
+most {AGREEMENT_BELOW_RIVAL} points below onnxruntime's, or two standard errors of the paired difference if that is more. Its AUC is within {AUC_FROM_FLOAT} of
+the float model's. Its mAP is at most {MAP_BELOW_RIVAL} and its PSNR at most {DECIBEL_BELOW_RIVAL} dB below onnxruntime's.
 """
 
 OF_WRITTEN = f"""## The file that onnxruntime wrote
 
-The Q/DQ file of the column *onnxruntime* is a model like any other: its grids and codes are taken as they are. `{HELD_TO_MARKS}` of that
-file against onnxruntime running it: at most {BELOW_WRITTEN} points below, AUC at most {BELOW_WRITTEN / 100}, PSNR at most {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB (sets
-of at least {JUDGED_FROM} samples).
+Strait can also compile the Q/DQ file that onnxruntime's quantization wrote, with the grids and codes of that file. The table
+compares `{HELD_TO_MARKS}`, compiled from this file, with onnxruntime running it. On sets of at least {JUDGED_FROM} samples it may be at most {BELOW_WRITTEN}
+points below (AUC {BELOW_WRITTEN / 100}, PSNR {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB).
 
-The quantizer leaves some results without a grid, of kwt1_transformer 24 square roots and 24 constants; these are calibrated. With
-them in float its simulation computes the very numbers of ONNX Runtime without fused kernels. What is left is the arithmetic
-behind the grids, of which this model makes much: ONNX Runtime's own fused kernels change the top-1 of 1.15 % of the samples.
+ONNX Runtime's quantizer leaves some results without a grid: in kwt1_transformer 24 square roots and 24 constants. Strait
+calibrates these. If they stay in float, Strait's simulation gives exactly the numbers of ONNX Runtime without fused kernels. The
+remaining difference comes from the arithmetic between the grids. This model is sensitive to it: ONNX Runtime's own fused kernels
+change the top-1 of 1.15 % of the samples.
 """
 
-BELOW = """16 bits against weight-only with the same weights: agreement and mAP at most 0.5 points below, AUC at most 0.005, PSNR at most
-0.1 dB (sets of at least 400 samples).
+BELOW = """The next table compares *16 bits* with *weights alone*. On sets of at least 400 samples, 16 bits may lose at most 0.5 points of
+agreement or mAP, 0.005 of AUC, and 0.1 dB of PSNR.
 """
 
 METRIC_NAMES = {"top1": "top-1", "auc": "AUC", "mAP": "mAP", "psnr": "PSNR"}
@@ -186,11 +189,11 @@ def of_written(rows, problems):
             problems.append(f"{row.model} on {row.data}: onnxruntime's file loses {below:.2f} points here")
 
 
-def below_weight_only(rows, group, problems):
-    yield header(["model", "set", "metric", "16 bits", "weight-only", "verdict"])
+def below_weights_alone(rows, group, problems):
+    yield header(["model", "set", "metric", "16 bits", "weights alone", "verdict"])
     for row in rows:
-        metric, most = BELOW_WEIGHT_ONLY[row.kind]
-        both = [row.variants.get(column) for column in (group.weight_only, variants.WEIGHT_ONLY)]
+        metric, most = BELOW_WEIGHTS_ALONE[row.kind]
+        both = [row.variants.get(column) for column in (group.weights_alone, variants.WEIGHTS_ALONE)]
         if not all(both) or not is_judged(row):
             continue
         ours, alone = (scores[metric] for scores in both)
@@ -198,7 +201,7 @@ def below_weight_only(rows, group, problems):
         shown = [f"{value:.4f}" if row.kind == "anomaly" else f"{value:.2f}" for value in (ours, alone)]
         yield line([row.model, row.data, METRIC_NAMES.get(metric, metric), *shown, "met" if good else "**missed**"])
         if not good:
-            problems.append(f"{row.model} on {row.data}: 16 bits are {alone - ours:.4f} {metric} below weight-only with the same weights")
+            problems.append(f"{row.model} on {row.data}: 16 bits are {alone - ours:.4f} {metric} below the same weights alone")
 
 
 def losses(rows, targets, problems):
