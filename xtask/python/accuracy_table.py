@@ -13,7 +13,7 @@ HELD_TO_MARKS = "generic-int8"
 WRITTEN = "onnxruntime's file"
 BELOW_WRITTEN = 0.5  # points that our run of the same file may be below ONNX Runtime's
 # All of 16 bits below its own weights between float activations.
-BELOW_WEIGHTS_ALONE = {"classifier": ("agreement", 0.5), "anomaly": ("auc", 0.005), "detector": ("mAP", 0.5), "enlarger": ("psnr", 0.1)}
+BELOW_WEIGHT_ONLY = {"classifier": ("agreement", 0.5), "anomaly": ("auc", 0.005), "detector": ("mAP", 0.5), "enlarger": ("psnr", 0.1)}
 MAIN_METRIC = {"classifier": "top1", "anomaly": "auc", "detector": "mAP", "enlarger": "psnr"}
 POINTS = {"classifier": 1, "anomaly": 100, "detector": 1, "enlarger": LOSS_TO_EXPLAIN}  # a metric's unit in points
 
@@ -88,8 +88,8 @@ def document(rows, targets):
     for group in variants.ALL:
         if group.target in targets:
             lines += ["", f"## {group.title}", "", group.explanation, *varied(rows, group)]
-            if group.weights_alone:
-                lines += ["", BELOW, *below_weights_alone(rows, group, problems)]
+            if group.weight_only:
+                lines += ["", BELOW, *below_weight_only(rows, group, problems)]
     lines += ["", f"## Losses above {LOSS_TO_EXPLAIN} points or 1 dB", "", *losses(rows, targets, problems)]
     return "\n".join(lines) + "\n", problems
 
@@ -128,7 +128,7 @@ remaining difference comes from the arithmetic between the grids. This model is 
 change the top-1 of 1.15 % of the samples.
 """
 
-BELOW = """The next table compares *16 bits* with *weights alone*. On sets of at least 400 samples, 16 bits may lose at most 0.5 points of
+BELOW = """The next table compares *16 bits* with *weight-only*. On sets of at least 400 samples, 16 bits may lose at most 0.5 points of
 agreement or mAP, 0.005 of AUC, and 0.1 dB of PSNR.
 """
 
@@ -189,11 +189,11 @@ def of_written(rows, problems):
             problems.append(f"{row.model} on {row.data}: onnxruntime's file loses {below:.2f} points here")
 
 
-def below_weights_alone(rows, group, problems):
-    yield header(["model", "set", "metric", "16 bits", "weights alone", "verdict"])
+def below_weight_only(rows, group, problems):
+    yield header(["model", "set", "metric", "16 bits", "weight-only", "verdict"])
     for row in rows:
-        metric, most = BELOW_WEIGHTS_ALONE[row.kind]
-        both = [row.variants.get(column) for column in (group.weights_alone, variants.WEIGHTS_ALONE)]
+        metric, most = BELOW_WEIGHT_ONLY[row.kind]
+        both = [row.variants.get(column) for column in (group.weight_only, variants.WEIGHT_ONLY)]
         if not all(both) or not is_judged(row):
             continue
         ours, alone = (scores[metric] for scores in both)
@@ -201,7 +201,7 @@ def below_weights_alone(rows, group, problems):
         shown = [f"{value:.4f}" if row.kind == "anomaly" else f"{value:.2f}" for value in (ours, alone)]
         yield line([row.model, row.data, METRIC_NAMES.get(metric, metric), *shown, "met" if good else "**missed**"])
         if not good:
-            problems.append(f"{row.model} on {row.data}: 16 bits are {alone - ours:.4f} {metric} below the same weights alone")
+            problems.append(f"{row.model} on {row.data}: 16 bits are {alone - ours:.4f} {metric} below weight-only with the same weights")
 
 
 def losses(rows, targets, problems):

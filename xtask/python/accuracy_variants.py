@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 DEFAULT = "as it is"
-WEIGHTS_ALONE = "weights alone"
+WEIGHT_ONLY = "weight-only"
 
 
 @dataclass
@@ -14,14 +14,14 @@ class Variants:
     title: str
     columns: dict  # column -> assignments that `strait compile` is given, or the suffix of a configuration of its own
     explanation: str
-    weights_alone: str | None = None  # the column beside which its own weights are shown with float activations
+    weight_only: str | None = None  # the column beside which its own weights are shown with float activations
 
     def all_columns(self):
         """Columns with the names that they have, in the order of the table."""
         for column in self.columns:
             yield column
-            if column == self.weights_alone:
-                yield WEIGHTS_ALONE
+            if column == self.weight_only:
+                yield WEIGHT_ONLY
 
 
 def options(target, **values):
@@ -60,12 +60,12 @@ with =.
             "16 bits in part": "-16",
             "weights of 4 bits": ['quantize.weights.type="int4"'],
         },
-        weights_alone="16 bits",
+        weight_only="16 bits",
         explanation="""The columns are:
 
 - *As it is*, the default: activations and weights have 8 bits.
 - *16 bits* (`quantize.activations.type = "int16"`): LiteRT's 16x8 mode for all layers.
-- *Weights alone*: the same 8-bit weights with float activations. This is the Q/DQ file of *16 bits* without its pairs on
+- *Weight-only*: the same 8-bit weights with float activations. This is the Q/DQ file of *16 bits* without its pairs on
   activations, in ONNX Runtime.
 - *16 bits in part*: some layers have 16 bits. This is for models with a configuration `configs/models/MODEL-16.toml`, whose
   rules choose the layers.
