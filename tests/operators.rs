@@ -13,36 +13,44 @@ const HEAD: &str = "\
 
 <!-- Made from the readers' rows, tests/*/operators.txt and the tables in the box by `cargo xtask bless`; edits here are lost. -->
 
-The operators of each format that are read. An *op* is one of ours. What is *composed* becomes several of ours under one source name,
-in one of the ways that stand here. What is *folded* is a constant, since it follows from shapes and constants alone; so does any
-other operator where all that it takes is known. The last columns say which targets compute one of these ways on the accelerator, for
-types and shapes that their tables allow; elsewhere the host does, with the reason.
+This page lists the operators of each format that Strait reads. The column *read as* says what becomes of an operator:
+
+- `op`: it becomes one op of Strait.
+- `composed`: it becomes several ops, which all keep the operator's name as their source name. The column *ops* lists the possible
+  combinations.
+- `folded`: it becomes a constant, because its result depends only on shapes and constants. Any other operator is folded, too, if all
+  its operands are known.
+
+The last columns name the targets that compute at least one of these combinations on the accelerator. Each target's table limits the
+types and shapes. Otherwise the operator falls back to the host, and the report gives the reason.
 
 ";
 
 const ONNX: &str = "\
 ## ONNX
 
-With the operator sets in which they are read, up to 28. Functions that a model defines itself are put in place of their calls. Names
-with a domain are those of ONNX Runtime's own operators, of which `SimplifiedLayerNormalization`, and `LayerNormalization` before
-operator set 17, are written to the standard domain.
+The column *sets* gives the operator sets in which an operator is read, up to 28. Functions that a model defines itself are inlined.
+Names with a domain are ONNX Runtime's own operators. Two of these are listed without a domain, because models have them in the standard
+domain: `SimplifiedLayerNormalization`, and `LayerNormalization` before operator set 17.
 
 ";
 
 const TENSORFLOW: &str = "\
 ## TensorFlow
 
-Frozen graphs (`.pb`), beside `Const` and `Placeholder`, with the channels last or first. The ways here are those with the channels
-first, where an operator has them so: with the channels last there is a transpose in front and one behind, which rules move and cancel.
+Strait reads frozen graphs (`.pb`), with the channels last or first. `Const` and `Placeholder` are read as well and not listed. The
+table shows the ops for graphs with the channels first, if an operator supports that. With the channels last there is also a transpose in
+front and one behind. Rewrite rules move these transposes together and cancel them.
 
 ";
 
 const TFLITE: &str = "\
 ## TFLite
 
-Builtin operators, with the last version that is read; all before it are, too. Images have their channels last: in front of an
-operator with a window there is a transpose, and one behind, which rules move and cancel. Codes of 4, 8 and 16 bits are read with the
-grids that the file gives. Recurrent layers begin each run with states of 0, where LiteRT goes on with those of the run before.
+The table lists builtin operators. The column *version* gives the last version that is read; all earlier versions are read, too. Images
+in TFLite have their channels last, so an operator with a window gets a transpose in front and one behind. Rewrite rules move these
+transposes together and cancel them. Codes of 4, 8 and 16 bits are read with the grids in the file. Recurrent layers start each run with
+states of 0, whereas LiteRT continues with the states of the previous run.
 
 ";
 

@@ -96,37 +96,40 @@ def document(rows, targets):
 
 INTRODUCTION = """# Accuracy
 
-Written by `cargo xtask accuracy`; do not edit. Each model is compiled for each target from `configs/models`, run by the
-integer executor on its evaluation set, and scored from the outputs. *onnxruntime* is ONNX Runtime 1.31.1's static
-quantization with the same calibration samples: uint8 activations, int8 weights per channel, ranges by minimum and
-maximum. For `ascend` the two keyword models of TensorFlow have configurations of their own, with 32 of the 64 samples, which
-AMCT asks for. The float model runs in ONNX Runtime too. Of frozen TensorFlow graphs both take the ONNX file that tf2onnx 1.16.1 makes,
-whose results equal TensorFlow's to 70 dB.
+`cargo xtask accuracy` writes this page; do not edit it. Each model is compiled for each target with a configuration from
+`configs/models`. The integer executor runs it on its evaluation set, and the outputs are scored.
 
-Top-1 and mAP (mean over overlaps 0.5 to 0.95) in percent; AUC of the anomaly score; PSNR of the enlarged luminance in dB.
+The column *onnxruntime* is the static quantization of ONNX Runtime 1.31.1 with the same calibration samples: uint8 activations,
+int8 weights per channel, ranges by minimum and maximum. The column *float* is the float model in ONNX Runtime. For frozen
+TensorFlow graphs both columns use the ONNX file that tf2onnx 1.16.1 makes. Its results equal TensorFlow's to 70 dB. For `ascend`
+the two keyword models of TensorFlow have their own configurations with 32 of the 64 samples, because AMCT asks for that number.
+
+Top-1 and mAP (the mean over overlaps from 0.5 to 0.95) are in percent. AUC is that of the anomaly score. PSNR is that of the
+enlarged luminance, in dB.
 """
 
-AGREEMENT = """Same top-1 as the float model, in percent of the samples:
+AGREEMENT = """For classifiers, this table gives the percentage of samples with the same top-1 as the float model:
 """
 
-MARKS = f"""`{HELD_TO_MARKS}` against its marks: agreement with float at most {AGREEMENT_BELOW_RIVAL} points, or two standard
-errors of the paired difference if that is more, below onnxruntime's (sets of at least {JUDGED_FROM} samples); AUC within
-{AUC_FROM_FLOAT} of float's; mAP at most {MAP_BELOW_RIVAL} below onnxruntime's, PSNR at most {DECIBEL_BELOW_RIVAL} dB.
+MARKS = f"""`{HELD_TO_MARKS}` has to meet these marks, which are judged on sets of at least {JUDGED_FROM} samples. Its agreement with float may be at
+most {AGREEMENT_BELOW_RIVAL} points below onnxruntime's, or two standard errors of the paired difference if that is more. Its AUC is within {AUC_FROM_FLOAT} of
+the float model's. Its mAP is at most {MAP_BELOW_RIVAL} and its PSNR at most {DECIBEL_BELOW_RIVAL} dB below onnxruntime's.
 """
 
 OF_WRITTEN = f"""## The file that onnxruntime wrote
 
-The Q/DQ file of the column *onnxruntime* is a model like any other: its grids and codes are taken as they are. `{HELD_TO_MARKS}` of that
-file against onnxruntime running it: at most {BELOW_WRITTEN} points below, AUC at most {BELOW_WRITTEN / 100}, PSNR at most {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB (sets
-of at least {JUDGED_FROM} samples).
+Strait can also compile the Q/DQ file that onnxruntime's quantization wrote, with the grids and codes of that file. The table
+compares `{HELD_TO_MARKS}`, compiled from this file, with onnxruntime running it. On sets of at least {JUDGED_FROM} samples it may be at most {BELOW_WRITTEN}
+points below (AUC {BELOW_WRITTEN / 100}, PSNR {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB).
 
-The quantizer leaves some results without a grid, of kwt1_transformer 24 square roots and 24 constants; these are calibrated. With
-them in float its simulation computes the very numbers of ONNX Runtime without fused kernels. What is left is the arithmetic
-behind the grids, of which this model makes much: ONNX Runtime's own fused kernels change the top-1 of 1.15 % of the samples.
+ONNX Runtime's quantizer leaves some results without a grid: in kwt1_transformer 24 square roots and 24 constants. Strait
+calibrates these. If they stay in float, Strait's simulation gives exactly the numbers of ONNX Runtime without fused kernels. The
+remaining difference comes from the arithmetic between the grids. This model is sensitive to it: ONNX Runtime's own fused kernels
+change the top-1 of 1.15 % of the samples.
 """
 
-BELOW = """16 bits against weight-only with the same weights: agreement and mAP at most 0.5 points below, AUC at most 0.005, PSNR at most
-0.1 dB (sets of at least 400 samples).
+BELOW = """The next table compares *16 bits* with *weight-only*. On sets of at least 400 samples, 16 bits may lose at most 0.5 points of
+agreement or mAP, 0.005 of AUC, and 0.1 dB of PSNR.
 """
 
 METRIC_NAMES = {"top1": "top-1", "auc": "AUC", "mAP": "mAP", "psnr": "PSNR"}

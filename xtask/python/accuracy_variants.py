@@ -38,13 +38,18 @@ ALL = [
             "7 bits": options("sima", correction_bits=7),
             "mode tflite": options("sima", requantization_mode='"tflite"'),
         },
-        explanation="""Convolutions of `sima` end in a shift. *As it is*: weights are rounded once, on the grid that the shift
-allows, and the corrections of sums, products and concatenations have 15 bits. *Folded afterwards*
-(`correction_folding = "afterwards"`): weights are rounded on the finest grid of their channel, multiplied by the correction
-and rounded again. *7 bits* (`correction_bits = 7`): corrections of sums, products and concatenations have 7 bits. *Mode
-tflite* (`requantization_mode = "tflite"`): weights stay on the finest grid, and convolutions end in a multiplication by 31
-bits and a shift. In brackets the agreement with the float model. A variant that compiles to the very same integers is
-marked with =.
+        explanation="""Convolutions of `sima` end in a shift. The columns are:
+
+- *As it is*, the default: weights are rounded once, on the grid that the shift allows. The corrections of sums, products and
+  concatenations have 15 bits.
+- *Folded afterwards* (`correction_folding = "afterwards"`): weights are rounded on the finest grid of their channel, multiplied
+  by the correction, and rounded again.
+- *7 bits* (`correction_bits = 7`): the corrections of sums, products and concatenations have 7 bits.
+- *Mode tflite* (`requantization_mode = "tflite"`): weights stay on the finest grid, and convolutions end in a multiplication by
+  31 bits and a shift.
+
+The agreement with the float model is in brackets. A variant that gives exactly the same integers as the default is marked
+with =.
 """,
     ),
     Variants(
@@ -56,10 +61,15 @@ marked with =.
             "weights of 4 bits": ['quantize.weights.type="int4"'],
         },
         weight_only="16 bits",
-        explanation="""*16 bits* (`quantize.activations.type = "int16"`): LiteRT's 16x8 mode throughout. *Weight-only*: the
-same weights of 8 bits between float activations, which is the Q/DQ file of the former without its pairs on activations, in
-ONNX Runtime. *16 bits in part*: for models with a configuration `configs/models/MODEL-16.toml`, whose rules choose layers.
-*Weights of 4 bits* (`quantize.weights.type = "int4"`): of convolutions and Gemms, with activations of 8 bits.
+        explanation="""The columns are:
+
+- *As it is*, the default: activations and weights have 8 bits.
+- *16 bits* (`quantize.activations.type = "int16"`): LiteRT's 16x8 mode for all layers.
+- *Weight-only*: the same 8-bit weights with float activations. This is the Q/DQ file of *16 bits* without its pairs on
+  activations, in ONNX Runtime.
+- *16 bits in part*: some layers have 16 bits. This is for models with a configuration `configs/models/MODEL-16.toml`, whose
+  rules choose the layers.
+- *Weights of 4 bits* (`quantize.weights.type = "int4"`): convolutions and Gemms have 4-bit weights and 8-bit activations.
 """,
     ),
     Variants(
@@ -69,11 +79,12 @@ ONNX Runtime. *16 bits in part*: for models with a configuration `configs/models
             "IFMR": ['calibration.observer="ifmr"'],
             "HFMG": ['calibration.observer="hfmg"'],
         },
-        explanation="""*IFMR* and *HFMG* (`calibration.observer`): AMCT's own ranges of activations, in place of the smallest and
-the largest value. IFMR is AMCT's default. It would be the one of `ascend`, too, if it took no more than 0.5 points from any
-model against minimum and maximum. It takes 0.69 from mlperf_vww and 0.60 from mobilenet_v1_0.25_224, and two of the 100 samples
-of ic01_eval from mlperf_resnet8, though it gives yolox_nano 12.8. Where activations have rare large values, as behind SiLU, it is the one
-to try first.
+        explanation="""By default, the range of an activation is its smallest and its largest value. *IFMR* and *HFMG* (`calibration.observer`) are
+the observers that AMCT uses instead. IFMR is AMCT's default.
+
+It would be the default of `ascend`, too, if no model lost more than 0.5 points compared with minimum and maximum. But
+mlperf_vww loses 0.69, mobilenet_v1_0.25_224 loses 0.60, and mlperf_resnet8 loses two of the 100 samples of ic01_eval. On the
+other hand, yolox_nano gains 12.8. If activations have rare large values, as after SiLU, try IFMR first.
 """,
     ),
 ]

@@ -16,14 +16,14 @@ class Miss:
 
 
 # ONNX rounds x / scale to even and adds the zero point; a pixel x / 127.5 - 1 lies half way between two codes of a grid from -1 to 1.
-AWAY = "pixels lie half way between two codes: this target rounds them away from zero, ONNX to even, another code for 28 % of the pixels"
-EVEN = "pixels lie half way between two codes: this target rounds them to even with the zero point, ONNX without it, another code for 56 % of them"
-TIES = "pixels lie half way between two codes, and OpenVINO quantizes with the reciprocal of the scale: another code for 25 % of them"
-SUMS = "sums of float32 are rounded where the target rounds sums of integers by a rule of its own: some codes in 1000 are another one, in each layer"
-LITTLE = "little of this network is left in 8 bits, 6 to 7 dB: single codes that differ grow as far as its distance from float"
-PLAIN = "chance: at default settings the file is about as far from float as the integers are, and nearer without optimizations"
-NARROWED = "codes of 16 bits are narrowed to 8 in front of a convolution: half way between two, one step of these is some hundred of its result's"
-TWICE = "one sum or product in some thousands is rounded twice by the target and once in the file"
+AWAY = "pixels lie half way between two codes. This target rounds them away from zero and ONNX to even, so 28 % of the pixels get another code"
+EVEN = "pixels lie half way between two codes. This target adds the zero point before it rounds to even and ONNX afterwards, so 56 % of the pixels get another code"
+TIES = "pixels lie half way between two codes. OpenVINO quantizes with the reciprocal of the scale, so 25 % of the pixels get another code"
+SUMS = "float32 sums are rounded differently than the target's integer sums, so in each layer a few codes in 1000 differ"
+LITTLE = "8 bits are hardly enough for this network (6 to 7 dB from float), so single codes that differ have large effects"
+PLAIN = "chance: at default settings the file is about as far from float as our integers, and without optimizations it is closer"
+NARROWED = "16-bit codes are narrowed to 8 bits in front of a convolution. Half way between two 8-bit codes, a difference of one code becomes some hundred steps of the result"
+TWICE = "the target rounds one sum or product in some thousands twice, and the file rounds it once"
 
 MISSES = [
     Miss("zoo, my_conv_tasnet.dyn", "steps", 2, TWICE),

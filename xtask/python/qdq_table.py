@@ -10,28 +10,33 @@ import qdq_faults
 HEADING = "## Q/DQ files"
 
 TEXT = """
-Written by `cargo xtask oracles --qdq --document`. Each file is run in ONNX Runtime {runtime} on the CPU, at its default settings and
-with optimizations off, and in OpenVINO {openvino}. *Steps* is the largest difference of a quantized tensor to our integers, where the
-layer in front of it is fed with our integers; *of* says how many tensors were held so. Figures in dB are those of the worst output: from
-the float model, and from what `strait run` computes; *same* stands for more than {same:.0f}. *Off* is the file itself: sums in float32
-between its grids, where the target has sums of integers and roundings of its own. OpenVINO computes with float32 where
-`INFERENCE_PRECISION_HINT` is `f32`; on processors that have bfloat16 its default is that. Of frozen graphs of TensorFlow there is no
-float model that these runtimes read.
+`cargo xtask oracles --qdq --document` writes this section. Each Q/DQ file is run in ONNX Runtime {runtime} on the CPU, at its default
+settings (*default*) and with optimizations off (*off*), and in OpenVINO {openvino}.
+
+- *Steps* is the largest difference between a quantized tensor of the file and our integers, if the layer in front of it gets our
+  integers. *Of* is the number of tensors that were compared in this way.
+- The other figures are in dB and belong to the worst output. *From float* is the distance from the float model. *From ours* is the
+  distance from the results of `strait run`. *Same* means more than {same:.0f} dB.
+- With optimizations off, the runtime computes exactly what the file says: sums in float32 between the grids. The target instead has
+  integer sums and its own roundings.
+- *OpenVINO f32* sets `INFERENCE_PRECISION_HINT` to `f32`. By default OpenVINO computes in bfloat16 on processors that have it.
+
+For frozen TensorFlow graphs the columns *from float* are empty, because these runtimes cannot read the float model.
 
 | model | target | steps | of | from float: ours | off | default | from ours: off | default | OpenVINO f32 | OpenVINO default |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 """
 
 MISSES = """
-The marks of all files: at most a step; default settings cost at most 1 dB; real models are at least 30 dB from `strait run` in ONNX
-Runtime, and in OpenVINO with float32. Files that miss one:
+All files have to meet these marks. No layer is off by more than one step. Default settings cost at most 1 dB. The results of real
+models are at least 30 dB from those of `strait run`, in ONNX Runtime and in OpenVINO with float32. These files miss a mark:
 
 | model, target | figure | | why |
 |---|--:|---|---|
 """
 
 FAULTS = """
-What is a runtime's own and cannot be written around:
+The following are faults of a runtime that our files cannot avoid. Each program shows one:
 """
 
 

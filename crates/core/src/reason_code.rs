@@ -46,239 +46,242 @@ const TARGET_LIMIT: &str = "target-limit-";
 
 reason_codes! {
     "Types and shapes" {
-        /// An op has too few or too many operands, or a required one is absent.
+        /// An op has too few or too many operands, or a required one is missing.
         Arity = "arity",
-        /// A list of axes names one twice, or has the wrong length.
+        /// A list of axes names an axis twice, or has the wrong length.
         Axes = "axes",
-        /// There is no such axis.
+        /// The tensor does not have this axis.
         Axis = "axis",
-        /// A parameter of a batch normalization is not one number for each channel.
+        /// A parameter of a batch normalization does not have exactly one number for each channel.
         BatchNormalizationChannels = "batch-normalization-channels",
-        /// The operand of a batch normalization has no axis of channels.
+        /// The operand of a batch normalization has no channel axis.
         BatchNormalizationRank = "batch-normalization-rank",
-        /// Two shapes do not broadcast.
+        /// Two shapes cannot be broadcast to each other.
         Broadcast = "broadcast",
         /// A called graph does not exist, or has too many outputs.
         Call = "call",
-        /// A clamp is not in order, or does not fit the type that it is for.
+        /// The lower bound of a clamp is above the upper one, or a bound does not fit the element type.
         Clamp = "clamp",
-        /// Tensors that are joined differ in element type or in another axis, or the joined axis is symbolic.
+        /// Concatenated tensors differ in element type or in the extent of another axis, or the concatenated axis is symbolic.
         Concat = "concat",
-        /// The lists of a convolution (stride, pad, dilation) do not fit its spatial axes, or its groups do not divide.
+        /// The stride, padding or dilation of a convolution does not match its spatial axes, or the channels cannot be divided
+        /// into its groups.
         ConvAttributes = "conv-attributes",
-        /// The bias of a convolution is not one number for each output channel.
+        /// The bias of a convolution does not have exactly one number for each output channel.
         ConvBias = "conv-bias",
-        /// The channels of a convolution's operand and weight differ, or are symbolic.
+        /// The operand and the weight of a convolution have different numbers of channels, or these are symbolic.
         ConvChannels = "conv-channels",
-        /// The operand and the weight of a convolution have different numbers of axes, or too few.
+        /// The operand and the weight of a convolution have different ranks, or too few axes.
         ConvRank = "conv-rank",
         /// The weight of a convolution has a symbolic or an impossible shape.
         ConvWeight = "conv-weight",
-        /// `dequantize` reads integers and makes floats.
+        /// `dequantize` has to read integers and make floats.
         DequantizeType = "dequantize-type",
-        /// The element types of operands do not go together.
+        /// The element types of the operands cannot be combined.
         ElementTypes = "element-types",
-        /// The results of a foreign op are not ours to infer.
+        /// Strait cannot infer the results of a foreign op.
         Foreign = "foreign",
         /// The indices of a gather are not i64.
         Gather = "gather",
-        /// The bias of a matrix product does not broadcast to its result.
+        /// The bias of a matrix product cannot be broadcast to its result.
         GemmBias = "gemm-bias",
-        /// `alpha` and `beta` of a product of integers are 1.
+        /// `alpha` and `beta` have to be 1 in a product of integers.
         GemmFactors = "gemm-factors",
         /// The two factors of a product have different inner extents.
         GemmInner = "gemm-inner",
-        /// The factors of a `gemm` have two axes.
+        /// The factors of a `gemm` need two axes.
         GemmRank = "gemm-rank",
-        /// A layer normalization on codes of a type, or over rows of a length, that its definition does not have.
+        /// The definition of a layer normalization does not support this type of codes or rows of this length.
         LayerNormalizationDomain = "layer-normalization-domain",
-        /// Scale or bias of a layer normalization do not have the normalized shape.
+        /// The scale or the bias of a layer normalization does not have the shape of the normalized axes.
         LayerNormalizationShape = "layer-normalization-shape",
-        /// The table of a lookup does not have an entry for each code of its operand, or that has more than 16 bits.
+        /// The table of a lookup does not have an entry for each code of its operand, or the operand has more than 16 bits.
         Lookup = "lookup",
-        /// A function of one code between grids that its definition does not have.
+        /// The definition of a function of one code does not support these grids.
         LookupDomain = "lookup-domain",
         /// The two factors of a `matmul` have different inner extents.
         MatmulInner = "matmul-inner",
         /// A factor of a `matmul` has too few axes.
         MatmulRank = "matmul-rank",
-        /// The results of a call are known where the called graph is: in the module.
+        /// The results of a call can only be inferred together with the module that has the called graph.
         ModuleNeeded = "module-needed",
-        /// Types, ranks or extents of the operands do not fit each other, or the attributes.
+        /// The types, ranks or extents of the operands do not match each other or the attributes.
         Operands = "operands",
-        /// The amounts of padding do not fit the operand, or an axis cannot be padded so.
+        /// The amounts of padding do not match the operand, or an axis cannot be padded like this.
         Pad = "pad",
-        /// A permutation does not name each axis once.
+        /// A permutation does not name each axis exactly once.
         Permutation = "permutation",
-        /// An operand picks channels in a type or a shape that cannot, or where it must not.
+        /// The operand that picks channels has an unsuitable type or shape, or is not allowed here.
         PickedChannels = "picked-channels",
-        /// The lists of a pool (size, stride, pad, dilation) do not fit its operand.
+        /// The size, stride, padding or dilation of a pool does not match its operand.
         Pool = "pool",
-        /// A window of an average pool has no element to take the mean of, or counts fewer elements at the border.
+        /// A window of an average pool is empty, or counts fewer elements at the border.
         PoolCount = "pool-count",
         /// The operand of a pool has no spatial axes.
         PoolRank = "pool-rank",
-        /// `quantize` reads floats and makes integers of 8 or 16 bits, or 32.
+        /// `quantize` has to read floats and make integers of 8, 16 or 32 bits.
         QuantizeType = "quantize-type",
-        /// A form has other channels than the axis that they run along.
+        /// The number of channels of a form is not the extent of its channel axis.
         RequantizeChannels = "requantize-channels",
-        /// `requantize` reads integers.
+        /// `requantize` has to read integers.
         RequantizeType = "requantize-type",
-        /// The elements do not fill the shape that is asked for.
+        /// The number of elements does not fit the requested shape.
         Reshape = "reshape",
-        /// The scales or sizes of a resize do not fit its operand.
+        /// The scales or sizes of a resize do not match its operand.
         Resize = "resize",
-        /// A shift to the left leaves 32 bits, or its operand cannot be shifted.
+        /// A left shift overflows 32 bits, or its operand cannot be shifted.
         ShiftLeft = "shift-left",
-        /// The lists of a slice do not fit its operand, a step is 0, or the axis is symbolic.
+        /// The lists of a slice do not match its operand, a step is 0, or the axis is symbolic.
         Slice = "slice",
-        /// A softmax on codes of a type, or over rows of a length, that its definition does not have.
+        /// The definition of a softmax does not support this type of codes or rows of this length.
         SoftmaxDomain = "softmax-domain",
         /// The sizes of a split do not add up to the extent of its axis.
         Split = "split",
-        /// A squeezed axis does not have the extent 1.
+        /// A squeezed axis does not have extent 1.
         Squeeze = "squeeze",
-        /// The extent that a window runs over is symbolic.
+        /// The extent of an axis over which a window moves is symbolic.
         SymbolicWindow = "symbolic-window",
-        /// A result is past the limits of rank or of the number of elements.
+        /// A result exceeds the limits on the rank or on the number of elements.
         TooLarge = "too-large",
-        /// The zero points of weights are neither one nor as many as there are outputs.
+        /// The number of zero points of weights is neither one nor the number of outputs.
         WeightZeros = "weight-zeros",
-        /// A window does not fit its operand.
+        /// A window does not fit into its operand.
         Window = "window",
     }
     "Reading a model" {
-        /// An attribute has another type than its operator says.
+        /// An attribute does not have the type that its operator requires.
         AttributeType = "attribute-type",
-        /// An extent is not made of whole blocks.
+        /// An extent is not a multiple of the block size.
         Blocks = "blocks",
-        /// A `Cast` does not say to which type.
+        /// A `Cast` does not name the type of its result.
         Cast = "cast",
         /// The interval of a `Clip` is empty.
         Clip = "clip",
-        /// A constant has a type or a value that its place does not allow.
+        /// A constant has a type or a value that is not allowed in this place.
         Constant = "constant",
         /// The nodes of the model form a cycle.
         Cycle = "cycle",
-        /// With the extents that it is given, no run gets through a graph inside of a node.
+        /// A graph inside of a node can never run to its end with these extents.
         DeadGraph = "dead-graph",
-        /// The model states two versions of one operator set.
+        /// The model states two versions of the same operator set.
         DuplicateOpset = "duplicate-opset",
-        /// Two tensors have one name.
+        /// Two tensors have the same name.
         DuplicateTensor = "duplicate-tensor",
-        /// A number or a shape is past our limits.
+        /// A number or a shape exceeds a limit of Strait.
         Limit = "limit",
-        /// A required operand is absent.
+        /// A required operand is missing.
         MissingOperand = "missing-operand",
-        /// A name stands for no tensor.
+        /// No tensor has this name.
         MissingTensor = "missing-tensor",
-        /// An attribute, or an operand that becomes one, is NaN.
+        /// An attribute, or an operand that is read as an attribute, is NaN.
         Nan = "nan",
         /// The model has no outputs.
         NoOutputs = "no-outputs",
-        /// An operand has an element type that its operator does not take.
+        /// An operand has an element type that its operator does not accept.
         OperandType = "operand-type",
         /// An output has another type than the model says.
         OutputType = "output-type",
-        /// The extent of an axis has to be known, and is symbolic.
+        /// The extent of an axis has to be known, but is symbolic.
         SymbolicAxis = "symbolic-axis",
-        /// A shape is computed with, and is symbolic.
+        /// The model computes with a shape that is symbolic.
         SymbolicShape = "symbolic-shape",
-        /// A softmax of an old operator set joins axes, one of which is symbolic.
+        /// A softmax of an old operator set merges axes, one of which is symbolic.
         SymbolicSoftmax = "symbolic-softmax",
-        /// The operator, or this use of it, is not read.
+        /// Strait does not support this operator, or this use of it.
         Unsupported = "unsupported",
     }
     "Rules" {
-        /// There is a bias already that is no constant per channel.
+        /// There is already a bias, and it is not a constant with one number for each channel.
         Bias = "bias",
-        /// Results for blocks of an image are not put back in the places that the blocks are from.
+        /// The results for blocks of an image are not put back where the blocks came from.
         BlockOrder = "block-order",
-        /// A convolution over blocks of an image steps by more than one position.
+        /// A convolution over blocks of an image has a stride above 1.
         BlockStride = "block-stride",
-        /// The branches that a concat puts side by side are not all products that take their part, or are not alike.
+        /// The branches of a concat are not all products that can take their part, or they differ.
         Branches = "branches",
-        /// The node cannot be computed ahead.
+        /// The node cannot be computed at compile time.
         CannotRun = "cannot-run",
         /// The folded constant would be too large.
         ConstantSize = "constant-size",
-        /// The configuration keeps the layer from being taken into another one.
+        /// The configuration forbids merging this layer into another one.
         KeptLayer = "kept-layer",
-        /// A parameter is no constant.
+        /// A parameter is not a constant.
         NotConstant = "not-constant",
-        /// A number would be NaN or infinite, or is.
+        /// A number is, or would become, NaN or infinite.
         NotFinite = "not-finite",
-        /// A constant is not one number for each channel.
+        /// A constant does not have exactly one number for each channel.
         NotPerChannel = "not-per-channel",
-        /// The result is an output of the graph, whose name the other value cannot take over.
+        /// The result is an output of the graph, and the value that would replace it cannot take its name.
         OutputName = "output-name",
-        /// Other axes than the spatial ones are padded.
+        /// The padding is not only along spatial axes.
         PadAxes = "pad-axes",
-        /// The padding is not of zeros.
+        /// The padding does not consist of zeros.
         PadMode = "pad-mode",
-        /// Something else reads the value too.
+        /// Another node also reads the value.
         SeveralUses = "several-uses",
     }
     "Placement and grids" {
-        /// The node only passes on what the host computes for the host.
+        /// The node only moves data between nodes on the host.
         BetweenHostNodes = "between-host-nodes",
-        /// The bias is no constant.
+        /// The bias is not a constant.
         BiasNotConstant = "bias-not-constant",
-        /// The bias is not one number for each output.
+        /// The bias does not have exactly one number for each output.
         BiasShape = "bias-shape",
-        /// A clamp clips reals that no code of its operand's grid is for.
+        /// A clamp of real numbers from the host. Quantizing them first would spend codes on numbers that are clipped away.
         ClipsReals = "clips-reals",
-        /// The configuration wants this layer in float.
+        /// The configuration runs this layer in float.
         Configuration = "configuration",
-        /// An extent of an operand or a result depends on data.
+        /// An extent of an operand or a result depends on the data.
         ExtentDependsOnData = "extent-depends-on-data",
-        /// The node reads codes of more bits than its operand has.
+        /// The node needs codes with more bits than its operand has, so it reads real numbers instead.
         FewBits = "few-bits",
-        /// The result is read in float, and the node stays between float ops.
+        /// The result is read in float, so the node stays with the float ops around it.
         FloatIsRead = "float-is-read",
-        /// The node is a function of real numbers that the host computes, and has codes only behind it.
+        /// A function, comparison or mean of real numbers from the host. Quantizing them first would cost accuracy.
         FunctionOfReals = "function-of-reals",
         /// A `gemm` is not a·bᵀ + bias with a constant b.
         GemmForm = "gemm-form",
-        /// Connected nodes without a convolution, Gemm or MatMul, of which host nodes alone read the results.
+        /// A group of connected nodes has no convolution, Gemm or MatMul, and only the host reads its results.
         Island = "island",
         /// A mean is not over all spatial axes.
         MeanAxes = "mean-axes",
-        /// A pass or a rule needs another grid than the one that is given: with the model, from a record, or by a definition.
+        /// A pass or a rule needs another grid than the one that is fixed by the model, by a record or by a definition.
         GivenGrid = "given-grid",
-        /// An operand or a result has no elements, of which there are no codes.
+        /// An operand or a result has no elements, so there is nothing to quantize.
         NoElements = "no-elements",
-        /// No grid lets a shift of whole bits be the factor to the output.
+        /// No grid of the result makes the factor a power of two that a shift can express.
         NoShift = "no-shift",
         /// The node computes on integers in the model.
         NotFloat = "not-float",
         /// The calibration data never reached the value.
         NotObserved = "not-observed",
-        /// Padding is of a number that is no code.
+        /// The padding value is not a code of the grid.
         PadValue = "pad-value",
-        /// A quantization config is in another state than the change needs.
+        /// A quantization config is not in the state that the change requires.
         QuantizationState = "quantization-state",
-        /// A range is empty, not finite, or needs a step that no f32 holds; or it goes below 0, and codes do not.
+        /// A range is empty or not finite, needs a step that no f32 can hold, or goes below 0 although the codes do not.
         Range = "range",
         /// A resize interpolates.
         ResizeMode = "resize-mode",
-        /// One step of the accumulator is larger than all that the layer was seen to compute: nothing would be left of its results.
+        /// One step of the accumulator is larger than every observed result of the layer, so nothing would be left of its
+        /// results.
         SumStep = "sum-step",
-        /// The target's own code refuses the node, which its table admits.
+        /// The target's own code refuses a node that its table admits.
         TargetCode = "target-code",
         /// The table keeps the op on the host.
         TargetHost = "target-host",
         /// The table has no row for the op.
         TargetNoRow = "target-no-row",
-        /// A limited quantity is too large to be computed.
+        /// A quantity that the table limits is too large to be computed.
         TargetOverflow = "target-overflow",
-        /// A limited quantity is symbolic.
+        /// A quantity that the table limits is symbolic.
         TargetSymbolic = "target-symbolic",
-        /// The parts that a concatenation joins are of unlike range, and the host alone reads them: each leaves on a grid of its own.
+        /// The operands of a concatenation have very different ranges and only the host reads the result, so each keeps its own
+        /// grid.
         UnlikeParts = "unlike-parts",
-        /// An operand is on another grid than its producer leaves, and the target requantizes no codes.
+        /// An operand is needed on another grid than its producer has, and the target cannot requantize codes.
         TwoGrids = "two-grids",
-        /// The weights are no constants.
+        /// The weights are not constants.
         WeightNotConstant = "weight-not-constant",
         /// A weight or a bias is NaN or infinite.
         WeightNotFinite = "weight-not-finite",
@@ -286,11 +289,11 @@ reason_codes! {
         WeightScale = "weight-scale",
     }
     "Forms" {
-        /// The row has no such clamp behind its forms.
+        /// The row does not allow such a clamp after its forms.
         FormClamp = "form-clamp",
-        /// No integers of the row's form express the factor.
+        /// No integers within the limits of the row's form express the factor.
         FormFactor = "form-factor",
-        /// The form is not legal: its parameters contradict each other.
+        /// The parameters of the form contradict each other.
         FormIllegal = "form-illegal",
         /// The row is for another kind of form.
         FormKind = "form-kind",
@@ -298,79 +301,79 @@ reason_codes! {
         FormMultiplier = "form-multiplier",
         /// The form makes another type than the row.
         FormOutput = "form-output",
-        /// The row's parameters are for the whole tensor, the form's for channels, or the other way round.
+        /// The row has parameters for the whole tensor and the form for each channel, or the other way round.
         FormPer = "form-per",
-        /// The form rounds otherwise than the row.
+        /// The form and the row round differently.
         FormRounding = "form-rounding",
         /// A shift is outside of the row's limits.
         FormShift = "form-shift",
-        /// The row's form has no place for this zero point.
+        /// The row's form cannot have this zero point.
         FormZeroPoint = "form-zero-point",
-        /// There is no form to take: none accepts, or the row names none.
+        /// No form can be used: none accepts the requantization, or the row names none.
         NoForm = "no-form",
-        /// The form is not defined on every accumulator that can occur.
+        /// The form is not defined for every accumulator that can occur.
         OutsideDomain = "outside-domain",
     }
     "Lowering" {
-        /// A sum can leave its accumulator.
+        /// A sum can overflow its accumulator.
         AccumulatorOverflow = "accumulator-overflow",
-        /// A bias on the accumulator's grid does not fit the type that the target has for it.
+        /// A bias on the accumulator's grid does not fit the target's type for it.
         BiasWidth = "bias-width",
-        /// A value has no grid, or none for the whole tensor.
+        /// A value has no grid, or no single grid for the whole tensor.
         NoGrid = "no-grid",
         /// A value or a tensor is missing.
         NoValue = "no-value",
-        /// A parameter cannot be read or made as integers.
+        /// A parameter cannot be read or converted to integers.
         Parameter = "parameter",
-        /// The node is kept on the host to find further refusals.
+        /// The node stays on the host for this attempt, so that the compiler can find further refusals.
         Refused = "refused",
-        /// A table of entries cannot be made, or there is none for all channels.
+        /// A lookup table cannot be made, or no single table is right for all channels.
         Table = "table",
-        /// A lookup is made for another type than its operand has.
+        /// A lookup is for another type than its operand has.
         TableType = "table-type",
-        /// A zero point cannot be taken away, or differs where it has to be one.
+        /// A zero point cannot be removed, or several zero points have to be equal and are not.
         ZeroPoint = "zero-point",
     }
     "Fusion" {
-        /// The producer's result is no accumulator.
+        /// The producer's result is not an accumulator.
         Accumulator = "accumulator",
-        /// The producer has a requantization of its own, which is not the identity.
+        /// The producer already has a requantization that is not the identity.
         AlreadyFused = "already-fused",
-        /// No one form computes the two requantizations of the chain.
+        /// No single form computes the two requantizations of the chain.
         Chain = "chain",
-        /// Channels run along another axis than the producer's.
+        /// The channels are along another axis than the producer's.
         ChannelAxis = "channel-axis",
         /// A quantization has one grid for all channels.
         Channels = "channels",
-        /// The operands of a concat would not be aligned.
+        /// The operands of a concat would no longer be on the same grid.
         ConcatAlignment = "concat-alignment",
-        /// Something else reads the accumulator too.
+        /// Another node also reads the accumulator.
         Consumers = "consumers",
-        /// A verb of the target's own failed.
+        /// A verb of the target's own code failed.
         CustomVerb = "custom-verb",
-        /// The producer divides and rounds itself.
+        /// The producer divides and rounds by itself.
         Divides = "divides",
-        /// A window without elements would see the change.
+        /// The change would alter the result of a window without elements.
         EmptyWindow = "empty-window",
-        /// The accumulators have no known bounds.
+        /// The bounds of the accumulators are unknown.
         NoInterval = "no-interval",
         /// No row of the table fuses into the producer.
         NoRow = "no-row",
-        /// The fused step is not equal to the chain.
+        /// The fused step differs from the chain.
         NotEqual = "not-equal",
-        /// The row wants equality, and the fused step only comes near it.
+        /// The row requires equality, and the fused step is only close.
         NotExact = "not-exact",
-        /// An option has another value than the row wants.
+        /// An option does not have the value that the row requires.
         Option = "option",
         /// The row is for another producer.
         Producer = "producer",
-        /// A clamp changes nothing behind what stands in front of it.
+        /// A clamp changes nothing after the steps in front of it.
         RedundantClamp = "redundant-clamp",
-        /// Another row takes more of the chain.
+        /// Another row fuses more of the chain.
         Shorter = "shorter",
-        /// An element type is not the one that the row wants.
+        /// An element type is not the one that the row requires.
         Type = "type",
-        /// No proof that the result would be the same was found.
+        /// The compiler found no proof that the result would be the same.
         Undecided = "undecided",
         /// The verb has no exact meaning here.
         Verb = "verb",
@@ -383,11 +386,11 @@ impl ReasonCode {
         let mut page = String::from(
             "# Reasons\n\n\
              <!-- Made from the codes in crates/core/src/reason_code.rs by `cargo xtask bless`; edits here are lost. -->\n\n\
-             A layer that stays on the host, a fusion that is not made, a rule that refuses and a model that is not read\n\
-             have a reason: a sentence for people and one of these codes for programs. Codes are stable.\n\n\
-             Besides these, `target-limit-QUANTITY` says that a quantity of an op is outside of a limit of its row in the\n\
-             target's table ([target-table.md](target-table.md) lists the quantities), and the crate of a target may have\n\
-             codes of its own.\n",
+             Strait gives a reason if a layer stays on the host, if a fusion is not made, if a rule refuses, or if a model\n\
+             cannot be read. A reason has a sentence for people and one of the codes below for programs. Codes never change.\n\n\
+             There are two further kinds of codes. `target-limit-QUANTITY` means that a quantity of an op exceeds a limit of\n\
+             its row in the target's table ([target-table.md](target-table.md) lists the quantities). The crate of a target can\n\
+             have codes of its own.\n",
         );
         for (title, codes) in ReasonCode::GROUPS {
             page += &format!("\n## {title}\n\n| code | meaning |\n|---|---|\n");

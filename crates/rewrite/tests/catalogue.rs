@@ -16,12 +16,15 @@ const HEAD: &str = "\
 
 <!-- Made from the documentation in crates/rewrite/src/rules by `cargo xtask bless`; edits here are lost. -->
 
-Every model goes through the first of these rules before anything is observed; at a node they are tried in this order. None
-of them knows a target. Those of the second part are for targets whose tables name them under `rules`: they run between
-observing and placing, and values that they create are observed then; what looks at grids runs on the graph that is written.
-What a rule did stands in `report.json`. Those of the last part run on the graph of the Q/DQ file, and change nothing else
-([qdq.md](qdq.md)).
-[writing-rules.md](writing-rules.md) says how to add one.
+There are three groups of rules:
+
+- The first group runs on every model, before anything is observed. At each node the rules are tried in the order of this page.
+  They know nothing about targets.
+- The second group is for targets whose tables name them under `rules`. They run after observing and before placing, and the values
+  that they create are observed then. A rule that depends on grids runs on the graph that is exported.
+- The third group runs on the graph of the Q/DQ file only ([qdq.md](qdq.md)).
+
+`report.json` says what each rule did. [writing-rules.md](writing-rules.md) says how to add one.
 ";
 
 /// Stands above the rules that tables switch on.

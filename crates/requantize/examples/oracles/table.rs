@@ -6,17 +6,24 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Compared with other people's programs
 
-Written by `cargo xtask oracles --document`; without the option the command compares all of it again and fails where a
-kernel differs from the rule that is claimed to equal it. Each line is one kernel of one program, of the version in the
-heading, run on models of one operator with random scales, zero points and integers. Many factors of LiteRT's and
-TOSA's are powers of two, where ties are; where an operator takes biases, half of the cases lie beside steps of the result.
-Our side is the form that the named rule makes of the same parameters (`crates/requantize/src/scales`), or the function of
-that name ([functions.md](functions.md)), computed by the definition; that the kernels compute what the definition says is
-tested elsewhere.
+This page compares Strait's arithmetic with the kernels of other programs. `cargo xtask oracles --document` writes it. Without
+`--document` the command repeats all comparisons, and fails if a kernel differs from the rule that is claimed to equal it.
 
-*Outside* are accumulators for which the form is not defined and the program answers all the same, *undefined* those for
-which the program says so, too. *Other rules* differ from the kernel in so many results of the same cases: they show what
-the cases can tell apart. Where our rule is not claimed to equal the kernel, the line ends with what the program does.
+Each line is one kernel of the program in the heading. It is run on models with a single operator and with random scales, zero
+points and integers. Many factors for LiteRT and TOSA are powers of two, because these have ties. If an operator has a bias, half
+of the cases are next to a step of the result.
+
+The other side is the form that the rule named under *our rule* makes from the same parameters (`crates/requantize/src/scales`),
+or the function of that name ([functions.md](functions.md)). It is computed by the definition. Other tests check that our kernels
+agree with the definition.
+
+The columns count results:
+
+- *differ*: results that differ, *of* all compared results.
+- *outside*: accumulators for which our form is not defined, but the program returns something.
+- *undefined*: accumulators for which both sides are undefined.
+- *other rules*: results of the same cases that would differ with another rule. They show what the cases can tell apart. If our
+  rule is not claimed to equal the kernel, this column also says what the program does.
 ";
 
 /// The document, with one table for each program.

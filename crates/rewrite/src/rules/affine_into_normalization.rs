@@ -1,10 +1,10 @@
-//! **Pattern**: a layer normalization, or one by the root of the mean square, times a constant or plus one, at once or in front of a
-//! transpose.
-//! **Why**: the op has a scale and, but for the root of the mean square, a bias; product and sum are then no layers of their own,
-//! and are rounded with it.
-//! **Preconditions**: the product or sum alone reads the normalization. The constant is the same for all rows, and so are
-//! the scale and bias that there are.
-//! **Exactness**: exact in real numbers; computed in f64, each parameter is rounded to f32 once.
+//! **Pattern**: a layer normalization, or one by the root of the mean square, that is multiplied by a constant or to which a
+//! constant is added. A transpose may be in between.
+//! **Why**: the op has a scale, and a bias unless it is the root of the mean square. Product and sum are then not separate
+//! layers and are rounded together with it.
+//! **Preconditions**: only the product or sum reads the normalization. The constant is the same for all rows, and so are the
+//! existing scale and bias.
+//! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;

@@ -1,9 +1,10 @@
 //! **Pattern**: an average pool over one or two spatial axes whose windows all count the same number of elements.
-//! **Why**: means lie closer together than what they are taken of. A runtime that divides a sum of codes leaves the mean on the
-//! operand's grid; as a depthwise convolution, each of whose weights is one part of the window, it has a grid of its own.
-//! **Preconditions**: there is no padding, or it counts; no window hangs over the end; the channels are known. The model gives
-//! not one grid for operand and result.
-//! **Exactness**: exact in real numbers; the reciprocal of the count is rounded to f32 once.
+//! **Why**: means lie closer together than the numbers from which they are computed. A runtime that divides a sum of codes
+//! leaves the mean on the grid of the operand. A depthwise convolution, whose weights are all 1 / (size of the window), has
+//! a grid of its own for the result.
+//! **Preconditions**: there is no padding, or padding counts as elements. No window extends past the end. The number of
+//! channels is known. The model does not give the same grid for operand and result.
+//! **Exactness**: exact in real numbers. The reciprocal of the count is rounded to f32 once.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;

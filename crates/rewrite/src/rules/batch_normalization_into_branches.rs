@@ -1,8 +1,8 @@
-//! **Pattern**: batch normalization of channels that a concat puts side by side, each part of which a product makes (conv, transposed
-//! conv, or gemm of rank 2), at once or behind nodes that only move elements.
-//! **Why**: each product takes the part of the normalization that its channels have. It is how a normalization behind a group of
-//! convolutions is folded that cannot become one, since their kernels differ.
-//! **Preconditions**: all parts are products that take it, and are used by the concat alone; the parameters are constants.
+//! **Pattern**: batch normalization of channels that a concat puts side by side. Each part is made by a product (conv,
+//! transposed conv, or gemm of rank 2), possibly behind nodes that only move elements.
+//! **Why**: each product takes the part of the normalization that belongs to its channels. This also folds a normalization
+//! behind a group of convolutions that cannot become one because their kernels differ.
+//! **Preconditions**: all parts are products that can take it, and only the concat uses them. The parameters are constants.
 //! **Exactness**: exact: the same factors and summands for the same channels.
 
 use crate::matching::GraphNode;

@@ -1,11 +1,12 @@
-//! **Pattern**: batch normalization of the result of a conv, a transposed conv or a gemm, at once or behind nodes that only move
-//! elements: reshapes, transposes, slices.
-//! **Why**: with g = scale / √(variance + ε), w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]
-//! it costs nothing at inference. TensorFlow normalizes what a product with a matrix makes as an image between two reshapes, and
-//! what a convolution of blocks makes behind those that put the blocks back (BatchToSpaceND), which stay behind the convolution.
-//! **Preconditions**: the results are used by the normalization alone, all parameters are constants, and the folded ones
-//! are finite; the channels of the normalization are the product's, or a part of them in order.
-//! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
+//! **Pattern**: batch normalization of the result of a conv, a transposed conv or a gemm, possibly behind nodes that only
+//! move elements: reshapes, transposes, slices.
+//! **Why**: with g = scale / √(variance + ε), the new weights are w'\[o\] = w\[o\]·g\[o\] and the new bias is b'\[o\] =
+//! (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]. Then the normalization costs nothing at inference. TensorFlow normalizes the
+//! product with a matrix as an image between two reshapes. It normalizes a convolution of blocks behind the nodes that put
+//! the blocks back (BatchToSpaceND); these stay behind the convolution.
+//! **Preconditions**: only the normalization uses the results. All parameters are constants, and the folded ones are finite.
+//! The channels of the normalization are those of the product, or a part of them in the same order.
+//! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
 use crate::product::{Affine, DEPTH, InFront};

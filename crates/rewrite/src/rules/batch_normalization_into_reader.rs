@@ -1,9 +1,9 @@
-//! **Pattern**: batch normalization of a matrix of which a gemm alone is computed, and of an image of which a convolution alone is.
-//! **Why**: with x' = x·factor + summand, w'\[o, i\] = w\[o, i\]·factor\[i\] and b'\[o\] = b\[o\] + Σᵢ w\[o, i\]·summand\[i\]
-//! make of it a part of the product, where nothing in front of it takes it.
-//! **Preconditions**: all parameters, weight and bias are constants; the folded ones are finite; a convolution pads nothing, or the
-//! normalization leaves zeros what they are: the convolution pads what is normalized.
-//! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
+//! **Pattern**: batch normalization of a matrix that only a gemm reads, or of an image that only a convolution reads.
+//! **Why**: a normalization x' = x·factor + summand that nothing in front can take becomes part of the product behind it:
+//! w'\[o, i\] = w\[o, i\]·factor\[i\] and b'\[o\] = b\[o\] + Σᵢ w\[o, i\]·summand\[i\].
+//! **Preconditions**: all parameters, the weight and the bias are constants, and the folded ones are finite. The convolution
+//! has no padding, or the normalization leaves zeros unchanged, because the convolution pads the normalized image.
+//! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::GraphNode;

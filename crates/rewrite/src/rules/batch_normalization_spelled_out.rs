@@ -1,9 +1,9 @@
-//! **Pattern**: x·factors + summands, one constant each for each channel of a product (conv, transposed conv, or gemm of rank 2), or
-//! of several products side by side, at once or behind nodes that only move elements.
-//! **Why**: `tf.nn.batch_normalization`, and with it Keras where it is not fused, writes a normalization so: inv = γ / √(σ² + ε)
-//! and β − µ·inv are computed of constants, with or without γ and β, and folded before; casts and identities are gone then. As one
-//! normalization it is folded in one step, with one rounding.
-//! **Preconditions**: x and the product are read by nothing else; the constants vary along the channels alone.
+//! **Pattern**: x·factors + summands, with one constant of each for each channel. x is a product (conv, transposed conv, or
+//! gemm of rank 2) or several products side by side, possibly behind nodes that only move elements.
+//! **Why**: `tf.nn.batch_normalization`, and Keras without fusion, write a normalization like this. They compute inv = γ /
+//! √(σ² + ε) and β − µ·inv from constants, with or without γ and β. By the time this rule runs, these are folded, and casts
+//! and identities are gone. As a normalization it can be folded in one step with one rounding.
+//! **Preconditions**: nothing else reads x and the product. The constants vary along the channels only.
 //! **Exactness**: exact: scale = factor, bias = summand, mean 0, variance 1, ε 0.
 
 use super::batch_normalization_into_branches::branches;

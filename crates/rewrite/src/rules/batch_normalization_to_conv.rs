@@ -1,10 +1,11 @@
-//! **Pattern**: batch normalization of an image that could not be folded into its producer, and a product with constants per
-//! channel, to which others are added.
-//! **Why**: as a depthwise convolution with one weight per channel it is an op that every target has, and it rounds once.
-//! **Preconditions**: x has one to three spatial axes; the parameters are constants, and factor and summand finite; x is
-//! not the result of a conv that the normalization alone uses (then it is folded instead). The addition alone reads the
-//! product.
-//! **Exactness**: exact in real numbers; computed in f64, weight and bias are rounded to f32 once.
+//! **Pattern**: batch normalization of an image that could not be folded into its producer; also a product with a constant
+//! for each channel, to which something else is added.
+//! **Why**: a depthwise convolution with one weight for each channel computes the same. Every target has that op, and it
+//! rounds once.
+//! **Preconditions**: x has one to three spatial axes. The parameters are constants, and factor and summand are finite. x is
+//! not the result of a conv that only the normalization uses, since it is then folded into the conv instead. For a product,
+//! only the addition reads it.
+//! **Exactness**: exact in real numbers. Weight and bias are computed in f64 and rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::GraphNode;

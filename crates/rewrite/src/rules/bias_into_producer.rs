@@ -1,10 +1,11 @@
-//! **Pattern**: add of a constant per output channel, or of one number, to the result of a conv, a transposed conv or a gemm, at once
-//! or behind nodes that only move elements.
-//! **Why**: the sum is free inside the accumulator, and one rounding goes away. TensorFlow computes a convolution over one axis as
-//! one over two, and a product with a matrix on the rows of all samples, and adds the bias to what it makes of that.
-//! **Preconditions**: the results are used by the add alone; the constant is one number, or varies along the channel axis
-//! only (axis 1 of a conv, the last of a gemm); a present bias is a constant too.
-//! **Exactness**: a new bias is exact; joining two rounds their sum once in f32.
+//! **Pattern**: sum of the result of a conv, a transposed conv or a gemm and a constant, which is one number for each output
+//! channel or one for all. Nodes that only move elements may be in between.
+//! **Why**: a bias inside the accumulator costs nothing and saves a rounding. TensorFlow computes a convolution over one
+//! axis as one over two, and a product with a matrix on the rows of all samples. It adds the bias after moving the result
+//! back.
+//! **Preconditions**: only the add uses the results. The constant is one number, or varies along the channel axis only (axis
+//! 1 of a conv, the last of a gemm). If there is a bias already, it is a constant.
+//! **Exactness**: a new bias is exact. Adding to an existing one rounds the sum once in f32.
 
 use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, numbers};

@@ -1,8 +1,8 @@
-//! **Pattern**: gemm or matmul of operands of 8 bits whose result is quantized to 16 bits by all that read it.
-//! **Why**: ONNX Runtime has an integer kernel for such a product where its result is real numbers, and none where codes of 16 bits
-//! stand directly behind it. The maximum with the least number of the grid stands between; it computes nothing.
-//! **Preconditions**: the grid holds for the whole tensor.
-//! **Exactness**: exact: quantization saturates there.
+//! **Pattern**: gemm or matmul of 8-bit operands whose result is quantized to 16 bits by all its readers.
+//! **Why**: ONNX Runtime has an integer kernel for such a product if its result is real numbers, but none if 16-bit codes
+//! follow directly. A maximum with the lowest number of the grid in between makes it use the kernel and computes nothing.
+//! **Preconditions**: the result has one grid for the whole tensor.
+//! **Exactness**: exact, because quantization saturates there.
 
 use crate::matching::{GraphNode, tensor};
 use strait_core::op::{Binary, BinaryFunction};

@@ -1,10 +1,10 @@
-//! **Pattern**: a value that is dequantized from one grid, read by a product with weights or biases of real numbers whose result
-//! is quantized.
-//! **Why**: ONNX Runtime takes a product between a DequantizeLinear and a QuantizeLinear for a quantized one, and gives float
-//! weights and biases grids of its own (`WeightBiasQuantization`). A clip at the ends of the grid stands between; it computes
-//! nothing.
-//! **Preconditions**: the grid holds for the whole tensor.
-//! **Exactness**: exact: what is dequantized lies within the ends of the grid.
+//! **Pattern**: a dequantized value that is read by a product with float weights or biases, if the result of the product is
+//! quantized.
+//! **Why**: ONNX Runtime treats a product between a DequantizeLinear and a QuantizeLinear as quantized. It then gives float
+//! weights and biases grids of its own (`WeightBiasQuantization`). A clip at the ends of the grid in between prevents that
+//! and computes nothing.
+//! **Preconditions**: the value has one grid for the whole tensor.
+//! **Exactness**: exact. Dequantized numbers lie within the ends of the grid.
 
 use crate::matching::GraphNode;
 use strait_core::op::Clip;

@@ -1,9 +1,10 @@
-//! **Pattern**: concat of convolutions, each of one of the parts that a split makes of the channels, in their order.
-//! **Why**: TensorFlow had no grouped convolution for long, and graphs of then write it so. As one it is one op with one grid, and
-//! what stands behind the concat is folded into it.
-//! **Preconditions**: the parts are as many as the convolutions and of one size, and are read by them alone; the convolutions have
-//! the same attributes and weights of the same shape, which are constants, and their results are used by the concat alone.
-//! **Exactness**: exact: the same products are summed in the same order.
+//! **Pattern**: concat of convolutions, each of which reads one of the parts into which a split divides the channels, in the
+//! same order.
+//! **Why**: for a long time TensorFlow had no grouped convolution, and models of that time write it like this. A grouped
+//! convolution is one op with one grid, and ops behind the concat can be folded into it.
+//! **Preconditions**: there are as many parts as convolutions, all of the same size, and only the convolutions read them.
+//! The convolutions have the same attributes and constant weights of the same shape, and only the concat uses their results.
+//! **Exactness**: exact. The same products are summed in the same order.
 
 use crate::matching::GraphNode;
 use crate::product::MOST_BRANCHES;

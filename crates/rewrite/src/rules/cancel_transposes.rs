@@ -1,12 +1,12 @@
-//! **Pattern**: transposes around nodes that can as well be computed on permuted axes: functions and operations element by
-//! element, concat, split, slice, pad, reductions, and reshapes that only put axes of extent 1 in or out.
-//! **Why**: TensorFlow and TFLite have the channels last, and all ops here have them first: what comes from there has a transpose
-//! in front of each convolution and one behind. Between the convolutions they cancel, and what is between them stands next to the
-//! convolution that it becomes a part of.
-//! **Preconditions**: fewer transposes move elements than before, or as many move fewer elements; or a function, or an operation
-//! with a constant, stands behind the transpose of a sum of products that nothing else reads. A mean over the last axis stays
-//! one, since normalizations are told by it.
-//! **Exactness**: exact but for sums over several axes, which are in another order.
+//! **Pattern**: transposes around nodes that can also be computed on permuted axes: elementwise functions and operations,
+//! concat, split, slice, pad, reductions, and reshapes that only insert or remove axes of extent 1.
+//! **Why**: TensorFlow and TFLite have the channels last, and the ops of Strait have them first. So models from there have a
+//! transpose in front of each convolution and one behind it. Between two convolutions these cancel. The nodes in between
+//! then stand directly behind the convolution and can be fused into it.
+//! **Preconditions**: afterwards there are fewer transposes that move elements, or as many that move fewer elements. The
+//! rule also applies if a function, or an operation with a constant, follows the transpose of a sum of products that nothing
+//! else reads. A mean over the last axis stays as it is, because rules recognise normalizations by it.
+//! **Exactness**: exact, except that sums over several axes are added in another order.
 
 use crate::matching::GraphNode;
 use crate::permute::{Permutation, inverse, moves};

@@ -1,11 +1,11 @@
 //! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b and a constant bias `[outputs]`.
-//! **Why**: later steps see one form: a row of the weights and an element of the bias belong to one output. What no such form
-//! says is said by other ops: a transposed operand by a `transpose`, a product with a computed b by a `matmul` (times alpha), and
-//! a bias that is computed or differs from row to row by an `add` behind the product (of beta times the bias; a beta of 0 leaves
-//! none).
-//! **Preconditions**: constants times alpha or beta are finite.
-//! **Exactness**: alpha and beta are multiplied into the constants in f64: one rounding each, none where they are 1. What is
-//! computed is multiplied and added in f32, each rounded once.
+//! **Why**: later steps only have to handle this one form, in which a row of the weights and an element of the bias belong
+//! to one output. Other ops express the rest: a `transpose` for a transposed operand, a `matmul` (times alpha) for a product
+//! with a computed b, and an `add` behind the product for a bias that is computed or differs from row to row. That bias is
+//! multiplied by beta; with beta = 0 there is none.
+//! **Preconditions**: the constants times alpha or beta are finite.
+//! **Exactness**: constants are multiplied by alpha and beta in f64 and rounded once, or not at all if alpha and beta are 1.
+//! Computed values are multiplied and added in f32, each rounded once.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;

@@ -1,8 +1,8 @@
-//! **Pattern**: relu or clip of what a slice, a reshape or a transpose moves out of a sum of products or another sum.
-//! **Why**: exporters cut the padding of a causal convolution off before they clip. Next to the sum a target clips as it rounds,
-//! and spends no codes on what is clipped away.
-//! **Preconditions**: what is moved, and the result of each move in between, has no other reader and is no output.
-//! **Exactness**: exact: the function is elementwise.
+//! **Pattern**: relu or clip of a slice, reshape or transpose of a sum of products or another sum.
+//! **Why**: exporters cut off the padding of a causal convolution before they clip. If the clamp stands next to the sum, the
+//! target clips while it rounds, and spends no codes on numbers that are clipped away.
+//! **Preconditions**: the moved value, and every value in between, has no other reader and is not an output.
+//! **Exactness**: exact, because the clamp is elementwise.
 
 use crate::matching::GraphNode;
 use smallvec::smallvec;

@@ -1,6 +1,6 @@
-//! **Pattern**: a concat with members that have no elements: an empty cache, a slice from an end to that end.
-//! **Why**: they add nothing to the result, and of no element there is no range.
-//! **Preconditions**: another member is left.
+//! **Pattern**: a concat with operands that have no elements, such as an empty cache or an empty slice.
+//! **Why**: these operands add nothing to the result, and they have no calibration range.
+//! **Preconditions**: another operand is left.
 //! **Exactness**: exact.
 
 use crate::matching::GraphNode;

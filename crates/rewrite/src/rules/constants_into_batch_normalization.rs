@@ -1,10 +1,10 @@
-//! **Pattern**: product or sum of the result of a batch normalization and one constant for each of its channels, or for all, at once or
-//! behind nodes that only move elements.
-//! **Why**: γ' = m·γ and β' = m·β of a product, β' = β + a of a sum: what Caffe calls Scale, and what is left of one where no
-//! producer takes the normalization.
-//! **Preconditions**: the result is used by the product or sum alone; all parameters are constants; those that come out are finite.
-//! A product in front of the normalization takes that first.
-//! **Exactness**: exact in real numbers; computed in f64, each parameter is rounded to f32 once.
+//! **Pattern**: product or sum of the result of a batch normalization and a constant, which is one number for each channel
+//! or one for all. Nodes that only move elements may be in between.
+//! **Why**: a product gives γ' = m·γ and β' = m·β, and a sum gives β' = β + a. Caffe has this as its layer Scale. It also
+//! remains of one if no producer can take the normalization.
+//! **Preconditions**: only the product or sum uses the result. All parameters are constants, and the new ones are finite. If
+//! a product in front of the normalization can take it, that happens first.
+//! **Exactness**: exact in real numbers. Each parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, MOST_MAPS, is_taken, numbers};

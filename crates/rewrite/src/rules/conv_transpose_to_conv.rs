@@ -1,13 +1,14 @@
 //! **Pattern**: transposed convolution over one to three axes with constant weights.
-//! **Why**: every target convolves, and few have the transposed one. Of the result's positions those that leave one
-//! remainder r by the stride s are a convolution with every s-th tap of the kernel, the last one first. These s
-//! convolutions (s·s over two axes, s·s·s over three) are one with so many times the outputs; its results stand beside
-//! each other in the channels and are put in their places, behind a function of one variable that reads them, so that a
-//! ReLU is part of the convolution. It has the products of the transposed one, and those with zeros where the stride
-//! does not divide the kernel. Grids that the model gives go along.
-//! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, no normalization, product or sum behind it that
-//! is folded first.
-//! **Exactness**: exact in real numbers; sums are in another order.
+//! **Why**: every target can compute a convolution, and few can compute a transposed one. Take the positions of the result
+//! that leave the same remainder r when divided by the stride s. They are a convolution with every s-th tap of the kernel,
+//! the last tap first. These s convolutions (s·s over two axes, s·s·s over three) are merged into one with that many times
+//! the outputs. Its results lie side by side in the channels and are then moved to their places. If a function of one
+//! variable follows, it is applied before that, so that a ReLU becomes part of the convolution. The convolution has the same
+//! products as the transposed one, and additional ones with zeros if the stride does not divide the kernel. Grids that the
+//! model gives are kept.
+//! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, and no normalization, product or sum
+//! behind it that should be folded first.
+//! **Exactness**: exact in real numbers; sums are added in another order.
 
 use super::{
     BatchNormalizationIntoProducer, BatchNormalizationSpelledOut, BiasIntoProducer, FactorsIntoProducer,

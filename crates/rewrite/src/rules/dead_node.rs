@@ -1,5 +1,5 @@
-//! **Pattern**: a node none of whose results is used or is an output of the graph.
-//! **Why**: rewrites leave such nodes behind; nothing observes, quantizes or runs them.
+//! **Pattern**: a node whose results are not used and are not outputs of the graph.
+//! **Why**: rewrites leave such nodes behind. Nothing should observe, quantize or run them.
 //! **Exactness**: exact.
 
 use crate::matching::GraphNode;

@@ -1,9 +1,9 @@
-//! **Pattern**: conv of blocks of an image that were put into batches, by a pad, reshapes and transposes, whose results are put
-//! back in their places, behind functions of one variable, and cropped.
-//! **Why**: TensorFlow and Keras write a dilated convolution so (SpaceToBatchND, Conv2D, BatchToSpaceND). As one it moves
-//! nothing, has no batches that a target would have to know, and pads for free.
-//! **Preconditions**: fixed shapes; the convolution steps by one position along an axis that is cut in blocks; what stands
-//! between it and the image has no other reader. Where more is cropped than was padded, the crop stays.
+//! **Pattern**: a pad, reshapes and transposes put blocks of an image into the batch; a conv is applied to them; and its
+//! results are put back in their places and cropped. Functions of one variable may follow the conv.
+//! **Why**: TensorFlow and Keras write a dilated convolution like this (SpaceToBatchND, Conv2D, BatchToSpaceND). As one
+//! dilated convolution it moves nothing, needs no batches from the target, and pads for free.
+//! **Preconditions**: the shapes are fixed. The convolution has stride 1 along each axis that is cut into blocks. The nodes
+//! between it and the image have no other readers. If more is cropped than was padded, the crop stays.
 //! **Exactness**: exact; the same products are summed.
 
 use crate::blocks::{Image, MOST_MOVES, moves};

@@ -1,11 +1,11 @@
 //! **Pattern**: x / c with a constant c.
-//! **Why**: no target divides codes, and all multiply them: exporters divide attention scores by a root, and the gate of a squeeze
-//! and excitation block by six.
-//! **Preconditions**: the reciprocal of each element is a normal number. The quotient is no part of a function that is found as
-//! a whole, as x / √2 is in front of the `erf` of a GELU. Nothing that is decided by the last place reads it (a rounding, a comparison,
-//! a cast to integers), unless each divisor is a power of two.
-//! **Exactness**: exact where c is a power of two; else exact in real numbers, the reciprocal is rounded once more, and a result
-//! is at most one unit in the last place from the quotient.
+//! **Why**: no target can divide codes, and all can multiply them. Exporters divide attention scores by a root, and the gate
+//! of a squeeze-and-excitation block by six.
+//! **Preconditions**: the reciprocal of each element is a normal number. The quotient is not part of a function that another
+//! rule recognises, such as the x / √2 in front of the `erf` of a GELU. Unless every divisor is a power of two, no reader
+//! depends on the last place of the quotient (a rounding, a comparison, a cast to integers).
+//! **Exactness**: exact if c is a power of two. Otherwise it is exact in real numbers. The reciprocal adds a rounding, and a
+//! result is at most one unit in the last place from the quotient.
 
 use super::function::TakenApart;
 use crate::matching::GraphNode;

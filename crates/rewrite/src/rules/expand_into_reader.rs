@@ -1,8 +1,9 @@
-//! **Pattern**: an op on two operands element by element, one of which repeats another value along axes (expand).
-//! **Why**: the op repeats its operands itself. JAX writes each repetition down; few targets have it, and it takes memory.
-//! **Preconditions**: the result has the same shape without it: the other operand has the extents. The model gives no other grid
-//! for the repeated value.
-//! **Exactness**: exact; the same numbers meet.
+//! **Pattern**: an elementwise op with two operands, one of which is an expand that repeats another value along axes.
+//! **Why**: the op repeats its operands by itself. JAX writes every repetition explicitly. Few targets support expand, and
+//! the result takes memory.
+//! **Preconditions**: without the expand the result has the same shape, because the other operand has these extents. The
+//! model gives no other grid for the repeated value.
+//! **Exactness**: exact; the same numbers are combined.
 
 use crate::matching::GraphNode;
 use strait_core::{

@@ -1,9 +1,12 @@
-//! **Pattern**: product of the result of a conv, a transposed conv or a gemm and one constant for each of its channels, or for all
-//! where `scalar-into-producer` does not take that, at once or behind nodes that only move elements.
-//! **Why**: with the factor g, w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = b\[o\]·g\[o\] it costs nothing at inference.
-//! **Preconditions**: the results are used by the product alone, weights and bias are constants, and the folded ones are
-//! finite; the constant varies along the channels alone. A sum behind it that makes a batch normalization of it goes first.
-//! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
+//! **Pattern**: product of the result of a conv, a transposed conv or a gemm with a constant, possibly behind nodes that
+//! only move elements. The constant has one number for each channel, or one for all if `scalar-into-producer` does not
+//! apply.
+//! **Why**: with the factor g, the new weights are w'\[o\] = w\[o\]·g\[o\] and the new bias is b'\[o\] = b\[o\]·g\[o\]. Then
+//! the factor costs nothing at inference.
+//! **Preconditions**: only the product uses the results. Weights and bias are constants, and the folded ones are finite. The
+//! constant varies along the channels only. If a sum follows and turns the product into a batch normalization, that happens
+//! first.
+//! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use super::{batch_normalization_spelled_out, scalar_into_producer};
 use crate::matching::GraphNode;

@@ -1,9 +1,12 @@
-//! **Pattern**: a node all of whose operands are constants.
-//! **Why**: it would be computed anew for every sample, and nothing could treat its result as a weight.
-//! **Preconditions**: the result is not an output of the graph and has at most 64 MiB; all results together have at most
-//! 1 GiB and take at most 2·10^10 operations. It is not dequantized from codes: these are the constant.
-//! **Exactness**: exact; the node is run by the executor that would run it later, and its result rounded to the grid that the model
-//! gives for it. What only moves elements moves the numbers, too, that a rule has rounded to them.
+//! **Pattern**: a node whose operands are all constants.
+//! **Why**: without this the node would be computed again for every sample, and no other rule could treat its result as a
+//! weight.
+//! **Preconditions**: the result is not an output of the graph and has at most 64 MiB. All folded results together have at
+//! most 1 GiB and take at most 2·10^10 operations. The node does not dequantize codes, since those are the constants of a
+//! quantized model.
+//! **Exactness**: exact. The same executor computes the node that would run it later, and the result is rounded to the grid
+//! that the model gives for it. If the node only moves elements and a rule has rounded the constant, the exact numbers are
+//! moved as well.
 
 use crate::matching::GraphNode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,15 +1,14 @@
-//! **Pattern**: a function that an exporter has taken apart, in any order of the factors and terms:
-//! - SiLU (Swish): x · sigmoid(x), x / (1 + e^−x);
+//! **Pattern**: a function that an exporter has taken apart, with factors and terms in any order:
+//! - SiLU (Swish): x · sigmoid(x), or x / (1 + e^−x);
 //! - Mish: x · tanh(softplus(x)), with softplus as one op or as ln(1 + e^x);
-//! - GELU: ½x · (1 + erf(x / √2)), and ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))) with x³ as a power or a product,
-//!   or with x · (1 + 0.044715·x²) for the sum;
-//! - HardSwish: x · hard_sigmoid(x) with 1/6 and ½, and x · clip(x + 3, 0, 6) · 1/6.
+//! - GELU: ½x · (1 + erf(x / √2)), or ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))) with x³ as a power or a product, or with x
+//!   · (1 + 0.044715·x²) for the sum;
+//! - HardSwish: x · hard_sigmoid(x) with 1/6 and ½, or x · clip(x + 3, 0, 6) · 1/6.
 //!
-//! Products are put together in any way.
-//!
-//! **Why**: as one function of one variable it is one table lookup with one rounding; in between, grids would have to hold
-//! what nobody but the function reads.
-//! **Exactness**: exact in real numbers; the f32 results differ in the last place, those of SiLU and Mish by one rounding.
+//! Products can be nested in any way.
+//! **Why**: as one function of one variable it is one table lookup with one rounding. Taken apart, it needs grids for
+//! intermediate values that only the function itself reads.
+//! **Exactness**: exact in real numbers. The f32 results differ in the last place, for SiLU and Mish by one rounding.
 
 use crate::matching::{GraphNode, near, unary};
 use crate::pattern::{Match, Pattern, Slot, op};

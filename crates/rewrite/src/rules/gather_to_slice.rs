@@ -1,7 +1,7 @@
-//! **Pattern**: gather by one constant index, or by constant indices that ascend in even steps.
-//! **Why**: exporters pick queries, keys and values, or the first token, so; a slice takes the same elements, and targets have
-//! it that gather nothing.
-//! **Preconditions**: the extent of the axis is fixed, and no index is outside of it.
+//! **Pattern**: gather by one constant index, or by constant indices that ascend in equal steps.
+//! **Why**: exporters use gather to pick queries, keys and values, or the first token. A slice takes the same elements, and
+//! there are targets that support slice and not gather.
+//! **Preconditions**: the extent of the axis is fixed, and every index is within it.
 //! **Exactness**: exact; the same elements.
 
 use crate::matching::GraphNode;

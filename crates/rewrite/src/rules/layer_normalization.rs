@@ -1,17 +1,16 @@
-//! **Pattern**: layer normalization taken apart. With m = mean(x) and r = 1/√(v + ε), as a reciprocal of a root, a quotient or a
-//! power:
-//! - (x − m)·r, (x − m)·(r·γ) and (x − m)/√(v + ε), and
-//! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow),
+//! **Pattern**: a layer normalization that was taken apart. With m = mean(x) and r = 1/√(v + ε), which can be the reciprocal
+//! of a root, a quotient or a power:
+//! - (x − m)·r, (x − m)·(r·γ) or (x − m)/√(v + ε);
+//! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow).
 //!
-//! where v is mean((x − m)²), or mean(x²) − m², as it is or no less than zero (JAX, Flax). Means keep their axes, or get them back by
-//! reshapes behind them.
-//!
-//! **Why**: the parts have ranges that no 8-bit grid serves (v spans many powers of two); whole, the op is placed as
-//! one.
-//! **Preconditions**: all means run over the same axes; γ and β are constants. Where these axes are not the last ones, the op stands
-//! between transposes.
-//! **Exactness**: exact in real numbers; the f32 results differ in the last places. Of mean(x²) − m² less is left the smaller v is
-//! beside m²; the op has v as a mean of squares.
+//! Here v is mean((x − m)²), or mean(x²) − m², possibly limited to be at least zero (JAX, Flax). The means keep their axes,
+//! or reshapes restore these.
+//! **Why**: the parts have ranges that no 8-bit grid can represent, since v spans many powers of two. As a whole, the op is
+//! placed as one.
+//! **Preconditions**: all means are over the same axes. γ and β are constants. If these are not the last axes, the new op is
+//! put between two transposes.
+//! **Exactness**: exact in real numbers. The f32 results differ in the last places. mean(x²) − m² loses precision if v is
+//! small compared with m²; the op computes v as a mean of squares.
 
 use crate::matching::GraphNode;
 use crate::pattern::{Pattern, Slot, op};

@@ -1,6 +1,6 @@
 //! **Pattern**: matmul with a constant matrix on the right.
-//! **Why**: it is a fully connected layer; its weights can be quantized per output.
-//! **Preconditions**: the constant has rank 2, and the other operand rank 1 or more.
+//! **Why**: this is a fully connected layer, whose weights can be quantized for each output.
+//! **Preconditions**: the constant has rank 2, and the other operand has rank 1 or more.
 //! **Exactness**: exact; the same sums in the same order.
 
 use super::canonical_gemm::transposed;

@@ -1,7 +1,7 @@
 //! **Pattern**: reshape, flatten, squeeze or unsqueeze of the result of another such node.
-//! **Why**: exporters of transformers write chains of them; one is enough.
+//! **Why**: exporters of transformers write chains of these nodes, and one is enough.
 //! **Preconditions**: the shape of the last result is fixed.
-//! **Exactness**: exact; all of them keep the elements in row-major order.
+//! **Exactness**: exact. All of these nodes keep the elements in row-major order.
 
 use crate::matching::GraphNode;
 use strait_core::op::Reshape;

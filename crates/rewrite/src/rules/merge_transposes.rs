@@ -1,6 +1,6 @@
 //! **Pattern**: transpose of a transpose.
-//! **Why**: exporters write pairs that cancel.
-//! **Exactness**: exact: axis i of the result is axis `first[second[i]]` of the source.
+//! **Why**: exporters write pairs of transposes that cancel.
+//! **Exactness**: exact. Axis i of the result is axis `first[second[i]]` of the source.
 
 use crate::matching::GraphNode;
 use crate::pattern::{Pattern, Slot, op};

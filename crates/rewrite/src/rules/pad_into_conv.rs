@@ -1,6 +1,6 @@
 //! **Pattern**: conv of a tensor that was padded with zeros along its spatial axes.
-//! **Why**: the convolution pads for free.
-//! **Preconditions**: constant mode, value 0, nothing cropped, batch and channel axes untouched.
+//! **Why**: the convolution can pad at no cost.
+//! **Preconditions**: constant mode with value 0, nothing is cropped, and the batch and channel axes are not padded.
 //! **Exactness**: exact; the same products are summed.
 
 use crate::matching::GraphNode;

@@ -1,15 +1,16 @@
-//! **Pattern**: a rectified linear unit with a slope α below zero that an exporter has taken apart, in any order of factors and terms:
+//! **Pattern**: a rectified linear unit with a slope α below zero that an exporter has taken apart, with factors and terms
+//! in any order:
 //! - relu(x) + α·(x − |x|)·½, with ½ at any of the factors;
-//! - relu(x) − α·relu(−x), and relu(x) + (−α)·relu(−x);
-//! - max(x, 0) + α·min(x, 0), with relu(x) for the maximum, too;
-//! - max(x, α·x) with one slope that is not above 1.
-//!
-//! **Why**: with one slope it is one `leaky_relu`. With slopes by channel it is relu(x) + α·min(x, 0), as ONNX's PRelu is read: of its
-//! two terms one is always zero, both are clamps, and what is scaled is as wide as x, and not twice as wide.
-//! **Preconditions**: the slopes are constants, and finite; x has the type of the result. A maximum with slopes by channel is two ops,
-//! and stays.
-//! **Exactness**: exact, but for the sign of a zero, and where x − |x| = 2·x is greater than every number: the product with α is
-//! rounded once either way.
+//! - relu(x) − α·relu(−x), or relu(x) + (−α)·relu(−x);
+//! - max(x, 0) + α·min(x, 0), or the same with relu(x) for the maximum;
+//! - max(x, α·x) with a single slope of at most 1.
+//! **Why**: with a single slope the result is one `leaky_relu`. With a slope for each channel it is relu(x) + α·min(x, 0),
+//! the form in which ONNX's PRelu is read. One of its two terms is always zero, both are clamps, and the scaled value is
+//! only as wide as x. In the first form it is twice as wide.
+//! **Preconditions**: the slopes are finite constants. x has the type of the result. A maximum with a slope for each channel
+//! is already only two ops and stays.
+//! **Exactness**: exact, except for the sign of a zero, and except if x − |x| = 2·x overflows. The product with α is rounded
+//! once either way.
 
 use crate::matching::{GraphNode, tensor};
 use crate::pattern::{Match, Pattern, Slot, op};

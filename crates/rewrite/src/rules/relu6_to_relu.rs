@@ -1,11 +1,12 @@
-//! **Pattern**: clip from 0 to 6, every reader of which quantizes the result, on grids that have no codes above 6.
-//! **Why**: what quantizes saturates, and a ReLU is what AMCT writes in front of AscendQuant there: it is part of a requantization,
-//! while a ReLU6 stays an op of its own.
-//! **Preconditions**: the grids are final, so the rule runs on the graph that is written, behind annotation; the code of 6 is the
-//! greatest of the type, in the arithmetic of each of the readers; nothing else reads the result, and it is no output.
-//! **Exactness**: exact: every number from 6 on has the code of 6, and those below are what they were. The inequality that AMCT
-//! documents, (127 − offset)·scale < 6, holds on no other grids, and leaves out some: those whose greatest code stands for a number
-//! of which 6 is less than half a step below.
+//! **Pattern**: clip from 0 to 6 whose readers all quantize the result, on grids that have no codes above 6.
+//! **Why**: quantization saturates anyway. AMCT writes a ReLU in front of AscendQuant in this case, which becomes part of a
+//! requantization, whereas a ReLU6 stays an op of its own.
+//! **Preconditions**: the grids are final, so the rule runs after annotation on the graph that is exported. In the
+//! arithmetic of each reader, the code of 6 is the largest code of its type. Nothing else reads the result, and it is not an
+//! output.
+//! **Exactness**: exact. All numbers from 6 on have the code of 6, and smaller numbers do not change. AMCT documents the
+//! condition (127 − offset)·scale < 6. It never holds on other grids than these, but misses some: those whose largest code
+//! stands for a number that is less than half a step above 6.
 
 use crate::matching::GraphNode;
 use strait_core::op::{self, Relu};

@@ -1,13 +1,15 @@
-//! **Pattern**: a node whose result is its operand: identity, a cast, reshape or expand to what it is, a transpose that moves
-//! nothing, a slice of all, a pad of nothing, a concat of one, a split into one, a clip without bounds or with those of the grid
-//! that the model gives for its operand, a maximum with the least number of the grid that it gives for the result, a sum with
-//! zeros, a product with ones.
-//! **Why**: every later step would have to look through it, and codes that zeros are added to are rounded once more. Python's
-//! `sum` begins with 0, and exporters write that down. The bounds stand in Q/DQ files of ours.
-//! **Preconditions**: where the result is an output of the graph, its name must survive, so the operand must be the
-//! result of a node and no output itself. Where the model gives grids for both, they are one; where it gives one for the result
-//! alone, nothing else reads the operand, which has that grid then.
-//! **Exactness**: exact, but for the sign of a zero that zero is added to.
+//! **Pattern**: a node whose result equals its operand:
+//! - identity; a cast, reshape or expand that changes nothing; a transpose that moves nothing;
+//! - a slice of everything, a pad by nothing, a concat of one tensor, a split into one;
+//! - a clip without bounds, or with the bounds of the grid that the model gives for its operand;
+//! - a maximum with the lowest number of the grid that the model gives for the result;
+//! - a sum with zeros, or a product with ones.
+//! **Why**: every later step would have to look through such a node, and adding zeros to codes rounds them once more.
+//! Exporters write such sums because Python's `sum` begins with 0. The clips and maxima occur in Q/DQ files of Strait.
+//! **Preconditions**: if the result is an output of the graph, its name has to survive, so the operand has to be the result
+//! of a node and not an output itself. If the model gives grids for both, they have to be equal. If it gives one for the
+//! result only, nothing else may read the operand, which then gets this grid.
+//! **Exactness**: exact, except for the sign of a zero to which zero is added.
 
 use crate::matching::GraphNode;
 use std::sync::Arc;

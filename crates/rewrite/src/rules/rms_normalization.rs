@@ -1,11 +1,11 @@
-//! **Pattern**: a normalization by the root of the mean square taken apart: x·r, x·(r·γ) or x / √(v + ε), with v = mean(x²) and
-//! r = 1/√(v + ε), as a reciprocal of a root, a quotient or a power. The mean keeps its axes, or gets them back by reshapes behind it.
-//!
-//! **Why**: the parts have ranges that no 8-bit grid serves (v spans many powers of two), and with them on the host all of x goes
-//! there and back; whole, the op is placed as one.
-//! **Preconditions**: x is not what is left of a value less its mean, which belongs to a layer normalization. Where the axes of the
-//! mean are not the last ones, the op stands between transposes.
-//! **Exactness**: exact in real numbers; the f32 results differ in the last places.
+//! **Pattern**: a normalization by the root of the mean square that was taken apart: x·r, x·(r·γ) or x / √(v + ε), with v =
+//! mean(x²) and r = 1/√(v + ε), which can be the reciprocal of a root, a quotient or a power. The mean keeps its axes, or
+//! reshapes restore these.
+//! **Why**: the parts have ranges that no 8-bit grid can represent, since v spans many powers of two. If they run on the
+//! host, all of x has to be transferred there and back. As a whole, the op is placed as one.
+//! **Preconditions**: x is not itself a value minus its mean, since that belongs to a layer normalization. If the axes of
+//! the mean are not the last ones, the new op is put between two transposes.
+//! **Exactness**: exact in real numbers. The f32 results differ in the last places.
 
 use super::layer_normalization::of;
 use crate::matching::GraphNode;

@@ -1,10 +1,10 @@
-//! **Pattern**: relu or clip of a value that is quantized and dequantized, the result of which is quantized on the same grid by
-//! all that read it.
-//! **Why**: runtimes take a clamp between a product and its quantization into the product, and run one that has a quantization on
-//! either side by itself.
-//! **Preconditions**: nothing else reads what is quantized in front, and the result is no output.
-//! **Exactness**: exact: rounding to a grid never decreases, and numbers on the grid stay as they are. So a number rounds to one
-//! code whether it is clamped before or behind.
+//! **Pattern**: relu or clip of a value that is quantized and dequantized. All readers of its result quantize it on the same
+//! grid.
+//! **Why**: runtimes fuse a clamp between a product and its quantization into the product. They run a clamp with a
+//! quantization on either side separately.
+//! **Preconditions**: nothing else reads the first quantized value, and the result is not an output.
+//! **Exactness**: exact. Rounding to a grid never decreases and does not change numbers that are on the grid. So a number
+//! gets the same code whether it is clamped before or after rounding.
 
 use crate::matching::GraphNode;
 use strait_core::rule::EVERYWHERE;

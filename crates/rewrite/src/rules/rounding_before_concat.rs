@@ -1,8 +1,9 @@
-//! **Pattern**: concat of values that are quantized and dequantized a second time, on the grid on which all readers of the result
-//! quantize.
-//! **Why**: runtimes have a kernel that joins codes of several grids; in front of it the second quantization is a pass of its own.
-//! **Preconditions**: both grids of such a value have codes of one type, and the result is no output.
-//! **Exactness**: exact: each number is rounded on the second grid once either way, and once more it stays as it is.
+//! **Pattern**: concat of values that are quantized and dequantized twice. The second grid is the one on which all readers
+//! of the result quantize.
+//! **Why**: runtimes have a kernel that joins codes of several grids. A second quantization in front of it is a separate
+//! pass over the data.
+//! **Preconditions**: both grids of such a value have the same type of codes, and the result is not an output.
+//! **Exactness**: exact. Either way each number is rounded to the second grid once. Rounding it again does not change it.
 
 use crate::matching::GraphNode;
 use strait_core::rule::EVERYWHERE;

@@ -1,10 +1,10 @@
-//! **Pattern**: product of the result of a conv, a transposed conv or a gemm and one number without axes, at once or behind nodes
-//! that only move elements.
-//! **Why**: with the factor s, w' = s·w and b' = s·b it costs nothing at inference.
-//! **Preconditions**: the results are used by the product alone, weights and bias are constants, and the folded ones are
-//! finite; a convolution over three axes has no bias. Those are the terms on which AMCT folds; `factors-into-producer` has no such
-//! terms.
-//! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
+//! **Pattern**: product of the result of a conv, a transposed conv or a gemm with one number without axes, possibly behind
+//! nodes that only move elements.
+//! **Why**: with the factor s, the new weights are w' = s·w and the new bias is b' = s·b. Then the factor costs nothing at
+//! inference.
+//! **Preconditions**: only the product uses the results. Weights and bias are constants, and the folded ones are finite. A
+//! convolution over three axes has no bias. AMCT folds under these conditions, too; `factors-into-producer` has fewer.
+//! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, numbers};

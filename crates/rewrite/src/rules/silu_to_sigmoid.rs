@@ -1,7 +1,7 @@
 //! **Pattern**: silu(x).
-//! **Why**: a target that has no lookup for it, but one for the sigmoid and a product of two tensors, computes it in these
-//! two steps; the sigmoid between them has a grid of its own.
-//! **Exactness**: exact in real numbers; in f32 the product is rounded once either way.
+//! **Why**: a target without a lookup for silu may have one for sigmoid, and a product of two tensors. It can compute silu
+//! in these two steps. The sigmoid in between gets a grid of its own.
+//! **Exactness**: exact in real numbers. In f32 the product is rounded once either way.
 
 use crate::matching::{GraphNode, unary};
 use strait_core::op::{Function, Mul};

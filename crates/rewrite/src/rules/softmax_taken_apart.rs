@@ -1,9 +1,9 @@
-//! **Pattern**: a softmax taken apart: e / s or e·(1/s), with e = exp(x − max(x)) or exp(x) and s the sum of e along one axis.
-//! Maximum and sum keep the axis, or get it back by reshapes behind them (JAX).
-//! **Why**: as one op it has an integer definition, or is one layer on the host; no grid holds e and s.
-//! **Preconditions**: maximum and sum run along the same axis alone.
-//! **Exactness**: exact in real numbers; the f32 results differ in the last places. Without the maximum exp overflows from 89 on,
-//! which the op does not.
+//! **Pattern**: a softmax that was taken apart: e / s or e·(1/s), with e = exp(x − max(x)) or exp(x), and s the sum of e
+//! along one axis. Maximum and sum keep the axis, or reshapes restore it (JAX).
+//! **Why**: as one op it has an integer definition, or is a single layer on the host. No grid can represent e and s well.
+//! **Preconditions**: maximum and sum are along the same single axis.
+//! **Exactness**: exact in real numbers. The f32 results differ in the last places. Without the maximum, exp overflows from
+//! 89 on; the op does not.
 
 use super::layer_normalization::of;
 use crate::matching::GraphNode;

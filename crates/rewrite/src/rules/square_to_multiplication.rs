@@ -1,7 +1,8 @@
-//! **Pattern**: x² as a power, pow(x, 2).
-//! **Why**: no target raises codes to a power, and all multiply them. Normalizations are found with either.
-//! **Preconditions**: the exponent makes the result no larger than x.
-//! **Exactness**: exact: the product of a number with itself is its square, rounded once.
+//! **Pattern**: x² written as a power, pow(x, 2).
+//! **Why**: no target can raise codes to a power, and all can multiply them. The rules for normalizations accept either
+//! form.
+//! **Preconditions**: broadcasting with the exponent does not make the result larger than x.
+//! **Exactness**: exact. The product of a number with itself is its square, rounded once.
 
 use crate::matching::GraphNode;
 use strait_core::op::Mul;

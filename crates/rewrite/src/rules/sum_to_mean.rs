@@ -1,8 +1,8 @@
-//! **Pattern**: a sum over axes times the reciprocal of the number of its terms.
-//! **Why**: JAX writes means so. A mean has an integer recipe with one rounding, and what is made of means (a normalization) is
-//! found by them.
-//! **Preconditions**: the product alone reads the sum; the extents of its axes are known.
-//! **Exactness**: exact in real numbers; the sum is divided instead of multiplied, one rounding either way.
+//! **Pattern**: a sum over axes that is multiplied by the reciprocal of the number of its terms.
+//! **Why**: JAX writes means like this. A mean has an integer recipe with one rounding, and other rules look for means to
+//! find normalizations.
+//! **Preconditions**: only the product reads the sum. The extents of its axes are known.
+//! **Exactness**: exact in real numbers. The sum is divided instead of multiplied, with one rounding either way.
 
 use crate::matching::GraphNode;
 use strait_core::op::{Reduce, Reduction};

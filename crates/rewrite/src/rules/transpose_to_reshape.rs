@@ -1,6 +1,6 @@
-//! **Pattern**: transpose that only axes of extent 1 are moved by.
-//! **Why**: no element changes its place; a reshape says so, costs nothing, and is merged with others.
-//! **Preconditions**: at most one extent is not known.
+//! **Pattern**: transpose that only moves axes of extent 1.
+//! **Why**: no element changes its place. A reshape does the same at no cost, and can be merged with other reshapes.
+//! **Preconditions**: at most one extent is unknown.
 //! **Exactness**: exact.
 
 use crate::matching::GraphNode;

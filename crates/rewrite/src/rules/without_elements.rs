@@ -1,8 +1,9 @@
-//! **Pattern**: a node whose result has no elements, or that reads an input of the graph without any; a split with such pieces.
-//! **Why**: there is nothing to compute, to observe or to quantize: of no element there is no range. As a constant such a tensor asks
-//! nothing of its neighbours, and what is made of such constants alone is folded.
-//! **Preconditions**: extents are known. What is an output of the graph stays the result of a node, an identity.
-//! **Exactness**: exact; there is one tensor of each shape without elements.
+//! **Pattern**: a node whose result has no elements, or that reads an input of the graph without elements; also a split with
+//! such pieces.
+//! **Why**: there is nothing to compute, to observe or to quantize, and a calibration range does not exist. As a constant,
+//! such a tensor does not affect its neighbours, and nodes that only read such constants are folded.
+//! **Preconditions**: the extents are known. An output of the graph stays the result of a node, an identity.
+//! **Exactness**: exact. There is only one tensor of a given shape without elements.
 
 use crate::matching::GraphNode;
 use strait_core::op::{Identity, Split};
