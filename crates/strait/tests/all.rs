@@ -379,7 +379,7 @@ fn an_artifact_is_verified_whether_it_was_compiled_or_opened() {
 
     // What does not fit is the caller's, and what does not hold is told.
     let unfit = Samples::new([vec![Tensor::new(&[1, 2], &[0.0f32; 2]).unwrap()]]);
-    assert_eq!(built.verify(&unfit, &means).unwrap_err().fault(), strait::Fault::Call);
+    assert_eq!(built.verify(&unfit, &means).unwrap_err().fault(), Fault::Call);
     let report = place.join("report.json");
     let text = fs::read_to_string(&report).unwrap();
     fs::write(&report, text.replacen("conv", "cony", 1)).unwrap();
