@@ -1,6 +1,7 @@
 //! Lowering: walks over the annotated graph and builds the integer graph.
 
 mod operands;
+mod rows;
 mod sums;
 mod turns;
 
@@ -21,7 +22,7 @@ use strait_core::{
 };
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
-use strait_target::spec::{Activation, Integer, Nearness, OpRow, OpSite, Operand};
+use strait_target::spec::Nearness;
 
 /// The reason why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +90,8 @@ impl<'a> Build<'a> for Lowering<'a> {
             }
             Placement::Accelerator => {
                 self.row = self.row(id, node).map(|(name, _)| name);
-                recipes::lower(self, id, node)
+                self.within_limits_of_codes(id, node)
+                    .and_then(|()| recipes::lower(self, id, node))
             }
         };
         let Err(failure) = done else { return Ok(()) };
@@ -183,51 +185,6 @@ impl<'a> Lowering<'a> {
             origins: origins.collect(),
             module: out,
         })
-    }
-
-    /// The row by which a node on the accelerator is lowered: the one for the type of its activations. If these have no
-    /// config, they are real numbers.
-    pub(crate) fn row(&self, id: NodeId, node: &Node) -> Option<(&'a str, &'a OpRow)> {
-        let reals = self.graph().quant.id(id, Port::Operand(0)).is_none();
-        let row = self.spec.weight_only_row(node.op.term()).filter(|_| reals);
-        if row.is_some() {
-            return row;
-        }
-        let mut read = (0..node.inputs.len()).map(Port::Operand);
-        let (read, term) = (read.find_map(|port| self.grid(id, port)), node.op.term());
-        let row = read.and_then(|grid| self.row_at(id, node, grid.ty.into()));
-        // For an op that reads sums, the table has only one row.
-        row.or_else(|| self.spec.op_row(term))
-    }
-
-    /// The row for a node that reads this type of activations. If there are several, the one whose limits hold is
-    /// taken, as in placing.
-    fn row_at(&self, id: NodeId, node: &Node, activation: Activation) -> Option<(&'a str, &'a OpRow)> {
-        let (graph, term) = (self.graph(), node.op.term());
-        let mut rows = self.spec.rows_for(term, activation);
-        let first = rows.next();
-        if rows.next().is_none() {
-            return first;
-        }
-        let operand = |value: &Option<ValueId>| {
-            let value = (*value)?;
-            Some(Operand {
-                ty: &graph.value(value)?.ty,
-                constant: graph.data_of(value).is_some(),
-            })
-        };
-        let operands: Vec<Option<Operand<'_>>> = node.inputs.iter().map(operand).collect();
-        let result = node.outputs.first().and_then(|&result| graph.value(result))?;
-        let site = OpSite {
-            op: &node.op,
-            operands: &operands,
-            result: &result.ty,
-        };
-        let weight = graph
-            .quant
-            .scheme_of(id, Port::Operand(1))
-            .and_then(|scheme| scheme.elem()?.int_type());
-        self.spec.place(&site, activation, weight.map(Integer::from)).ok()
     }
 
     /// The grid that the model gives for a result of the host, in a type that the target has: the model's own type, or

@@ -327,6 +327,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
             op: &op,
             operands: &operands,
             result: &result,
+            weight_sum: None,
         };
         spec.place(&site, Integer::Int8.into(), None)
             .map_or_else(|reason| reason.to_string(), |(name, _)| name.to_owned())
@@ -370,6 +371,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
             op: &op,
             operands: &operands,
             result: &result,
+            weight_sum: None,
         };
         spec.place(&site, Integer::Int8.into(), None)
             .map_or_else(|reason| reason.text, |(name, _)| name.to_owned())
@@ -396,6 +398,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
                 op: &resize,
                 operands: &operands,
                 result: &result,
+                weight_sum: None,
             },
             Integer::Int8.into(),
             None,
@@ -418,6 +421,7 @@ fn an_op_without_a_row_and_one_of_the_host_say_why() {
                 op: &op,
                 operands: &operands,
                 result: &x,
+                weight_sum: None,
             },
             Integer::Int8.into(),
             None,

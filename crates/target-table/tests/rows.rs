@@ -47,6 +47,7 @@ fn pool(spec: &TargetSpec, size: [u32; 2]) -> String {
         op: &op,
         operands: &operands,
         result: &result,
+        weight_sum: None,
     };
     spec.place(&site, Integer::Int8.into(), None)
         .map_or_else(|reason| reason.to_string(), |(name, _)| name.to_owned())
@@ -113,6 +114,7 @@ fn a_product_of_quantities_has_a_limit() {
             op: &op,
             operands: &operands,
             result: &x,
+            weight_sum: None,
         };
         spec.place(&site, Integer::Int8.into(), Some(Integer::Int8))
             .map_or_else(|reason| reason.text, |(name, _)| name.to_owned())

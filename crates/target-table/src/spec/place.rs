@@ -2,6 +2,7 @@
 
 use super::check::{factors_of, position};
 use super::{Activation, Integer, Limit, OpRow, TargetSpec};
+use std::collections::BTreeMap;
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
@@ -14,6 +15,9 @@ pub struct Operand<'a> {
     pub constant: bool,
 }
 
+/// The quantity that depends on the weights' codes.
+pub(super) const WEIGHT_SUM: &str = "weight_sum";
+
 /// An op where it stands; absent optional operands are `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct OpSite<'a> {
@@ -23,6 +27,9 @@ pub struct OpSite<'a> {
     pub operands: &'a [Option<Operand<'a>>],
     /// Its first result.
     pub result: &'a TensorType,
+    /// The largest Σ |code − zero point| over the weights of one output. `None` while the weights have no codes: limits of it
+    /// hold then.
+    pub weight_sum: Option<u64>,
 }
 
 impl TargetSpec {
@@ -64,6 +71,13 @@ impl TargetSpec {
 }
 
 impl OpRow {
+    /// True if a limit of the row is of the weights' codes.
+    pub fn limits_codes(&self) -> bool {
+        let of_types = self.limit_of.values().flat_map(BTreeMap::keys);
+        let mut limited = self.limit.keys().chain(of_types);
+        limited.any(|limited| factors_of(limited).any(|factor| factor == WEIGHT_SUM))
+    }
+
     /// Checks that the op is within every limit of the row, with weights of a type. The reason names the first limit that
     /// does not hold, and the op's value.
     fn admits(&self, site: &OpSite<'_>, weight: Option<Integer>) -> Result<(), Reason> {
@@ -210,6 +224,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         "counted_pad" => counted_pad(site).into_iter().collect(),
         "constant_operands" => positions(true),
         "variable_operands" => positions(false),
+        WEIGHT_SUM => site.weight_sum.into_iter().collect(),
         "grouping" => return grouping(site).map(|word| word.into_iter().map(|w| Scalar::String(w.into())).collect()),
         "broadcast" => {
             return broadcast(site).map(|word| word.into_iter().map(|w| Scalar::String(w.into())).collect());

@@ -23,6 +23,7 @@ pub fn refused_by_code(module: &Module, graph: GraphId, target: &dyn Target) -> 
             op: &node.op,
             operands: &operands,
             result: &result.ty,
+            weight_sum: None,
         };
         ids.push(id);
         candidates.push(Candidate::new(module.name(node.name), site));

@@ -35,6 +35,7 @@ pub(crate) fn refusal(
         op: &node.op,
         operands: &operands,
         result: &result.ty,
+        weight_sum: None,
     };
     let row = match spec.place(&site, activation, weight) {
         Ok((_, row)) => row,

@@ -1,5 +1,6 @@
 //! The names of ops and of what can be limited about them.
 
+use super::super::place::WEIGHT_SUM;
 use strait_core::{Kind, Op, Term};
 
 /// A quantity that a row may limit besides the op's attributes.
@@ -82,6 +83,11 @@ pub(crate) const DERIVED: &[Quantity] = &[
         "positions of the operands that are tensors of the model",
     ),
     number("variable_operands", "positions of the operands that are not"),
+    number(
+        WEIGHT_SUM,
+        "of a convolution or a fully connected layer: the largest sum, over the weights of one output, of the distances of \
+         their codes from the zero point. It is checked when the weights have codes",
+    ),
     number("axis", "the op's axis or axes, counted from 0"),
     number("axis_from_end", "the op's axis or axes, -1 being the last"),
 ];
