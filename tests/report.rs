@@ -12,7 +12,7 @@ use strait_driver::{
     inspect, pipeline,
     report::{self, Layer, Material, Report},
     session::{Session, Silent},
-    shown::Shown,
+    shown::{Details, Shown},
     targets,
 };
 use strait_kernels::Context;
@@ -56,7 +56,7 @@ fn free_integers_are_told_with_how_near_they_are() {
     assert!(distance.max_lsb <= 1 && distance.share < 1e-3, "{distance:?}");
     assert!(distance.differing <= distance.accumulators, "{distance:?}");
     let line = "\nfree integers in ";
-    let text = Shown(&report).to_string();
+    let text = Details(&report).to_string();
     assert!(text.contains(line) && text.contains(" optimal; "), "{text}");
     assert!(report.layers.iter().all(|layer| layer.from_scales.is_none()));
     // The block's sum is inside the accumulator of its second convolution.
@@ -105,7 +105,7 @@ fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
     let operand = of("/block/Add:operand").runtime.as_ref().unwrap();
     assert!(operand.max_lsb <= 1 && operand.accumulators > 1 << 27, "{operand:?}");
     assert!(report.layers.iter().all(|layer| layer.free_integers.is_none()));
-    let text = Shown(&report).to_string();
+    let text = Details(&report).to_string();
     assert!(
         text.contains(" one rounding instead of two would come nearer to the scales, off by "),
         "{text}"
@@ -193,7 +193,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     assert_eq!(why.code, "redundant-clamp");
     assert_eq!(why.text, "without the clamp to [-1000, 1000] no result is another one");
     assert_eq!(dropped("c"), None);
-    let text = Shown(&report).to_string();
+    let text = Details(&report).to_string();
     assert!(text.contains("requantize: exact, without its clamp\n"), "{text}");
     assert!(
         text.contains("\n  clamp left out: a: without the clamp to [-1000, 1000] "),
@@ -324,11 +324,11 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     );
     assert_eq!((&*coarser.code, coarser.factor), ("grid-coarser", Some(4)));
     let text = Shown(&report).to_string();
-    let line = "\n  lint: 1000 takes 99.6 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.5 of 254 steps, which \
+    let line = "\nlint: 1000 takes 99.6 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.5 of 254 steps, which \
                 costs them 8.0 bits [range-given-away]\n";
     assert!(text.contains(line), "{text}");
-    assert!(text.contains("\n  lint: 2000 takes 9"), "{text}");
-    let line = "\n  lint: the grid of layer `g`, tensor `g`, is 4 times as coarse as its range asks for, which costs 2 bits: \
+    assert!(text.contains("\nlint: 2000 takes 9"), "{text}");
+    let line = "\nlint: the grid of layer `g`, tensor `g`, is 4 times as coarse as its range asks for, which costs 2 bits: \
                 no form reaches further [grid-coarser]\n";
     assert!(text.contains(line), "{text}");
 }

@@ -245,6 +245,9 @@ pub(crate) struct Compile {
     /// compile nothing
     #[arg(long)]
     pub(crate) rules: bool,
+    /// Print each layer and all remarks too, and not only what fits on a screen
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) all: bool,
     /// Print one JSON object: phases with their costs, artifacts with their reports
     #[arg(long)]
     pub(crate) json: bool,

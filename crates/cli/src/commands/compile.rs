@@ -9,7 +9,7 @@ use strait_driver::{
     pipeline::{self, Compiled},
     recognise,
     session::Session,
-    shown::Shown,
+    shown::{Details, Shown},
     stop::Stop,
     targets,
 };
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
             .collect();
         console::print_json(&json!({ "phases": phases, "artifacts": artifacts }))
     } else {
-        console::print(&text(&compiled))
+        console::print(&text(&compiled, arguments.all))
     };
     let failed = compiled
         .iter()
@@ -91,14 +91,15 @@ fn overrides(arguments: &Compile) -> Vec<Override> {
         .collect()
 }
 
-fn text(compiled: &[Compiled]) -> String {
+fn text(compiled: &[Compiled], all: bool) -> String {
     let one = |one: &Compiled| {
-        format!(
-            "{}\nartifact: {}\ndigest: {}\n",
-            Shown(&one.report),
-            one.folder.display(),
-            one.digest
-        )
+        let (screen, folder, digest) = (Shown(&one.report), one.folder.display(), &one.digest);
+        let rest = if all {
+            format!("\n{}", Details(&one.report))
+        } else {
+            "`--all` shows each layer and on what evidence it rests\n".to_owned()
+        };
+        format!("{screen}\nartifact: {folder}\ndigest: {digest}\n{rest}")
     };
     compiled.iter().map(one).collect::<Vec<_>>().join("\n")
 }

@@ -35,7 +35,11 @@ fn every_row_of_the_fusion_table_says_where_it_fired_or_why_not() {
         }
         // Whatever the summary says is not fused is shown here with its reason.
         let summary = text(&output.stdout);
-        let reasons = summary.lines().filter(|line| line.starts_with("  not fused: "));
+        let reasons = summary
+            .lines()
+            .skip_while(|line| !line.starts_with("not fused: "))
+            .skip(1);
+        let reasons = reasons.take_while(|line| line.starts_with("  "));
         let reasons: Vec<&str> = reasons.filter_map(|line| Some(line.rsplit_once(": ")?.1)).collect();
         assert!(!reasons.is_empty());
         for reason in reasons {

@@ -6,7 +6,7 @@ use strait_artifact::inspect::Fusions;
 
 use crate::table;
 
-use super::{Shown, report::grouped};
+use super::{Shown, grouped::grouped};
 
 impl Display for Shown<'_, Fusions> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -32,18 +32,18 @@ impl Display for Shown<'_, Fusions> {
             table::write(f, lines)?;
             let dropped =
                 (row.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
-            grouped(f, "clamp left out", dropped)?;
+            grouped(f, "clamp left out: ", dropped)?;
             let missed = row.missed.iter().map(|miss| {
                 let instead = (miss.instead.as_ref()).map_or_else(String::new, |row| format!(" (done by {row})"));
                 (format!("{} into {}{instead}", miss.value, miss.layer), &miss.reason)
             });
-            grouped(f, "not", missed)?;
+            grouped(f, "not: ", missed)?;
         }
         if !fusions.without_row.is_empty() {
             writeln!(f, "no row:")?;
             let refused = fusions.without_row.iter();
             let refused = refused.map(|refused| (format!("{} into {}", refused.value, refused.layer), &refused.reason));
-            grouped(f, "not", refused)?;
+            grouped(f, "not: ", refused)?;
         }
         if !fusions.merged.is_empty() {
             writeln!(f, "equal requantizations of one accumulator:")?;

@@ -1,130 +1,121 @@
-//! The report for people.
+//! The report for people: what fits on one screen, and needs no manual.
 
-use std::{
-    collections::BTreeMap,
-    fmt::{self, Display},
-};
+use std::fmt::{self, Display};
 
-use strait_report::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report};
-use strait_requantize::Verdict;
-use strait_target::spec::Evidence;
+use strait_report::{Layer, Report, Sanity, Summary};
 
 use crate::table;
 
-use super::{Shown, nearness, rules};
+use super::{
+    Shown,
+    grouped::{NAMED, grouped},
+};
 
 impl Display for Shown<'_, Report> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shown(report) = self;
         let target = &report.target;
-        writeln!(f, "{} {}: {}", target.id, target.version, report.evidence.claim)?;
+        writeln!(f, "{} {}: {}", target.id, target.version, verdict(&report.summary))?;
         for remark in &report.remarks {
             writeln!(f, "{}: {} [{}]", remark.severity, remark.text, remark.code)?;
         }
+        for gate in &report.gates {
+            let met = if gate.met { "met" } else { "FAILED" };
+            writeln!(f, "gate {}: {met}: {}", gate.gate, gate.text)?;
+        }
         writeln!(f)?;
-        layers(f, &report.layers)?;
-        let summary = &report.summary;
-        writeln!(
-            f,
-            "\n{} on the accelerator, {} on the host; {} between them",
-            table::count(summary.accelerator, "layer"),
-            summary.host,
-            table::count(summary.conversions, "conversion")
-        )?;
-        writeln!(
-            f,
-            "{}, {} exact and {} bounded; not fused: {}{}",
-            table::count(summary.exact + summary.bounded, "fusion"),
-            summary.exact,
-            summary.bounded,
-            table::count(summary.unfused, "requantization"),
-            match summary.requantized {
-                0 => String::new(),
-                elements if summary.unfused == 1 => format!(", which writes {elements} elements"),
-                elements => format!(", which write {elements} elements"),
-            }
-        )?;
-        if let Some(held) = &report.own_model {
-            writeln!(f, "held against the target's own model of its arithmetic: {held}")?;
-        }
-        rules::write(f, report)?;
-        let dropped = (report.fusions.fired.iter())
-            .filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
-        grouped(f, "clamp left out", dropped)?;
-        let free = nearness::free_integers(&report.layers);
-        for line in free.into_iter().chain(nearness::possible_gains(&report.layers)) {
-            writeln!(f, "{line}")?;
-        }
-        for lint in report.lints.iter().take(NAMED) {
-            writeln!(f, "  lint: {} [{}]", lint.text, lint.code)?;
-        }
-        if let Some(more @ 1..) = report.lints.len().checked_sub(NAMED) {
-            writeln!(f, "  and {}", table::count(more, "more lint"))?;
-        }
-        let refused = report.fusions.refused.iter();
-        let refused = refused.map(|r| (format!("{} into {}", r.value, r.layer), &r.reason));
-        grouped(f, "not fused", refused)?;
-        let host = report
-            .layers
-            .iter()
-            .filter_map(|layer| Some((layer, layer.host.as_ref()?)));
-        let host = host.map(|(layer, reason)| (format!("{} ({})", layer.name, layer.op), reason));
-        grouped(f, "on the host", host)?;
-        write!(f, "{}", Shown(&report.evidence))?;
-        outside(f, &report.layers)?;
-        let ratio = report.size.float_bytes as f64 / report.size.integer_bytes.max(1) as f64;
-        let (before, after) = (
-            table::bytes(report.size.float_bytes),
-            table::bytes(report.size.integer_bytes),
-        );
-        writeln!(f, "parameters: {before} before, {after} after ({ratio:.2} to 1)")?;
-        for (role, data) in &report.data {
-            let images = table::count(data.samples, "image");
-            writeln!(f, "{role}: {images}, decoded by {}", data.reader())?;
-        }
-        write!(f, "{}", Shown(&report.sanity))?;
         if let Some(accuracy) = &report.accuracy {
             write!(f, "{}", Shown(accuracy))?;
         }
-        for gate in &report.gates {
-            writeln!(
-                f,
-                "gate {}: {}: {}",
-                gate.gate,
-                if gate.met { "met" } else { "FAILED" },
-                gate.text
-            )?;
+        if report.accuracy.is_none() || !is_sound(&report.sanity) {
+            write!(f, "{}", Shown(&report.sanity))?;
         }
-        Ok(())
+        size(f, report)?;
+        does_not_fit(f, report)?;
+        for lint in report.lints.iter().take(NAMED) {
+            writeln!(f, "lint: {} [{}]", lint.text, lint.code)?;
+        }
+        if let Some(more @ 1..) = report.lints.len().checked_sub(NAMED) {
+            writeln!(f, "and {}", table::count(more, "more lint"))?;
+        }
+        outside(f, &report.layers)?;
+        writeln!(
+            f,
+            "arithmetic: {}; layers by evidence: {}",
+            report.evidence.claim, report.evidence.layers
+        )
     }
 }
 
-impl Display for Shown<'_, EvidenceReport> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shown(evidence) = self;
-        writeln!(f, "layers by evidence: {}", evidence.layers)?;
-        let assumed = evidence
-            .rows
-            .iter()
-            .filter(|row| row.evidence == Evidence::Assumed.name());
-        let assumed: Vec<&Ground> = assumed.collect();
-        for row in assumed.iter().take(NAMED) {
-            let note = row.note.as_deref().map_or_else(String::new, |note| format!(": {note}"));
-            writeln!(
-                f,
-                "  assumed: {}, in {}{note}",
-                row.row,
-                table::count(row.layers, "layer")
-            )?;
+/// What came out, in a sentence.
+fn verdict(summary: &Summary) -> String {
+    let all = summary.accelerator + summary.host;
+    let layers = table::count(all, "layer");
+    let run = match (summary.accelerator, summary.host) {
+        (_, 0) if all == 1 => "its one layer runs on the accelerator in integers".to_owned(),
+        (_, 0) => format!("all {layers} run on the accelerator in integers"),
+        (0, _) => format!("nothing runs on the accelerator; the host computes {layers} in float"),
+        (inside, host) => {
+            let between = table::count(summary.conversions, "conversion");
+            format!(
+                "{inside} of {layers} run on the accelerator in integers, {host} on the host in float, with {between} between them"
+            )
         }
-        match assumed.get(NAMED..) {
-            None | Some([]) => Ok(()),
-            Some(more) => {
-                let names: Vec<&str> = more.iter().map(|row| row.row.as_str()).collect();
-                writeln!(f, "  assumed besides: {}", names.join(", "))
-            }
+    };
+    let fusions = match (summary.exact, summary.bounded) {
+        (0, 0) => "nothing was fused".to_owned(),
+        (exact, 0) => format!("{}, proven exact", table::count(exact, "fusion")),
+        (exact, bounded) => {
+            let all = table::count(exact + bounded, "fusion");
+            format!("{all}, {exact} proven exact and {bounded} within a proven bound")
         }
+    };
+    format!("{run}; {fusions}")
+}
+
+/// True if the first samples showed nothing that somebody has to look at.
+fn is_sound(sanity: &Sanity) -> bool {
+    let faulty = sanity.outputs.iter().any(|output| !output.faults.is_empty());
+    !faulty && sanity.layers.is_empty() && sanity.rule.is_none()
+}
+
+fn size(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
+    let (before, after) = (report.size.float_bytes, report.size.integer_bytes);
+    let ratio = before as f64 / after.max(1) as f64;
+    let (before, after) = (table::bytes(before), table::bytes(after));
+    writeln!(
+        f,
+        "parameters: {after}, {ratio:.2} times smaller than the {before} of the float model"
+    )
+}
+
+/// The layers on the host and the requantizations that were not fused, with the reasons.
+fn does_not_fit(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
+    let host = report.layers.iter();
+    let host = host.filter_map(|layer| Some((format!("{} ({})", layer.name, layer.op), layer.host.as_ref()?)));
+    if report.summary.host > 0 {
+        writeln!(f, "on the host: {}", table::count(report.summary.host, "layer"))?;
     }
+    grouped(f, "", host)?;
+    let summary = &report.summary;
+    if summary.unfused > 0 {
+        let writes = match (summary.requantized, summary.unfused) {
+            (0, _) => String::new(),
+            (elements, 1) => format!(", which writes {elements} elements"),
+            (elements, _) => format!(", which write {elements} elements"),
+        };
+        writeln!(
+            f,
+            "not fused: {}{writes}",
+            table::count(summary.unfused, "requantization")
+        )?;
+    }
+    let refused = report.fusions.refused.iter();
+    grouped(
+        f,
+        "",
+        refused.map(|refused| (format!("{} into {}", refused.value, refused.layer), &refused.reason)),
+    )
 }
 
 /// The layers that can leave what their forms were shown to be right on.
@@ -133,166 +124,10 @@ fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
         .iter()
         .flat_map(|layer| layer.outside.iter().map(|outside| (&layer.name, outside)));
     for (name, outside) in all.by_ref().take(NAMED) {
-        writeln!(f, "  outside: {name}: {outside}")?;
+        writeln!(f, "outside: {name}: {outside}")?;
     }
     match all.count() {
         0 => Ok(()),
-        more => writeln!(f, "  outside besides: {}", table::count(more, "layer")),
-    }
-}
-
-/// Number of layers with one reason that are named; `--json` and `report.json` have them all.
-const NAMED: usize = 4;
-
-/// One line for each reason, in the order in which they first occur, with what it holds for. Reasons that differ in nothing but
-/// the layers and tensors that they name are one, in which `…` stands for these.
-pub(super) fn grouped<'a>(
-    f: &mut fmt::Formatter<'_>,
-    what: &str,
-    all: impl Iterator<Item = (String, &'a ReasonReport)>,
-) -> fmt::Result {
-    let mut groups: Vec<(&str, Vec<Word<'a>>, Vec<String>)> = Vec::new();
-    for (name, reason) in all {
-        let words = words(&reason.text);
-        let is_it = |known: &&mut (&str, Vec<Word<'a>>, Vec<String>)| known.0 == reason.code && alike(&known.1, &words);
-        match groups.iter_mut().find(is_it) {
-            Some((_, known, names)) => {
-                for (known, word) in known.iter_mut().zip(words) {
-                    if *known != word {
-                        known.text = "…";
-                    }
-                }
-                names.push(name);
-            }
-            None => groups.push((&reason.code, words, vec![name])),
-        }
-    }
-    for (code, words, names) in groups {
-        let more = match names.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = names[..names.len().min(NAMED)].join(", ");
-        let text: Vec<String> = words.iter().map(|word| format!("{}{}", word.text, word.end)).collect();
-        writeln!(f, "  {what}: {shown}{more}: {} [{code}]", text.join(" "))?;
-    }
-    Ok(())
-}
-
-/// A word of a reason, and the signs behind it.
-#[derive(Clone, Copy, PartialEq)]
-struct Word<'a> {
-    text: &'a str,
-    end: &'a str,
-    /// True for what looks like a name out of a model.
-    is_name: bool,
-}
-
-fn words(text: &str) -> Vec<Word<'_>> {
-    text.split(' ').map(word).collect()
-}
-
-fn word(whole: &str) -> Word<'_> {
-    let text = whole.trim_end_matches([',', ';', ':', ')', '`', '.']);
-    Word {
-        text,
-        end: &whole[text.len()..],
-        is_name: text.contains(['_', ':', '/']),
-    }
-}
-
-/// True for reasons that are the same but for names.
-fn alike(a: &[Word<'_>], b: &[Word<'_>]) -> bool {
-    let is_same = |(a, b): (&Word<'_>, &Word<'_>)| {
-        a.end == b.end && (a.text == b.text || (a.is_name || a.text == "…") && b.is_name)
-    };
-    a.len() == b.len() && a.iter().zip(b).all(is_same)
-}
-
-fn layers(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
-    let heading = ["layer", "op", "runs on", "result", "scale", "zero", "form", "fusion"].map(str::to_owned);
-    let names = table::all_shortened(layers.iter().map(|layer| layer.name.as_str()));
-    table::write(
-        f,
-        std::iter::once(heading).chain(layers.iter().map(|layer| row(layer, &names))),
-    )
-}
-
-fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
-    let result = layer.results.first();
-    let shape = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
-    let grid = result.and_then(|result| result.grid.as_ref());
-    [
-        names.get(layer.name.as_str()).cloned().unwrap_or_default(),
-        layer.op.clone(),
-        if layer.host.is_some() { "host" } else { "accelerator" }.to_owned(),
-        result.map_or_else(String::new, |result| {
-            format!("{}[{}]", result.elem, shape(&result.shape))
-        }),
-        grid.map_or_else(String::new, |grid| several(&grid.scale, |scale| format!("{scale:.4e}"))),
-        grid.map_or_else(String::new, |grid| several(&grid.zero_point, i32::to_string)),
-        form(layer),
-        layer.fusion.as_ref().map_or_else(String::new, fusion),
-    ]
-}
-
-/// The forms that a layer narrows by, as the target's table calls them; of a table that is not known, their kind.
-fn form(layer: &Layer) -> String {
-    let Some(kind) = &layer.form else { return String::new() };
-    let rows = layer.rests_on.iter().filter_map(|row| row.strip_prefix("form "));
-    let rows: Vec<&str> = rows.collect();
-    if rows.is_empty() { kind.clone() } else { rows.join(", ") }
-}
-
-fn several<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
-    match all {
-        [one] => text(one),
-        _ => format!("{} of them", all.len()),
-    }
-}
-
-fn fusion(fired: &FiredReport) -> String {
-    let without = fired.dropped_clamp.as_ref().map_or("", |_| ", without its clamp");
-    match &fired.verdict {
-        Verdict::Exact => format!("{}: exact{without}", fired.row),
-        Verdict::Unknown => format!("{}: undecided", fired.row),
-        bounded => format!("{}: within {} LSB", fired.row, bounded.max_lsb()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Lines(Vec<(String, ReasonReport)>);
-
-    impl Display for Lines {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            grouped(
-                f,
-                "not fused",
-                self.0.iter().map(|(name, reason)| (name.clone(), reason)),
-            )
-        }
-    }
-
-    #[test]
-    fn reasons_that_differ_in_names_alone_are_one_line() {
-        let line = |name: &str, code: &str, text: &str| {
-            let (code, text) = (code.to_owned(), text.to_owned());
-            (name.to_owned(), ReasonReport { code, text })
-        };
-        let behind = |name: &str| format!("it stands behind {name}, which has one already");
-        let mut lines: Vec<_> = (0..6)
-            .map(|at| line(&format!("v{at}"), "chain", &behind(&format!("norm_{at}"))))
-            .collect();
-        lines.push(line("a", "type", "the result is i8, not i32"));
-        lines.push(line("b", "type", "the result is i16, not i32"));
-        lines.push(line("c", "other", &behind("norm_9")));
-        let expected = "  not fused: v0, v1, v2, v3 and 2 more: it stands behind …, which has one already [chain]\n\
-                        \x20 not fused: a: the result is i8, not i32 [type]\n\
-                        \x20 not fused: b: the result is i16, not i32 [type]\n\
-                        \x20 not fused: c: it stands behind norm_9, which has one already [other]\n";
-        assert_eq!(Lines(lines).to_string(), expected);
+        more => writeln!(f, "outside besides: {}", table::count(more, "layer")),
     }
 }
