@@ -41,7 +41,7 @@ impl<E: From<ExecuteError>> SampleError<E> {
     }
 }
 
-/// How far the workers are.
+/// How far the workers are, and whether they have to stop.
 struct WorkQueue {
     /// The next sample to start.
     next: usize,

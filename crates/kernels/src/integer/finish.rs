@@ -66,8 +66,8 @@ impl<'a> OutputTile<'a> {
 }
 
 /// Turns the accumulators of a loop into results. Only [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
-/// [`accumulators`](super::accumulators) implement it, because only this crate can write to a [`OutputTile`]. The loops are
-/// compiled once and call the implementation for each tile.
+/// [`accumulators`](super::accumulators) implement it, because only this crate can write to an [`OutputTile`]. The
+/// loops are compiled once and call the implementation for each tile.
 pub trait Finish: Send + Sync {
     /// The element type of the results. It is I32 if the results are the accumulators, whether of 32 or of 64 bits.
     fn out(&self) -> IntType;
