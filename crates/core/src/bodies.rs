@@ -41,8 +41,9 @@ struct Body {
     name: String,
     /// The graph that was copied.
     graph: GraphId,
-    /// Where its inputs are among those of the graph, and (next field) its outputs.
+    /// Where the body's inputs are among the inputs of the graph.
     inputs: Range<usize>,
+    /// Where the body's outputs are among the outputs of the graph.
     outputs: Range<usize>,
 }
 

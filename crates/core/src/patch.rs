@@ -29,9 +29,9 @@ pub enum Source {
 /// A node that a patch adds.
 #[derive(Clone, Debug)]
 pub struct NewNode {
-    /// The operation.
+    /// The op of the new node.
     pub op: Op,
-    /// Its operands.
+    /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
     /// The nodes that it replaces; at least one. It takes the name of the first one if that is removed and no other new
     /// node has taken it; nodes that compute come before nodes that only move elements. It gets the source names of all
@@ -90,7 +90,7 @@ pub struct Applied {
 /// A patch that does not fit the graph. The fault is in the rule that made it, which is ours or a plugin's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
-    /// It refers to something that does not exist.
+    /// The patch refers to something that does not exist.
     #[error("the patch refers to {0}, which does not exist")]
     Missing(String),
     /// The operands of a new node do not fit its op.

@@ -47,15 +47,15 @@ macro_rules! terms {
         pub enum Term { $(#[doc = concat!("`", $word, "`.")] $variant),* }
 
         impl Term {
-            /// All terms.
+            /// All terms, in the order of their declaration.
             pub const ALL: &'static [Term] = &[$(Term::$variant),*];
 
-            /// The word.
+            /// The word of the term.
             pub const fn name(self) -> &'static str {
                 match self { $(Term::$variant => $word),* }
             }
 
-            /// The kind of computation.
+            /// The kind of computation that the term's op does.
             pub const fn kind(self) -> Kind {
                 match self { $(Term::$variant => Kind::$kind),* }
             }
@@ -262,7 +262,7 @@ macro_rules! each {
 }
 
 impl Function {
-    /// The function's term.
+    /// The term for this function.
     pub fn term(self) -> Term {
         each!(Function, self; Sigmoid, Tanh, Silu, Gelu, GeluTanh, HardSwish, Mish, Softplus, Exp, Log, Sqrt,
               Reciprocal, Erf, Neg, Abs, Floor, Ceil, Round, Sign, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh,
@@ -271,7 +271,7 @@ impl Function {
 }
 
 impl BinaryFunction {
-    /// The function's term.
+    /// The term for this function.
     pub fn term(self) -> Term {
         match self {
             BinaryFunction::Minimum => Term::Minimum,
@@ -289,7 +289,7 @@ impl BinaryFunction {
 }
 
 impl Relation {
-    /// The relation's term.
+    /// The term for this relation.
     pub fn term(self) -> Term {
         each!(Relation, self; Equal, Less, LessOrEqual)
     }

@@ -16,7 +16,7 @@ pub enum SampleError<E> {
     Sample {
         /// The index of the sample.
         index: usize,
-        /// The error.
+        /// The error of the work or of the sink.
         source: E,
     },
     /// A worker could not be created.

@@ -43,7 +43,7 @@ impl Threads {
         Threads::one()
     }
 
-    /// Only the thread that calls.
+    /// Uses only the thread that calls, without a pool.
     pub fn one() -> Threads {
         Threads { pool: None }
     }

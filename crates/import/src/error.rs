@@ -97,7 +97,7 @@ pub enum ReadError {
     UnknownName {
         /// What the name should be, for example a tensor.
         what: &'static str,
-        /// The unknown name.
+        /// The name that is not in the model.
         name: String,
         /// The most similar names in the model.
         nearest: Vec<String>,
@@ -107,7 +107,7 @@ pub enum ReadError {
     Options {
         /// The field of [`ReadOptions`](crate::ReadOptions) at fault.
         option: &'static str,
-        /// What does not fit.
+        /// Why the option does not fit.
         text: String,
     },
     /// An input or output of a kind that we do not support.

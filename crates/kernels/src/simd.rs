@@ -11,7 +11,7 @@ pub(crate) use i32s::I32s;
 
 /// An instruction set that a [`crate::isa::Job`] is compiled for.
 pub(crate) trait Simd {
-    /// The instruction set.
+    /// The instruction set that this type stands for.
     const ISA: Isa;
     /// Its vectors of f32.
     type F32s: F32s;

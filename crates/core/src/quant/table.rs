@@ -43,9 +43,9 @@ pub struct IllegalMove {
     pub node: NodeId,
     /// The operand, result, input or output.
     pub port: Port,
-    /// The current state.
+    /// The state that the config is in.
     pub from: State,
-    /// The requested state.
+    /// The state that was requested.
     pub to: &'static str,
     /// Why it is refused, if the states alone do not explain it.
     pub why: Option<&'static str>,

@@ -39,16 +39,16 @@ pub(crate) struct Joins {
 
 /// What runs in the place of a node.
 pub(crate) enum Replacement {
-    /// The node itself.
+    /// The node runs by itself.
     Alone,
-    /// Nothing, because a join computes it elsewhere.
+    /// Nothing runs, because a join computes the node elsewhere.
     Elsewhere,
-    /// The join that ends with this node.
+    /// The join runs that ends with this node.
     Here(Join),
 }
 
 impl Joins {
-    /// No joins.
+    /// The joins of a graph before any is found.
     pub(crate) fn none(graph: &Graph) -> Joins {
         Joins {
             by_tail: BTreeMap::new(),

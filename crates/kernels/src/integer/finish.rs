@@ -28,8 +28,9 @@ pub enum Axis {
 #[derive(Clone, Copy)]
 pub struct OutputTile<'a> {
     pub(crate) out: &'a Shared<'a, u8>,
-    /// Index of the output element where the tile starts, and (next field) the distance from one row to the next.
+    /// Index of the output element where the tile starts.
     pub(crate) at: usize,
+    /// Number of output elements from one row of the tile to the next.
     pub(crate) row_stride: usize,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
