@@ -161,7 +161,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
         shared.stop();
         Some(result)
     });
-    // No thread was started, because one is enough or the system has no more.
+    // `done` is `None` if no thread was started, because one thread is enough or the system has no more.
     done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
 }
 

@@ -13,9 +13,9 @@ pub(crate) use i32s::I32s;
 pub(crate) trait Simd {
     /// The instruction set that this type stands for.
     const ISA: Isa;
-    /// Its vectors of f32.
+    /// The instruction set's vectors of f32.
     type F32s: F32s;
-    /// Its accumulators for dot products of four bytes or of two 16-bit words, sixteen at a time.
+    /// The instruction set's accumulators for dot products of four bytes or of two 16-bit words, sixteen at a time.
     type Dots: Dots;
 
     /// Runs a part of a job that is large enough to be worth a function call. It is compiled once, and not inlined in

@@ -166,7 +166,7 @@ pub struct QuantConfig {
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Its own grid. If the config is the root of its set, the others in the set read it.
+    /// The config's own grid. If the config is the root of its set, the others in the set read this grid.
     pub(super) own: Option<Grid>,
     /// In the states passive and passive baked: how its grid is derived.
     pub(super) derivation: Option<Derivation>,

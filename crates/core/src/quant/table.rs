@@ -434,7 +434,7 @@ impl QuantTable {
         Ok(())
     }
 
-    /// Checks whether a transition is allowed. A refusal may have a reason besides the state.
+    /// Checks whether a transition is allowed. The error says why not, if the config's state is not reason enough.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
         let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };

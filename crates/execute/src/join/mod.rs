@@ -65,7 +65,7 @@ impl Joins {
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
         let scope = Scope { module, graph, options };
-        // Sums come first, because they need whole operands, and the other joins would take parts of them.
+        // Sums are looked for first: they need whole operands, of which other joins would take parts.
         for look in [sum::look, epilogue::look, chain::look] {
             for &node in order {
                 if !joins.taken[node.index()]

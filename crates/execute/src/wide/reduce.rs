@@ -11,7 +11,8 @@ use strait_core::Elem;
 use strait_core::op::{self, Reduction};
 
 struct Reduce<T, F, E> {
-    /// `[outer, reduced, inner]` for each run of neighbouring axes, starting with the last run.
+    /// The extents `[outer, reduced, inner]` of each call: one for each run of neighbouring axes, starting with the
+    /// last run.
     calls: Vec<[usize; 3]>,
     /// The result for no elements.
     first: T,

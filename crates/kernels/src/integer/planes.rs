@@ -132,8 +132,8 @@ impl Plane {
     }
 }
 
-/// If one plane can add at least this many products in 32 bits, it is used alone. With fewer, two planes are faster
-/// than widening the sum so often.
+/// A single plane is used if it can add at least this many products in 32 bits. With fewer, two planes are faster than
+/// widening the sum so often.
 const FEW: i64 = 32;
 /// Number of bits of the lower plane.
 const LOW: u32 = 8;

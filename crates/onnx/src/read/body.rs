@@ -201,7 +201,7 @@ impl<'a> OperatorReader<'_, 'a> {
     /// node's.
     pub(crate) fn finish_inline(&mut self, body: Body) -> Result<(), Refusal> {
         let graph = body.module.main();
-        // Its nested graphs are added to the module; its main graph is inlined here.
+        // The nested graphs of the inlined body are added to the module. The body's main graph is inlined here.
         let offset = self.builder.module.adopt(&body.module, 1);
         self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         let mut made: BTreeMap<ValueId, Arg> = BTreeMap::new();
