@@ -138,7 +138,7 @@ impl Elem {
 
     /// Width in bits. A boolean counts as the eight bits of its byte.
     pub fn bits(self) -> u8 {
-        // The width is at most 64.
+        // The width in bits is at most 64, so it fits in a u8.
         if self.is_packed() { 4 } else { 8 * self.size() as u8 }
     }
 

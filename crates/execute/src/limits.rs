@@ -95,13 +95,13 @@ const FOR_EACH_BYTE: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub struct Demand {
     weights: u64,
-    /// Copies of weights, once for each plan.
+    /// Bytes of the copies of weights that each plan makes once.
     copies: u64,
     statistics: u64,
-    /// Needed for each sample that is running.
+    /// Bytes that each running sample needs.
     values: u64,
-    /// Needed for each sample whose results wait for their turn. There may be two of these for each sample that is
-    /// running.
+    /// Bytes that each sample needs whose results wait for their turn. There may be two of these for each sample that
+    /// is running.
     results: u64,
     widest: NodeCost,
     operations: u64,

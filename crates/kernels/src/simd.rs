@@ -92,7 +92,7 @@ pub(crate) trait Dots: Copy {
     unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self;
 }
 
-/// The compiler's baseline, without further instruction sets.
+/// Only the instructions that the compiler assumes every machine to have.
 pub(crate) struct Scalar;
 impl Simd for Scalar {
     const ISA: Isa = Isa::Scalar;

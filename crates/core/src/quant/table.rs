@@ -70,7 +70,8 @@ impl IllegalMove {
 pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
-    /// The configs of inputs and outputs. They are stored as results and operands of the outside.
+    /// The configs of the graph's inputs and outputs. The table treats the outside as a node: inputs are its results,
+    /// outputs its operands.
     border: Arc<Ports>,
     sets: Sets,
     /// The number of configs that were removed.

@@ -104,7 +104,7 @@ impl<'a> OperatorReader<'_, 'a> {
             own_versions,
             ..*self.nodes
         };
-        // The bound keys only refer to the model's own tensors.
+        // Keys that bind a single dimension name tensors of the model itself, never of a body.
         let single = BTreeSet::new();
         let source = Tensors {
             index: &index,

@@ -44,7 +44,7 @@ fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
     Ok([least, ((1i64 << bits) - 1) as f32])
 }
 
-/// A grid: a range whose ends are steps, and in which zero is a step.
+/// The grid of a fake quantization. Both ends of its range and zero are whole numbers of steps.
 struct Grid {
     min: f32,
     max: f32,
