@@ -71,8 +71,8 @@ pub struct Patch {
     /// is an output, or the replacement has a name from the model and the replaced value does not. It also takes over
     /// the grid if it has none.
     pub replace: Vec<(ValueId, Source)>,
-    /// Values that are removed, with values that have the same elements in another order. A name from the model passes
-    /// on to a value without one.
+    /// Pairs of a value that is removed and a value that has the same elements in another order. If only the removed
+    /// value has a name from the model, the other value takes it over.
     pub rename: Vec<(ValueId, Source)>,
     /// Nodes to remove. Nothing may use them any more.
     pub remove: Vec<NodeId>,

@@ -500,7 +500,8 @@ impl QuantTable {
         }
     }
 
-    /// True if the grid of a config is that of `on`, or is derived from it, or will be once `on` leaves its set.
+    /// True if the grid of a config is that of `on`, or is derived from it, directly or indirectly. A derivation from
+    /// `on` counts even while `on` reads the grid of another config, because `on` may leave that set.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];

@@ -1,4 +1,5 @@
-//! A product whose sums another tensor is added to, before they are requantized once.
+//! Products with an addend: another tensor is added to the sums before they are requantized, so that they are rounded
+//! only once.
 
 use super::{Prepared, codes, conv, gemm};
 use crate::error::StepError;

@@ -304,8 +304,8 @@ fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
 }
 
-/// Like [`inside`], for an error after this much of the graph was read. If all extents are known numbers and contradict
-/// each other, every run of the graph would fail there.
+/// Like [`inside`], for an error at which reading the graph stopped; `read` has what was read until then. If all
+/// extents are known numbers and contradict each other, every run of the graph would fail there.
 fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
     let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());
