@@ -379,7 +379,7 @@ impl QuantTable {
             }),
             Move::DominatedBy(by) => {
                 if self.root(by) != root {
-                    // The whole set of `id` joins.
+                    // The whole set of `id` joins the other set, so its root gives up its grid too.
                     for moved in [root, id] {
                         self.write(moved, |config| {
                             config.state = State::Overlapped;

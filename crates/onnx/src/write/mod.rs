@@ -167,7 +167,7 @@ fn needs_newer(graph: &Graph) -> bool {
         Op::Dft(dft) => dft.transform == Transform::InverseHalf,
         _ => false,
     };
-    // Grid samples of volumes rather than images.
+    // True for a grid sample of volumes, not of images.
     let is_volume = |node: &Node| {
         let grid = node.inputs.get(1).copied().flatten().and_then(|id| graph.value(id));
         matches!(node.op, Op::GridSample(_)) && grid.is_some_and(|grid| grid.ty.shape.len() != 4)
