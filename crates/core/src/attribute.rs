@@ -65,7 +65,7 @@ pub enum AttributeError {
         key: &'static str,
         /// The attribute that was found.
         found: Box<Attribute>,
-        /// What would be allowed.
+        /// What the op allows instead.
         allowed: String,
     },
 }
@@ -218,7 +218,7 @@ macro_rules! words {
             /// All members, in declaration order.
             pub const ALL: &'static [$name] = &[$($name::$variant),*];
 
-            /// The word in the text form, IR bytes and tables.
+            /// The word that stands for the member in the text form, IR bytes and tables.
             pub fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),* }
             }

@@ -33,7 +33,7 @@ pub struct Bodies {
 /// A body that was inlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Body {
-    /// The name of the control-flow node that runs it.
+    /// The name of the control-flow node that runs the body.
     node: String,
     /// Which of the node's graphs it is.
     position: usize,
@@ -41,8 +41,9 @@ struct Body {
     name: String,
     /// The graph that was copied.
     graph: GraphId,
-    /// Where its inputs are among those of the graph, and (next field) its outputs.
+    /// Where the body's inputs are among the inputs of the graph.
     inputs: Range<usize>,
+    /// Where the body's outputs are among the outputs of the graph.
     outputs: Range<usize>,
 }
 
@@ -240,7 +241,8 @@ impl Bodies {
         for (position, id) in order.iter().enumerate() {
             rank[id.index()] = position;
         }
-        // A pass may have found that an `if` always takes the same branch.
+        // A pass may have removed a control-flow node, for example an `if` that always takes the same branch. The
+        // bodies of such nodes are skipped.
         let there: BTreeSet<&str> = control(&graph)
             .filter_map(|id| Some(module.name(graph.node(id)?.name)))
             .collect();

@@ -7,9 +7,9 @@ words! {
     /// The integer type of an accumulator. It can hold every value that the sum can have, which is proved when a graph
     /// is lowered, and it is at least as wide as the target's own accumulator.
     Carrier {
-        /// 32 bits.
+        /// Accumulators of 32 bits.
         I32 = "i32",
-        /// 64 bits, for products of 16-bit codes.
+        /// Accumulators of 64 bits, for products of 16-bit codes.
         I64 = "i64",
     } implied I32
 }

@@ -7,11 +7,11 @@ use crate::op::Op;
 /// How the channel of an element is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// It is the index along this axis.
+    /// The channel of an element is its index along this axis.
     Axis(usize),
-    /// A constant operand says it for each element. The constant is i32, and its shape broadcasts to the result's
-    /// shape. So channels do not have to be slices of a tensor: if a mean over windows leaves out the padding, one
-    /// divisor is needed in the middle of an image, and others at its edges and corners.
+    /// A constant operand gives the channel of each element. The constant is i32, and its shape broadcasts to the
+    /// result's shape. So channels do not have to be slices of a tensor: if a mean over windows leaves out the padding,
+    /// one divisor is needed in the middle of an image, and others at its edges and corners.
     Picked(ValueId),
 }
 

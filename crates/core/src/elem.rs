@@ -25,7 +25,7 @@ pub enum Elem {
     I32,
     /// Signed 64-bit integer. With a grid it is an accumulator or bias; without one it is a shape or index.
     I64,
-    /// One byte, 0 or 1.
+    /// A boolean: one byte, 0 or 1.
     Bool,
     /// Unsigned 16-bit integer.
     U16,
@@ -138,7 +138,7 @@ impl Elem {
 
     /// Width in bits. A boolean counts as the eight bits of its byte.
     pub fn bits(self) -> u8 {
-        // This is at most 64.
+        // The width in bits is at most 64, so it fits in a u8.
         if self.is_packed() { 4 } else { 8 * self.size() as u8 }
     }
 

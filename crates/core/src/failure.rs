@@ -11,7 +11,7 @@ pub enum Failure {
     /// The target, the model or the data do not allow it, so the node goes to the host.
     #[error(transparent)]
     Reason(#[from] Reason),
-    /// As above, but only because the grid of the node's first result is 2^`doublings` times too fine.
+    /// The grid of the node's first result is 2^`doublings` times too fine. A coarser grid would avoid the refusal.
     #[error("{reason}")]
     TooFine {
         /// Why the node goes to the host if its grid must stay.
@@ -27,7 +27,7 @@ pub enum Failure {
 /// A node at which a step could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The node.
+    /// The node that was refused.
     pub node: NodeId,
     /// Why it could not be done.
     pub reason: Reason,

@@ -30,11 +30,11 @@ const WIDEST: u32 = 16;
 /// How an operand reads a value that has a grid for other readers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// Unrounded, as it is computed.
+    /// The operand reads the value unrounded, as it is computed.
     Computed,
-    /// Rounded to this grid instead.
+    /// The operand reads the value rounded to this grid, not to the value's own.
     On(Arc<QuantParams>),
-    /// Rounded to its own grid, and then to this one.
+    /// The value is rounded to its own grid, and then to this one.
     Behind(Arc<QuantParams>),
 }
 

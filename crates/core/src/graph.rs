@@ -94,15 +94,15 @@ pub struct Node {
     /// The names of all source nodes that this node stands for, including its own. The list grows when nodes are folded
     /// into it.
     pub sources: SmallVec<[Symbol; 1]>,
-    /// The operation.
+    /// The op that the node computes.
     pub op: Op,
     /// The operands; `None` for an optional one that is absent.
     pub inputs: SmallVec<[Option<ValueId>; 3]>,
-    /// The results.
+    /// The results of the node.
     pub outputs: SmallVec<[ValueId; 1]>,
     /// The steps that are fused into it.
     pub fused: Option<Box<Fused>>,
-    /// Where it runs.
+    /// Whether the node runs on the target or on the host.
     pub place: Placement,
     pub(crate) links: SmallVec<[Link; 3]>,
 }

@@ -56,7 +56,7 @@ impl Symbol {
         Symbol(Symbol::PLACEHOLDERS + number % (1 << 20))
     }
 
-    /// True for a [`Symbol::placeholder`].
+    /// True if the symbol is a [`Symbol::placeholder`].
     pub(crate) fn is_placeholder(self) -> bool {
         self.0 >= Symbol::PLACEHOLDERS && self != Symbol::UNNAMED
     }

@@ -5,9 +5,9 @@ use crate::op::{Expand, Op, Pad, Reshape, Resize, Slice, TopK};
 /// The elements of an operand that replaces an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LateList {
-    /// Extents, positions or amounts.
+    /// Extents, positions or amounts of padding.
     Integers(Vec<i64>),
-    /// Scales.
+    /// Scales of a resize.
     Floats(Vec<f32>),
 }
 

@@ -29,9 +29,9 @@ pub enum Source {
 /// A node that a patch adds.
 #[derive(Clone, Debug)]
 pub struct NewNode {
-    /// The operation.
+    /// The op of the new node.
     pub op: Op,
-    /// Its operands.
+    /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
     /// The nodes that it replaces; at least one. It takes the name of the first one if that is removed and no other new
     /// node has taken it; nodes that compute come before nodes that only move elements. It gets the source names of all
@@ -71,8 +71,8 @@ pub struct Patch {
     /// is an output, or the replacement has a name from the model and the replaced value does not. It also takes over
     /// the grid if it has none.
     pub replace: Vec<(ValueId, Source)>,
-    /// Values that are removed, with values that have the same elements in another order. A name from the model passes
-    /// on to a value without one.
+    /// Pairs of a value that is removed and a value that has the same elements in another order. If only the removed
+    /// value has a name from the model, the other value takes it over.
     pub rename: Vec<(ValueId, Source)>,
     /// Nodes to remove. Nothing may use them any more.
     pub remove: Vec<NodeId>,
@@ -90,7 +90,7 @@ pub struct Applied {
 /// A patch that does not fit the graph. The fault is in the rule that made it, which is ours or a plugin's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
-    /// It refers to something that does not exist.
+    /// The patch refers to something that does not exist.
     #[error("the patch refers to {0}, which does not exist")]
     Missing(String),
     /// The operands of a new node do not fit its op.

@@ -45,7 +45,7 @@ pub enum TensorError {
     /// The number of 4-bit elements is odd, and the unused half of the last byte is not 0.
     #[error("a tensor with an odd number of {elem} ends in a byte whose high half is {found} instead of 0")]
     Padding {
-        /// The element type.
+        /// The element type of the tensor.
         elem: Elem,
         /// The unused half of the last byte.
         found: u8,
@@ -55,7 +55,7 @@ pub enum TensorError {
     Range {
         /// The element type.
         elem: Elem,
-        /// The number.
+        /// The number that does not fit.
         value: i64,
     },
     /// Elements were requested as another type.

@@ -6,31 +6,33 @@ use std::fmt;
 /// The kind of computation that an op does. A pass uses it for ops that it does not know by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Sums or products. On integers the result is an i32 accumulator, unless a requantization is fused.
+    /// The op computes sums or products. On integers the result is an i32 accumulator, unless a requantization is
+    /// fused.
     Accumulates,
-    /// Picks one of its elements by order, so it commutes with every non-decreasing function.
+    /// The op picks one of several elements by their order. It therefore commutes with every non-decreasing function.
     Selects,
-    /// A mean, which divides and rounds by itself.
+    /// The op is a mean, which divides and rounds by itself.
     Divides,
-    /// Booleans from comparing two operands. Codes on one grid are ordered like the real numbers that they stand for.
+    /// The op compares two operands and gives booleans. Codes on one grid are ordered like the real numbers that they
+    /// stand for.
     Compares,
-    /// A function of one real number, applied to each element.
+    /// The op applies a function of one real number to each element.
     Function,
-    /// Any other function of real numbers. It is not defined on codes.
+    /// The op is any other function of real numbers. It is not defined on codes.
     Real,
-    /// All elements of the operand, once each, in a tensor of another shape.
+    /// The result has all elements of the operand, once each, in another shape.
     Rearranges,
-    /// Only elements of the operands: some of them, or several tensors joined.
+    /// The result has only elements of the operands: some of them, or several tensors joined.
     Moves,
-    /// Elements of the operand, and others added to them.
+    /// The result has the elements of the operand, and others added to them, as a pad does.
     Extends,
-    /// A conversion to another element type.
+    /// The op converts elements to another type.
     Converts,
-    /// A step on integers that a float graph does not have.
+    /// The op is a step on integers that a float graph does not have.
     Integer,
-    /// The conversion from floats to codes, or back.
+    /// The op converts floats to codes, or back.
     Boundary,
-    /// Nothing is known, because the computation is defined elsewhere.
+    /// Nothing is known about the op, because its computation is defined elsewhere.
     Elsewhere,
 }
 
@@ -47,15 +49,15 @@ macro_rules! terms {
         pub enum Term { $(#[doc = concat!("`", $word, "`.")] $variant),* }
 
         impl Term {
-            /// All terms.
+            /// All terms, in the order of their declaration.
             pub const ALL: &'static [Term] = &[$(Term::$variant),*];
 
-            /// The word.
+            /// The word of the term.
             pub const fn name(self) -> &'static str {
                 match self { $(Term::$variant => $word),* }
             }
 
-            /// The kind of computation.
+            /// The kind of computation that the term's op does.
             pub const fn kind(self) -> Kind {
                 match self { $(Term::$variant => Kind::$kind),* }
             }
@@ -262,7 +264,7 @@ macro_rules! each {
 }
 
 impl Function {
-    /// The function's term.
+    /// The term for this function.
     pub fn term(self) -> Term {
         each!(Function, self; Sigmoid, Tanh, Silu, Gelu, GeluTanh, HardSwish, Mish, Softplus, Exp, Log, Sqrt,
               Reciprocal, Erf, Neg, Abs, Floor, Ceil, Round, Sign, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh,
@@ -271,7 +273,7 @@ impl Function {
 }
 
 impl BinaryFunction {
-    /// The function's term.
+    /// The term for this function.
     pub fn term(self) -> Term {
         match self {
             BinaryFunction::Minimum => Term::Minimum,
@@ -289,7 +291,7 @@ impl BinaryFunction {
 }
 
 impl Relation {
-    /// The relation's term.
+    /// The term for this relation.
     pub fn term(self) -> Term {
         each!(Relation, self; Equal, Less, LessOrEqual)
     }

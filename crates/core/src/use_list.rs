@@ -4,7 +4,7 @@
 use crate::graph::Graph;
 use crate::ids::{NodeId, ValueId};
 
-/// One operand of one node.
+/// A use of a value: one operand of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     /// The node that uses the value.

@@ -1,4 +1,4 @@
-//! Loops over elements, split over threads by output only.
+//! Loops over elements. Threads divide the output among them, so no sum is ever split.
 
 use crate::error::StepError;
 use crate::step::Operand;

@@ -36,7 +36,7 @@ pub enum ExecuteError {
         node: String,
         /// The name of its op.
         op: &'static str,
-        /// The error.
+        /// The error of the node's step.
         source: StepError,
     },
     /// The caller's fault: the wrong number of inputs.

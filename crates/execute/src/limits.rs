@@ -16,7 +16,7 @@ use strait_core::{Def, Graph, GraphId, Module, codes, shape::element_count};
 pub struct Limits {
     /// Memory in bytes; `None` if there is no limit.
     pub memory: Option<u64>,
-    /// Operations for one sample.
+    /// The limit on the operations of one sample.
     pub operations: Operations,
 }
 
@@ -27,16 +27,16 @@ pub enum Operations {
     /// small file that asks for hours does.
     #[default]
     Sensible,
-    /// This many.
+    /// This many operations are allowed.
     AtMost(u64),
-    /// No limit.
+    /// Any number of operations is allowed.
     Unlimited,
 }
 
 /// A run that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Excess {
-    /// It needs too much memory.
+    /// A run needs too much memory.
     #[error("a run of one sample takes {taken} bytes, and {allowed} may be used; the most at `{}` ({})", widest.node, widest.op)]
     Memory {
         /// Bytes that one sample needs, including everything that runs share.
@@ -45,18 +45,18 @@ pub enum Excess {
         allowed: u64,
         /// The node where the most bytes are in use.
         widest: NodeCost,
-        /// Bytes of weights.
+        /// Bytes that the weights take.
         weights: u64,
         /// Bytes of packed and aligned copies of the weights.
         copies: u64,
-        /// Bytes of statistics.
+        /// Bytes that the statistics take.
         statistics: u64,
         /// Bytes of the values of one sample.
         values: u64,
         /// Bytes of its inputs and results.
         results: u64,
     },
-    /// It needs too many operations.
+    /// A run needs too many operations.
     #[error("a run of one sample takes {operations} operations, and {allowed} are allowed; the most in `{}` ({})", busiest.node, busiest.op)]
     Work {
         /// Operations of one sample.
@@ -95,13 +95,13 @@ const FOR_EACH_BYTE: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub struct Demand {
     weights: u64,
-    /// Copies of weights, once for each plan.
+    /// Bytes of the copies of weights that each plan makes once.
     copies: u64,
     statistics: u64,
-    /// Needed for each sample that is running.
+    /// Bytes that each running sample needs.
     values: u64,
-    /// Needed for each sample whose results wait for their turn. There may be two of these for each sample that is
-    /// running.
+    /// Bytes that each sample needs whose results wait for their turn. There may be two of these for each sample that
+    /// is running.
     results: u64,
     widest: NodeCost,
     operations: u64,

@@ -37,7 +37,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Resize(op) if layout::resize::applies(op) => Some(layout::resize::prepare(op, site)),
         _ => None,
     };
-    // These work for every type of number, and their results may have another type.
+    // The ops of this match work for every type of number, and their results may have another type.
     let indexed = match &site.node.op {
         Op::Scatter(op) => Some(index::scatter::prepare(op, site)),
         Op::ArgReduce(op) => Some(index::arg_reduce::prepare(op, site)),
@@ -103,7 +103,8 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Quantize(op) => integer::quantize::prepare(op, site),
         Op::RoundTo(op) => float::round_to::prepare(op, site),
         Op::Resize(op) => float::resize::prepare(op, site),
-        // These are moved above, defined on integers only, or defined elsewhere.
+        // What remains are ops that only move elements (handled above), ops that are defined on integers only, and ops
+        // that another module prepares.
         _ => Err(unsupported(site)),
     }
 }

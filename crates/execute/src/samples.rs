@@ -16,7 +16,7 @@ pub enum SampleError<E> {
     Sample {
         /// The index of the sample.
         index: usize,
-        /// The error.
+        /// The error of the work or of the sink.
         source: E,
     },
     /// A worker could not be created.
@@ -41,7 +41,7 @@ impl<E: From<ExecuteError>> SampleError<E> {
     }
 }
 
-/// How far the workers are.
+/// How far the workers are, and whether they have to stop.
 struct WorkQueue {
     /// The next sample to start.
     next: usize,
@@ -161,7 +161,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
         shared.stop();
         Some(result)
     });
-    // No thread was started, because one is enough or the system has no more.
+    // `done` is `None` if no thread was started, because one thread is enough or the system has no more.
     done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
 }
 

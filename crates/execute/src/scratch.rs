@@ -38,8 +38,8 @@ const PAIR: u64 = 32;
 /// selected.
 const PICKED: u64 = 64;
 
-/// Bytes that a node needs besides its values. If another tensor is added inside of its accumulators, these, the
-/// addends and the codes they are made from count too.
+/// Bytes that a node needs besides its values. If another tensor is added inside of the node's accumulators, these
+/// include the accumulators, the addends, and the codes that the addends are made from.
 pub(crate) fn scratch(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -187,8 +187,8 @@ fn alone(
     }
 }
 
-/// True if the reference interpreter computes an integer primitive because no fast loop accepts it, or may not; see
-/// [`crate::integer`].
+/// True if the reference interpreter may have to compute an integer primitive, because no fast loop takes it; see
+/// [`crate::integer`]. True also where this is not certain.
 fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(usize) -> bool) -> bool {
     let operand = |index: usize| operands.get(index).copied().flatten();
     let Some(x) = operand(0).filter(|x| x.elem.is_integer() && Primitive::is_defined(&node.op)) else {
@@ -227,8 +227,8 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
     }
 }
 
-/// For a convolution over three axes: the padded layers that one layer of the result reads, and the layer itself, as
-/// floats or as codes and what their sums become.
+/// For a convolution over three axes: the padded layers that one layer of the result reads, and that layer, as floats
+/// or codes. For codes, their sums are included.
 fn volume(op: &strait_core::op::Conv, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
     let (Some(Some(x)), Some(Some(weight))) = (operands.first(), operands.get(1)) else {
         return 0;

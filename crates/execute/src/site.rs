@@ -94,18 +94,18 @@ impl<'a> NodeSlots<'a> {
         })
     }
 
-    /// A required operand.
+    /// The operand at `index`, which is required.
     pub(crate) fn input(&self, index: usize) -> Result<&Slot<'a>, StepError> {
         self.optional(index)
             .ok_or_else(|| StepError::Model(format!("operand {index} is absent")))
     }
 
-    /// An optional operand.
+    /// The operand at `index`, if it is present.
     pub(crate) fn optional(&self, index: usize) -> Option<&Slot<'a>> {
         self.inputs.get(index).and_then(Option::as_ref)
     }
 
-    /// The first result.
+    /// The first result of the node.
     pub(crate) fn output(&self) -> Result<&Slot<'a>, StepError> {
         self.outputs
             .first()

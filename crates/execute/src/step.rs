@@ -25,20 +25,20 @@ pub(crate) trait Step: Send + Sync {
 /// Where the bytes of an operand are.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
-    /// There are none: an optional operand is absent, or the step does not read it.
+    /// The operand has no bytes here: it is absent, or the step does not read it.
     Absent,
-    /// In the buffer of the first output.
+    /// The operand is in the buffer of the first output.
     InPlace,
-    /// In this slice.
+    /// The operand is in this slice.
     Bytes(&'a [u8]),
 }
 
 /// An operand as elements.
 #[derive(Clone, Copy)]
 pub(crate) enum Operand<'a, T> {
-    /// In the buffer of the first output; results replace it.
+    /// The operand is in the buffer of the first output; results replace it.
     InPlace,
-    /// In this slice.
+    /// The operand is in this slice.
     Slice(&'a [T]),
 }
 
@@ -75,7 +75,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The first result.
+    /// The buffer of the first result.
     pub(crate) fn output<T: Pod>(&mut self) -> Result<&mut [T], StepError> {
         let output = self.outputs.first_mut();
         let output = output.ok_or_else(|| StepError::Ours("a step without a result".into()))?;

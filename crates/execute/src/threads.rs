@@ -43,7 +43,7 @@ impl Threads {
         Threads::one()
     }
 
-    /// Only the thread that calls.
+    /// Uses only the thread that calls, without a pool.
     pub fn one() -> Threads {
         Threads { pool: None }
     }
@@ -123,7 +123,7 @@ pub fn both<T: Send, E: From<ExecuteError> + Send>(
         let second = second();
         (beside.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
     });
-    // It has been taken exactly once, above.
+    // The first job has been taken exactly once, above.
     let first = first.ok_or_else(|| ExecuteError::Threads("the work of one was lost".into()))?;
     Ok([first?, second?])
 }

@@ -8,8 +8,9 @@ pub const MOST_BYTES: u64 = 256 << 20;
 /// The largest number of pixels of an image, 8,192 × 8,192. It is checked before memory is allocated for them.
 pub const MOST_PIXELS: usize = 1 << 26;
 
-/// The first bytes of a PNG file, and (next constant) of a JPEG file.
+/// The first bytes of a PNG file.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// The first bytes of a JPEG file.
 const JPEG: &[u8] = b"\xff\xd8\xff";
 
 /// Names and versions of the decoders. Within a version, they decode a file always to the same pixels.

@@ -21,11 +21,11 @@ pub struct Pipeline {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Changes the size.
+    /// Changes the size of the image.
     Resize(Resize),
     /// Scales the image to fit into a field of a fixed size, and fills the rest.
     Letterbox(Letterbox),
-    /// Cuts out a part.
+    /// Cuts out a part of the image.
     Crop(Crop),
     /// Swaps the first and the last channel.
     SwapColors,
@@ -41,7 +41,7 @@ pub enum Step {
 /// Changes the size of an image; see [`Step::Resize`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resize {
-    /// The new size.
+    /// The size after the resize.
     pub size: Size,
     /// The filter that weights neighbouring pixels.
     pub filter: Filter,
@@ -53,7 +53,7 @@ pub struct Resize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
-    /// Width and height.
+    /// A fixed width and height.
     Both([usize; 2]),
     /// The length of the shorter side. The longer one is scaled by the same factor and rounded down, as by torchvision.
     Short(usize),

@@ -9,10 +9,10 @@ use crate::{ImageError, Pixels};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "At"))]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
-    /// In the middle.
+    /// The part is in the middle.
     #[default]
     Center,
-    /// In the top left corner.
+    /// The part is in the top left corner.
     TopLeft,
 }
 
@@ -21,10 +21,10 @@ pub enum Anchor {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Round"))]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
-    /// Down.
+    /// Rounds down.
     #[default]
     Down,
-    /// To the nearest, ties to even.
+    /// Rounds to the nearest number, ties to even.
     Nearest,
 }
 

@@ -60,16 +60,17 @@ pub trait Reader<'a> {
 /// What is known about a tensor of the model.
 #[derive(Clone)]
 pub enum Entry {
-    /// It is a value of the graph.
+    /// The tensor is a value of the graph.
     Value(ValueId),
-    /// It is a constant. It enters the graph when a node takes it as data.
+    /// The tensor is a constant. It enters the graph when a node takes it as data.
     Constant(TensorData),
-    /// It is a sequence of tensors, each a value or a constant. The graph has no sequences, only the tensors that nodes
-    /// take out of them.
+    /// A sequence of tensors, each a value or a constant. The graph has no sequences, only the tensors that nodes take
+    /// out of them.
     Sequence(Arc<[Entry]>),
-    /// It is an optional result of an operator that we do not compute: the operator, and the position of the result.
+    /// The tensor is an optional result of an operator, which we do not compute. Has the operator, and the position of
+    /// the result.
     NotComputed(String, usize),
-    /// It is the result of a node that was not understood.
+    /// The tensor is the result of a node that was not understood.
     Unknown,
 }
 

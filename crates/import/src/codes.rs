@@ -25,7 +25,7 @@ use crate::wiring::TensorId;
 /// Codes that were quantized from real numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Quantized {
-    /// The real numbers.
+    /// The real numbers that the codes were quantized from.
     real: ValueId,
     /// The grid, with the type of the codes.
     grid: QuantParams,
@@ -452,7 +452,7 @@ impl Layer<'_, '_> {
                 Arg::Value(value) => value,
                 _ => return Ok(None),
             },
-            // It was computed from constants.
+            // The tensor was computed from constants.
             None => {
                 let value = self.builder.value(id)?;
                 self.on(value, &grid)?

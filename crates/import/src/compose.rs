@@ -80,7 +80,7 @@ impl Layer<'_, '_> {
         Ok(TensorData::from_values(shape, values)?)
     }
 
-    /// A constant of truth values.
+    /// A constant of booleans.
     pub fn truths(&self, shape: &[u64], values: &[bool]) -> Result<TensorData, Refusal> {
         let bytes: Vec<u8> = values.iter().map(|&value| u8::from(value)).collect();
         Ok(TensorData::from_unpacked(Elem::Bool, shape, bytes.into())?)

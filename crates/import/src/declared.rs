@@ -44,9 +44,9 @@ pub struct Declared {
 /// An extent that a file declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// A fixed number.
+    /// The extent is a fixed number.
     Known(u64),
-    /// No number. The extent can be bound by this key, which is its own name or `<tensor>.<axis>`.
+    /// The extent is not known. It can be bound by this key, which is its own name or `<tensor>.<axis>`.
     Open(String),
 }
 

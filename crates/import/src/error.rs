@@ -26,7 +26,7 @@ pub struct FreeDimension {
     pub input: String,
     /// Which of its axes, counted from 0.
     pub axis: usize,
-    /// The key to bind it by: its name in the model, or `<input>.<axis>` if it has none.
+    /// The key that binds the dimension: its name in the model, or `<input>.<axis>` if it has none.
     pub name: String,
 }
 
@@ -36,7 +36,7 @@ pub struct FreeDimension {
 pub struct DataFault {
     /// The file, as the model names it.
     pub location: String,
-    /// Why it cannot be read; said after its name.
+    /// Why the file cannot be read. The message says this after the file's name.
     pub reason: String,
     /// True if there is only a Git LFS pointer in its place.
     pub is_pointer: bool,
@@ -95,9 +95,9 @@ pub enum ReadError {
     /// A name in the options that is not in the model. The configuration's fault.
     #[error("{what} `{name}` is not in the model{}", suggest(nearest))]
     UnknownName {
-        /// What the name should be, for example a tensor.
+        /// What the name should stand for, for example a tensor.
         what: &'static str,
-        /// The unknown name.
+        /// The name that is not in the model.
         name: String,
         /// The most similar names in the model.
         nearest: Vec<String>,
@@ -107,7 +107,7 @@ pub enum ReadError {
     Options {
         /// The field of [`ReadOptions`](crate::ReadOptions) at fault.
         option: &'static str,
-        /// What does not fit.
+        /// Why the option does not fit.
         text: String,
     },
     /// An input or output of a kind that we do not support.

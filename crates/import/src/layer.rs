@@ -19,7 +19,7 @@ pub enum Arg {
     Value(ValueId),
     /// A constant that is not in the model.
     Constant(TensorData),
-    /// An omitted operand.
+    /// The operand is omitted.
     Absent,
 }
 
@@ -46,12 +46,12 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// Its position in its graph.
+    /// The position of the node in its graph.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Its name.
+    /// The name of the node.
     pub fn name(&self) -> &'a str {
         self.wiring.node_name(self.position)
     }

@@ -1,4 +1,4 @@
-//! One-hot encoding with truth values.
+//! One-hot encoding with booleans.
 
 use strait_core::Elem;
 use strait_core::op::Relation;

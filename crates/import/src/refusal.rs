@@ -5,9 +5,9 @@ use strait_core::{Reason, ReasonCode, TensorError};
 /// Why a node is not read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// We do not support something in it.
+    /// We do not support something that the node needs.
     Unsupported(String),
-    /// The model contradicts itself.
+    /// The node contradicts the rest of the model.
     Invalid(Reason),
     /// An operand comes from a node that was refused already; there is nothing to add.
     Unknown,

@@ -24,7 +24,7 @@ impl Layer<'_, '_> {
             return Err(Refusal::invalid(ReasonCode::Axis, text));
         }
         let is_batch_first = batch < time;
-        // Both are shaped as a column or a row of the first two axes.
+        // Steps and sequences are shaped as a column or a row of the first two axes, so that they broadcast.
         let along = |extent: i64, is_first: bool| if is_first { [extent, 1] } else { [1, extent] };
         let step = self.counted(&along(steps, !is_batch_first).map(i64::unsigned_abs), steps)?;
         let sequence = self.counted(&along(sequences, is_batch_first).map(i64::unsigned_abs), sequences)?;

@@ -348,7 +348,7 @@ fn other_cells(cx: &Context, prepare: Prepare) -> Vec<String> {
 
 /// Speed of `run`, in 10⁹ elements a second.
 fn speed(count: usize, mut run: impl FnMut()) -> f64 {
-    // One measurement takes about 20 µs; a hundred are made.
+    // One measurement takes about 20 µs, and each benchmark makes a hundred.
     let repeats = (1 << 18) / count;
     let mut seconds: Vec<f64> = (0..100)
         .map(|_| {

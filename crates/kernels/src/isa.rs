@@ -7,7 +7,8 @@ use crate::simd::{I32s, Scalar, Simd};
 /// The instruction set that a kernel runs on. The choice never changes a bit of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// The compiler's baseline. Fused multiply-adds may become calls into the C library: correct, but slow.
+    /// Only the instructions that the compiler assumes every machine to have. Fused multiply-adds may become calls into
+    /// the C library: correct, but slow.
     Scalar,
     /// x86-64 with AVX2 and FMA.
     Avx2,

@@ -11,11 +11,11 @@ pub(crate) use i32s::I32s;
 
 /// An instruction set that a [`crate::isa::Job`] is compiled for.
 pub(crate) trait Simd {
-    /// The instruction set.
+    /// The instruction set that this type stands for.
     const ISA: Isa;
-    /// Its vectors of f32.
+    /// The instruction set's vectors of f32.
     type F32s: F32s;
-    /// Its accumulators for dot products of four bytes or of two 16-bit words, sixteen at a time.
+    /// The instruction set's accumulators for dot products of four bytes or of two 16-bit words, sixteen at a time.
     type Dots: Dots;
 
     /// Runs a part of a job that is large enough to be worth a function call. It is compiled once, and not inlined in
@@ -92,7 +92,7 @@ pub(crate) trait Dots: Copy {
     unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self;
 }
 
-/// The compiler's baseline, without further instruction sets.
+/// Only the instructions that the compiler assumes every machine to have.
 pub(crate) struct Scalar;
 impl Simd for Scalar {
     const ISA: Isa = Isa::Scalar;

@@ -115,7 +115,7 @@ impl Images {
     }
 }
 
-/// Shapes of a convolution.
+/// A convolution: its window, and the shapes of its input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conv {
     /// The kernel's taps, strides, dilation and padding.
@@ -170,8 +170,9 @@ impl Conv {
 pub(crate) struct Layout {
     window: Window,
     input: [usize; 2],
-    /// Number of elements in one phase of a row, and (next field) in a row with all its phases.
+    /// Number of elements in one phase of a row.
     phase: usize,
+    /// Number of elements in a row with all its phases.
     row: usize,
     /// Number of elements in one channel.
     pub(crate) plane: usize,

@@ -17,8 +17,9 @@ use strait_onnx::read;
 /// Number of runs of a measurement. Their median is printed.
 const TURNS: usize = 9;
 
-/// Number of rows and of columns of each weight, and (next constant) the number of weights: 104,857,600 bytes together.
+/// Number of rows and of columns of each weight.
 const WIDTH: usize = 1024;
+/// Number of layers, and so of weights, which have 104,857,600 bytes together.
 const LAYERS: usize = 25;
 
 /// Number of nodes of a large graph.
@@ -87,8 +88,9 @@ fn weights(folder: &Path, beside: bool) -> Result<usize, Box<dyn Error>> {
     Ok(nodes)
 }
 
-/// Number of channels of the small tensors, and (next constant) their extents.
+/// Number of channels of the small tensors.
 const CHANNELS: usize = 4;
+/// Height and width of the small tensors.
 const SIDE: usize = 4;
 const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
 

@@ -34,7 +34,7 @@ const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (28, "float6e3m2", None),
 ];
 
-/// The element type with this number, or as an error its name if we do not have it.
+/// The element type with this number in ONNX. If we do not have the type, the error is its name.
 pub(crate) fn element(number: i64) -> Result<Elem, String> {
     match TYPES.iter().find(|(n, _, _)| i64::from(*n) == number) {
         Some((_, _, Some(elem))) => Ok(*elem),

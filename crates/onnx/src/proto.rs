@@ -10,7 +10,7 @@
 use bytes::Bytes;
 use prost::Message;
 
-/// The whole file.
+/// An ONNX model, which is the whole file.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ModelProto {
     #[prost(int64, tag = "1")]

@@ -31,7 +31,7 @@ pub(crate) struct Archive {
 /// into a temporary file, so that memory does not grow with the number of samples. That file has no name, so nothing is
 /// left of it however the process ends.
 pub(crate) struct Content {
-    /// The whole content.
+    /// The bytes of the whole content.
     pub(crate) bytes: Bytes,
     /// The file that has the content, and the offset in it.
     pub(crate) file: Option<(Arc<MappedFile>, usize)>,

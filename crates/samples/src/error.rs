@@ -7,13 +7,13 @@ use strait_core::codes;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DataError {
-    /// The kind of error.
+    /// What kind of error it is.
     pub kind: Kind,
     /// What is wrong, in one sentence that names the file or the input.
     pub message: String,
     /// Facts that help to understand the error: what was found, and what can be read.
     pub notes: Vec<String>,
-    /// Advice for fixing it.
+    /// Advice for fixing the error.
     pub help: Vec<String>,
 }
 

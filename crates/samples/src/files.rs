@@ -21,9 +21,9 @@ use crate::{
 /// What was found for an input.
 #[derive(Debug)]
 pub(crate) enum InputSource {
-    /// Arrays.
+    /// Arrays with the samples of the input.
     Arrays(Pieces),
-    /// Images.
+    /// Images, each of which is a sample of the input.
     Images(Listing),
     /// Random numbers, for this many samples.
     Random(usize),

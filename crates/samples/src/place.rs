@@ -10,7 +10,7 @@ use std::{
 pub enum SampleSource {
     /// A file, a folder, or a pattern over paths of files (see the table of [the crate](crate)).
     Path(PathBuf),
-    /// These images or arrays, in this order.
+    /// These files of images or arrays, in this order.
     Listed(Vec<PathBuf>),
     /// Random numbers for each element of the inputs, for this many samples.
     Random(NonZeroU32),

@@ -55,24 +55,24 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// `x · factor`
+    /// Multiplies all numbers: `x · factor`.
     Scale(f32),
-    /// `x + offset`
+    /// Adds to all numbers: `x + offset`.
     Offset(f32),
     /// `(x − mean) / std` for all numbers.
     NormalizeAll {
-        /// What is subtracted.
+        /// The mean that is subtracted.
         mean: f32,
-        /// What is divided by; not 0.
+        /// The standard deviation that is divided by; not 0.
         std: f32,
     },
     /// `(x − mean[c]) / std[c]`, where c is the position along `axis`. The axis must be as long as both lists.
     NormalizeChannels {
         /// The channel axis.
         axis: usize,
-        /// What is subtracted, for each channel.
+        /// The mean of each channel, which is subtracted.
         mean: Vec<f32>,
-        /// What is divided by, for each channel; none is 0.
+        /// The standard deviation of each channel, which is divided by; none is 0.
         std: Vec<f32>,
     },
     /// Swaps positions 0 and 2 along `axis`, whose size must be 3.

@@ -26,11 +26,11 @@ use crate::{
 /// What has to be known about a model's input to read samples for it.
 #[derive(Clone, Debug)]
 pub struct InputSpec {
-    /// Its name.
+    /// The name of the input.
     pub name: String,
-    /// Its type.
+    /// The element type of the input.
     pub elem: Elem,
-    /// Its shape, including the batch dimension if the model has one.
+    /// The shape of the input, including the batch dimension if the model has one.
     pub shape: Vec<usize>,
     /// The preprocessing from stored samples to the input.
     pub preprocess: Plan,

@@ -21,9 +21,9 @@ pub(crate) enum Source {
     /// Arrays, none of which is empty or a single number. `ends` has the number of samples up to and including each
     /// array.
     Arrays { pieces: Pieces, ends: Vec<usize> },
-    /// Images.
+    /// Images, each of which is a sample.
     Images(Images),
-    /// Random numbers.
+    /// Random numbers instead of samples.
     Random(Random),
 }
 

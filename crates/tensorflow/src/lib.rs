@@ -226,7 +226,7 @@ impl Model {
         let above: Cut = between(wiring, Vec::new(), vec![input], true)?;
         let mut begins = BTreeMap::new();
         for &own in &above.inputs {
-            // Each of these is a placeholder, so there is nothing above it.
+            // Each of these inputs is a placeholder, so no node computes it.
             let port = self.graph.find(wiring.name(own));
             begins.extend(port.map(|port| (own, types::begin(&self.graph, port, bind))));
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use prost::{Message, Oneof};
 
-/// The whole file.
+/// A TensorFlow graph, which is the whole file.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct GraphDef {
     #[prost(message, repeated, tag = "1")]
@@ -34,7 +34,7 @@ pub(crate) struct FunctionDefLibrary {
     pub(crate) function: Vec<FunctionDef>,
 }
 
-/// A function.
+/// A function of the library.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FunctionDef {
     #[prost(message, optional, tag = "1")]

@@ -26,7 +26,7 @@ pub(crate) enum Branch {
 enum State {
     Unknown,
     Alive,
-    /// The node's first result is this truth value.
+    /// The node's first result is a constant boolean with this value.
     Truth(bool),
     Dead,
 }
@@ -80,7 +80,7 @@ fn is_switch(op: &str) -> bool {
     matches!(op, "Switch" | "RefSwitch")
 }
 
-/// The truth value that a node computes, if it follows from constants.
+/// The boolean that a node computes, if it follows from constants.
 fn truth(graph: &GraphDef, node: usize, taken: &[Port], states: &[State]) -> Option<bool> {
     let operand = |position: usize| match taken.get(position).map(|&(producer, _)| states[producer]) {
         Some(State::Truth(truth)) => Some(truth),

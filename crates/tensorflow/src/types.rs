@@ -79,8 +79,8 @@ impl Source for Tensors<'_> {
     }
 }
 
-/// True if the graph can begin at the tensor, because we can read its element type. Missing extents are known from the
-/// cut, or bound there.
+/// True if the graph can begin at the tensor, because we can read its element type. Its extents do not matter here:
+/// those that the file does not tell can be bound.
 pub(crate) fn begins(graph: &Graph, wiring: &Wiring<'_>, id: TensorId) -> Option<bool> {
     let elem = made_by(graph, graph.find(wiring.name(id))?);
     Some(elem.is_none_or(|elem| element(elem).is_ok()))

@@ -47,9 +47,9 @@ pub enum BytesError {
     /// The bytes end in the middle of an item.
     #[error("the IR bytes end inside {what}, at byte {at}")]
     Truncated {
-        /// The item.
+        /// The item that is cut off.
         what: &'static str,
-        /// Where the item starts.
+        /// The position where the item starts.
         at: usize,
     },
     /// A record has bytes after its last field, although the bytes are not of a later version.
@@ -63,9 +63,9 @@ pub enum BytesError {
     /// A number that is not allowed at its place.
     #[error("{found} is not {what}, at byte {at} of the IR bytes")]
     Malformed {
-        /// What was expected.
+        /// What was expected at that place.
         what: &'static str,
-        /// Where it is.
+        /// The position of the number.
         at: usize,
         /// The number that was found.
         found: u64,
@@ -75,7 +75,7 @@ pub enum BytesError {
     UnknownOp {
         /// The name of the op.
         name: String,
-        /// Its version.
+        /// The version of the op.
         version: u16,
     },
     /// A critical attribute that this version does not know.
@@ -89,7 +89,7 @@ pub enum BytesError {
     /// The attributes do not make an op or a form.
     #[error(transparent)]
     Op(#[from] OpError),
-    /// A constant is missing.
+    /// The constant at this position is missing.
     #[error("tensor {0} is not there")]
     MissingTensor(usize),
     /// The bytes of a constant do not match its type.

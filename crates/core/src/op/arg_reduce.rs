@@ -9,9 +9,9 @@ use crate::shape::Dim;
 words! {
     /// Which element [`ArgReduce`] looks for.
     Extreme {
-        /// The largest.
+        /// The largest element.
         Maximum = "maximum",
-        /// The smallest.
+        /// The smallest element.
         Minimum = "minimum",
     }
 }

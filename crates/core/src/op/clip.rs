@@ -7,9 +7,9 @@ use crate::reason::Reason;
 op! {
     /// min(max(x, min), max) on floats; on integers it is a `clamp`. An infinite bound has no effect.
     Clip = "clip" v 1 {
-        /// Lower bound.
+        /// The lower bound; −∞ for none.
         min: f32,
-        /// Upper bound.
+        /// The upper bound; +∞ for none.
         max: f32,
     }
 }

@@ -9,9 +9,9 @@ use crate::reason_code::ReasonCode;
 words! {
     /// What [`Cumulative`] computes.
     Running {
-        /// The sum.
+        /// Cumulative sums.
         Sum = "sum",
-        /// The product.
+        /// Cumulative products.
         Product = "product",
     }
 }
@@ -19,7 +19,7 @@ words! {
 op! {
     /// For each position along an axis: the sum or product of all elements up to it, added or multiplied in order.
     Cumulative = "cumulative" v 1 {
-        /// Sum or product.
+        /// Whether sums or products are computed.
         of: Running,
         /// The axis; a negative one counts from the end.
         axis: i64,

@@ -11,11 +11,11 @@ words! {
     Transform {
         /// X_k = Σ x_n·e^(−2πi·kn/L).
         Forward = "forward",
-        /// As `forward`, but only for k from 0 to L/2. If x is real, the others are their conjugates.
+        /// As `forward`, but only for k from 0 to L/2. The other numbers are the conjugates of these if x is real.
         ForwardHalf = "forward_half",
         /// x_n = (1/L)·Σ X_k·e^(2πi·kn/L).
         Inverse = "inverse",
-        /// As `inverse`, from only X_0 to X_(L/2). The others are their conjugates, so x is real.
+        /// As `inverse`, from only X_0 to X_(L/2). The other numbers are the conjugates of these, so x is real.
         InverseHalf = "inverse_half",
     }
 }

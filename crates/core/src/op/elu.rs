@@ -7,7 +7,7 @@ use crate::reason::Reason;
 op! {
     /// x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
     Elu = "elu" v 1 {
-        /// The negated limit for x → −∞.
+        /// The negated limit of the function for x → −∞.
         alpha: f32,
     }
 }

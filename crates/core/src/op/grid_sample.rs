@@ -21,9 +21,9 @@ words! {
 words! {
     /// The values outside of the image in [`GridSample`].
     Border {
-        /// Zero.
+        /// Zeros are outside of the image.
         Zeros = "zeros",
-        /// The nearest element at the border.
+        /// The border element continues outside of the image.
         Edge = "border",
         /// The elements inside, mirrored at the border.
         Reflection = "reflection",

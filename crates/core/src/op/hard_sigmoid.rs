@@ -7,9 +7,9 @@ use crate::reason::Reason;
 op! {
     /// max(0, min(1, alpha·x + beta)).
     HardSigmoid = "hard_sigmoid" v 1 {
-        /// The slope.
+        /// The slope of the linear part.
         alpha: f32,
-        /// The value at zero.
+        /// The value of the function at zero.
         beta: f32,
     }
 }

@@ -24,7 +24,7 @@ op! {
         multiplier: i32,
         /// Factor of the biases.
         bias_multiplier: i64,
-        /// Shift after both factors.
+        /// The number of bits by which results are shifted right, after both factors.
         shift: u8,
         /// Zero point of the result.
         zero: i32,

@@ -7,7 +7,7 @@ use crate::reason::Reason;
 op! {
     /// x where x ≥ 0, and alpha·x elsewhere.
     LeakyRelu = "leaky_relu" v 1 {
-        /// The slope below zero.
+        /// The slope of the function below zero.
         alpha: f32,
     }
 }

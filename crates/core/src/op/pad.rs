@@ -10,11 +10,11 @@ use smallvec::SmallVec;
 words! {
     /// How padding elements are chosen.
     PadMode {
-        /// They are the constant `value`.
+        /// Padding elements are the constant `value`.
         Constant = "constant",
-        /// They mirror the elements at the border; the border element itself is not repeated.
+        /// Padding elements mirror the elements at the border; the border element itself is not repeated.
         Reflect = "reflect",
-        /// They repeat the border element.
+        /// Padding elements repeat the border element.
         Edge = "edge",
     }
 }

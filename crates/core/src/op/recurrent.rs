@@ -115,7 +115,7 @@ impl Field for Activations {
 pub struct Bound(pub f32);
 
 impl Bound {
-    /// No bound.
+    /// The bound that clips nothing.
     pub const NONE: Bound = Bound(f32::INFINITY);
 }
 

@@ -13,11 +13,11 @@ words! {
     Reduction {
         /// The arithmetic mean; floats only.
         Mean = "mean",
-        /// Sum.
+        /// The sum of the elements.
         Sum = "sum",
-        /// Largest element.
+        /// The largest element.
         Max = "max",
-        /// Smallest element.
+        /// The smallest element.
         Min = "min",
         /// The product; not on codes.
         Product = "product",

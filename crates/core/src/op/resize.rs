@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 words! {
     /// How an element of the result is interpolated from its neighbours in the operand.
     ResizeMode {
-        /// The nearest element.
+        /// An element of the result is the nearest element of the operand.
         Nearest = "nearest",
         /// Linear interpolation along each resized axis.
         Linear = "linear",
@@ -42,13 +42,13 @@ words! {
 words! {
     /// How a coordinate is rounded in nearest mode.
     Nearest {
-        /// To nearest, ties down.
+        /// Rounds to the nearest position, ties down.
         RoundPreferFloor = "round_prefer_floor",
-        /// To nearest, ties up.
+        /// Rounds to the nearest position, ties up.
         RoundPreferCeil = "round_prefer_ceil",
-        /// Down.
+        /// Rounds down.
         Floor = "floor",
-        /// Up.
+        /// Rounds up.
         Ceil = "ceil",
     }
 }

@@ -28,9 +28,9 @@ op! {
     RoiAlign = "roi_align" v 1 {
         /// What is computed for a bin.
         mode: RoiMode,
-        /// Number of bins vertically.
+        /// Number of bins of a region vertically.
         height: u32,
-        /// Number of bins horizontally.
+        /// Number of bins of a region horizontally.
         width: u32,
         /// Number of samples of a bin along each axis; 0 for the number of its elements, rounded up.
         sampling: u32,

@@ -9,9 +9,11 @@ use crate::reason_code::ReasonCode;
 words! {
     /// What an index of [`Scatter`] refers to.
     ScatterBy {
-        /// One element. It is at the position of the index, except that the index gives the position along one axis.
+        /// An index refers to one element. The element is at the same position as the index, except along one axis,
+        /// where the index gives the position.
         Element = "element",
-        /// A slice, which is given by a list of coordinates along the last axis of the indices.
+        /// A list of indices refers to a slice. The list has the coordinates of the slice, and runs along the last axis
+        /// of the indices.
         Slice = "slice",
     }
 }
@@ -21,13 +23,13 @@ words! {
     Combination {
         /// The update replaces the element.
         Replace = "replace",
-        /// Their sum.
+        /// The sum of both elements.
         Add = "add",
-        /// Their product.
+        /// The product of both elements.
         Multiply = "multiply",
-        /// The larger one; NaN if one of them is NaN.
+        /// The larger element; NaN if one of them is NaN.
         Maximum = "maximum",
-        /// The smaller one; NaN if one of them is NaN.
+        /// The smaller element; NaN if one of them is NaN.
         Minimum = "minimum",
     }
 }

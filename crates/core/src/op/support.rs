@@ -113,7 +113,7 @@ pub(super) fn one(elem: Elem, shape: Shape) -> Result<Results, Reason> {
     Ok(smallvec![TensorType { elem, shape }])
 }
 
-/// One axis of a sliding window.
+/// A sliding window along one axis.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
     pub(super) size: u64,
@@ -203,7 +203,7 @@ impl Lists<'_> {
         };
         let inside = |position: u64| {
             let start = i128::from(position) * stride - begin;
-            // This is at most the size.
+            // The number of taps is at most the size.
             (before(high, start) - before(low, start)) as u64
         };
         (0..positions).map(inside).collect()

@@ -13,7 +13,7 @@ op! {
     /// (i64). Of equal elements, the lower index comes first. A NaN counts as larger than any number. A second operand
     /// (i64, one element) can replace `k`, which is then −1.
     TopK = "top_k" v 1 {
-        /// The number of elements.
+        /// How many elements are returned.
         k: i64,
         /// The axis; a negative one counts from the end.
         axis: i64,

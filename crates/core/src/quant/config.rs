@@ -9,21 +9,21 @@ use std::sync::Arc;
 /// The state of a config. Only [`QuantTable::transition`](super::QuantTable::transition) changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has no grid yet.
+    /// The config has no grid yet.
     Initial,
-    /// It has a grid of its own.
+    /// The config has a grid of its own.
     Activated,
-    /// It reads the grid of the config that dominates it.
+    /// The config reads the grid of another one, which dominates it.
     Overlapped,
-    /// Its grid is derived from other grids.
+    /// The config's grid is derived from other grids.
     Passive,
-    /// Its grid will be derived from others that have no grid yet.
+    /// The config's grid will be derived from other grids, which do not exist yet.
     PassiveInitial,
     /// The parameter was turned into integers.
     Baked,
     /// A passive parameter was turned into integers.
     PassiveBaked,
-    /// It is not quantized. Its previous state is kept.
+    /// The operand or result is not quantized. The previous state of the config is kept.
     Float,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for Origin {
 pub struct Grid {
     /// Scale and zero point.
     pub params: Arc<QuantParams>,
-    /// Where they come from.
+    /// Where scale and zero point come from.
     pub origin: Origin,
 }
 
@@ -126,12 +126,12 @@ impl Grid {
 /// How the grid of a passive config is derived from other grids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derivation {
-    /// It is the grid of another config.
+    /// The grid is that of another config.
     Same(ConfigId),
-    /// Its scale is the product of two scales, and its zero point is 0. This is the grid of an accumulator, and of the
+    /// The scale is the product of two scales, and the zero point is 0. This is the grid of an accumulator, and of the
     /// bias that is added to it. The first config has one scale; the second may have one for each channel.
     Product(ConfigId, ConfigId),
-    /// It is the grid of another config with this number of low bits removed: the scale is 2^bits times as large, and
+    /// The grid is that of another config with this number of low bits removed: the scale is 2^bits times as large, and
     /// the zero point, a multiple of 2^bits, is divided by that. A plain shift converts codes.
     Shifted(ConfigId, u8),
 }
@@ -150,7 +150,7 @@ impl Derivation {
 /// The codes of a parameter. They are a constant of the module, with the parameter's shape and the scheme's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterCodes {
-    /// The constant.
+    /// The constant that has the codes.
     pub data: DataId,
     /// True if the codes come from the model, or from a record. They are then pinned, and so are all grids that they
     /// depend on.
@@ -166,7 +166,7 @@ pub struct QuantConfig {
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Its own grid. If the config is the root of its set, the others in the set read it.
+    /// The config's own grid. If the config is the root of its set, the others in the set read this grid.
     pub(super) own: Option<Grid>,
     /// In the states passive and passive baked: how its grid is derived.
     pub(super) derivation: Option<Derivation>,
@@ -186,23 +186,23 @@ pub struct QuantConfig {
 /// A request to change the state of a config.
 #[derive(Clone, Debug)]
 pub enum Move {
-    /// Give it a grid.
+    /// Give the config a grid.
     Activate(Grid),
-    /// Read another config's grid from now on.
+    /// Let the config read another config's grid from now on.
     DominatedBy(ConfigId),
-    /// Derive the grid from other grids.
+    /// Derive the config's grid from other grids.
     MasteredBy(Derivation),
-    /// The parameter is already codes, on its grid. They are used when it is baked.
+    /// Record that the parameter already has codes on its grid. They are used when it is baked.
     Give(DataId),
     /// Turn the parameter into these codes.
     Bake(DataId),
     /// Undo `Bake`. Given codes stay given.
     Unbake,
-    /// Exclude it from quantization.
+    /// Exclude the config from quantization.
     Dequantize,
     /// Undo `Dequantize`.
     Restore,
-    /// Forget the grid.
+    /// Forget the config's grid.
     Reset,
 }
 

@@ -17,7 +17,7 @@ pub struct Entry {
     pub scheme: Scheme,
     /// Where its grid comes from. For a float config, this is what would be restored.
     pub standing: Standing,
-    /// Its codes. For a float config, these are the codes that it would have after it is restored.
+    /// The codes of the parameter. For a float config, these are the codes that it would have after it is restored.
     pub parameter: Parameter,
     /// True if it is excluded from quantization.
     pub float: bool,
@@ -26,22 +26,22 @@ pub struct Entry {
 /// Where the grid of a config comes from. A derived grid is not stored, because it is computed again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
-    /// It has no grid yet.
+    /// The config has no grid yet.
     Initial,
-    /// It has a grid of its own.
+    /// The config has a grid of its own.
     Own(Grid),
-    /// It reads the grid of this config, which is the root of its set.
+    /// The config reads the grid of this one, which is the root of its set.
     Overlapped(ConfigId),
-    /// Its grid is derived from other grids.
+    /// The config's grid is derived from other grids.
     Passive(Derivation),
 }
 
 /// The codes of a config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// There are none: it is not a parameter, or the parameter is still real numbers.
+    /// There are no codes: the config is not of a parameter, or the parameter is still real numbers.
     Real,
-    /// They were given, but nothing reads them yet.
+    /// Codes were given, but nothing reads them yet.
     Given(DataId),
     /// The parameter was turned into these codes.
     Baked(ParameterCodes),
@@ -53,9 +53,9 @@ pub enum EntryError {
     /// An operand or result has a second config.
     #[error("{} has a config already", .port.of(*.node))]
     Twice {
-        /// The node.
+        /// The node of the config.
         node: NodeId,
-        /// Its operand or result.
+        /// The operand or result of the config.
         port: Port,
     },
     /// A config reads one that itself reads another, or that does not exist.

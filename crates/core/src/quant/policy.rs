@@ -7,18 +7,18 @@ use strait_requantize::{Rounding, small_float};
 /// The granularity of the scale: which elements share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
-    /// The whole tensor.
+    /// All elements of the tensor share a scale.
     Tensor,
-    /// Each index of one axis.
+    /// Elements at the same index of one axis share a scale.
     Channel {
         /// The axis.
         axis: u8,
     },
-    /// Each run of `size` elements along one axis.
+    /// Each run of `size` elements along one axis shares a scale.
     Block {
         /// The axis.
         axis: u8,
-        /// Elements per scale.
+        /// The number of elements that share a scale.
         size: u32,
     },
 }
@@ -29,7 +29,7 @@ pub enum Granularity {
 /// Scales per block are a third granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Equidistant codes.
+    /// A grid of equidistant codes.
     Linear {
         /// True if the zero point is always 0.
         symmetric: bool,
@@ -40,7 +40,7 @@ pub enum Policy {
         /// The granularity of the scale: which elements share one.
         per: Granularity,
     },
-    /// A small float.
+    /// A grid of small floats.
     Floating {
         /// The bits of the format.
         format: FloatFormat,
@@ -60,7 +60,7 @@ impl Policy {
         }
     }
 
-    /// Granularity of the scale.
+    /// The granularity of the scale: which elements share one.
     pub fn per(self) -> Granularity {
         match self {
             Policy::Linear { per, .. } | Policy::Floating { per, .. } => per,
@@ -105,12 +105,12 @@ impl FloatFormat {
         (format.to_string() == name).then_some(format)
     }
 
-    /// Bits of the exponent.
+    /// Number of bits of the exponent.
     pub fn exponent(self) -> u8 {
         self.exponent
     }
 
-    /// Bits of the mantissa.
+    /// Number of bits of the mantissa.
     pub fn mantissa(self) -> u8 {
         self.mantissa
     }

@@ -33,7 +33,7 @@ pub enum SchemeError {
     /// The range is not in order, or not inside of the type.
     #[error("[{low}, {high}] is not a range of {elem}")]
     Range {
-        /// The type.
+        /// The element type.
         elem: Elem,
         /// The smallest code.
         low: i64,
@@ -78,7 +78,7 @@ impl Scheme {
         }
     }
 
-    /// The kind of grid.
+    /// The policy: what kind of grid it is.
     pub fn policy(&self) -> Policy {
         self.policy
     }

@@ -6,11 +6,11 @@ use crate::shared_vec::SharedVec;
 /// A member of the forest. If a config leaves its set, it gets a new member, and the old one stays for those below it.
 #[derive(Clone, Debug)]
 struct Member {
-    /// The member above; a top points to itself.
+    /// The member above this one. The top of a set points to itself.
     above: u32,
-    /// For a top: the number of members.
+    /// For the top of a set: the number of members below it, itself included.
     size: u32,
-    /// For a top: the config whose grid the set reads.
+    /// For the top of a set: the config whose grid the set reads.
     root: ConfigId,
 }
 

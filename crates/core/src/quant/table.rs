@@ -43,9 +43,9 @@ pub struct IllegalMove {
     pub node: NodeId,
     /// The operand, result, input or output.
     pub port: Port,
-    /// The current state.
+    /// The state that the config is in.
     pub from: State,
-    /// The requested state.
+    /// The state that was requested.
     pub to: &'static str,
     /// Why it is refused, if the states alone do not explain it.
     pub why: Option<&'static str>,
@@ -70,7 +70,8 @@ impl IllegalMove {
 pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
-    /// The configs of inputs and outputs. They are stored as results and operands of the outside.
+    /// The configs of the graph's inputs and outputs. The table treats the outside as a node: inputs are its results,
+    /// outputs its operands.
     border: Arc<Ports>,
     sets: Sets,
     /// The number of configs that were removed.
@@ -378,7 +379,7 @@ impl QuantTable {
             }),
             Move::DominatedBy(by) => {
                 if self.root(by) != root {
-                    // The whole set of `id` joins.
+                    // The whole set of `id` joins the other set, so its root gives up its grid too.
                     for moved in [root, id] {
                         self.write(moved, |config| {
                             config.state = State::Overlapped;
@@ -434,7 +435,7 @@ impl QuantTable {
         Ok(())
     }
 
-    /// Checks whether a transition is allowed. A refusal may have a reason besides the state.
+    /// Checks whether a transition is allowed. The error says why not, if the config's state is not reason enough.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
         let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
@@ -499,7 +500,8 @@ impl QuantTable {
         }
     }
 
-    /// True if the grid of a config is that of `on`, or is derived from it, or will be once `on` leaves its set.
+    /// True if the grid of a config is that of `on`, or is derived from it, directly or indirectly. A derivation from
+    /// `on` counts even while `on` reads the grid of another config, because `on` may leave that set.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];

@@ -188,7 +188,7 @@ impl Builder<'_> {
             return Err(name.at.fault(TextFault::Limit { what, limit }));
         };
         self.generated = total;
-        // This is below MAX_GENERATED.
+        // The count is below MAX_GENERATED.
         Ok(count as usize)
     }
 

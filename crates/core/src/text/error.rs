@@ -8,9 +8,9 @@ use std::fmt;
 /// A position in a text. Lines and columns count from 1; columns are characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line.
+    /// The line, counted from 1.
     pub line: u32,
-    /// Column.
+    /// The column, counted from 1.
     pub column: u32,
 }
 
@@ -24,9 +24,9 @@ impl fmt::Display for Position {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{at}: {fault}")]
 pub struct TextError {
-    /// Where the error is.
+    /// Where the error is in the text.
     pub at: Position,
-    /// The error.
+    /// What is wrong.
     pub fault: TextFault,
 }
 
@@ -55,7 +55,7 @@ pub enum TextFault {
     Limit {
         /// What exceeds the limit.
         what: &'static str,
-        /// The limit.
+        /// The limit that is exceeded.
         limit: u64,
     },
     /// An op that does not exist, or that does not have an attribute.

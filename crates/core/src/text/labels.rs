@@ -136,7 +136,7 @@ impl Labels {
         if graph.quant.iter().all(|(id, _)| graph.quant.codes(id).is_none()) {
             return;
         }
-        // A broken table is printed without them.
+        // If the table of configs is broken, it is printed without names for codes.
         for entry in graph.quant.entries(order).unwrap_or_default() {
             let (Parameter::Given(data) | Parameter::Baked(ParameterCodes { data, .. })) = entry.parameter else {
                 continue;

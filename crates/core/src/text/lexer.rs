@@ -8,15 +8,15 @@ use super::number::Number;
 pub(super) enum Token {
     /// A keyword, op, key or unquoted value.
     Word(String),
-    /// `%name`
+    /// The name of a value, `%name`.
     Value(String),
-    /// `@name`
+    /// The name of a constant or graph, `@name`.
     Global(String),
-    /// `"text"`
+    /// A string in quotes, `"text"`.
     Text(String),
     /// A number.
     Number(Number),
-    /// One of `( ) { } [ ] , : = ~`.
+    /// A punctuation mark, one of `( ) { } [ ] , : = ~`.
     Mark(char),
     /// The end of the text.
     End,

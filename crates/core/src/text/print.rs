@@ -229,7 +229,7 @@ impl Printer<'_> {
         quant_print::block(self.module, self.graph, self.labels, self.names, out);
     }
 
-    /// `%name: type grid`
+    /// The declaration of a value: `%name: type grid`.
     fn value(&self, id: crate::ValueId) -> String {
         let label = self.names.value(id);
         let ty = self

@@ -179,7 +179,8 @@ impl Parser<'_> {
 
     /// Parses where the grid comes from. Also returns whether the state is one that has codes.
     fn standing(&mut self) -> Parsed<(Written, bool)> {
-        // `float` comes before these words. A passive config that is not ready is `passive` in the text.
+        // The caller has already looked for `float`. The text says `passive` for a passive config that is not ready,
+        // too.
         const STATES: [State; 6] = [
             State::Initial,
             State::Activated,

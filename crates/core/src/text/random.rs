@@ -25,7 +25,7 @@ impl SplitMix64 {
         SplitMix64(seed)
     }
 
-    /// The next output.
+    /// The next number of the generator.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

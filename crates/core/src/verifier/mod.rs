@@ -27,9 +27,9 @@
 //!
 //! **Annotated**
 //!
-//! 10. Each float operand of a node on the accelerator has a quantization config. There are two exceptions: a `conv` or
-//!     `gemm` that computes on real numbers, where only its constant weights have one; and the sum of a `conv` or
-//!     `gemm` that is only read by an `add`, which adds to it inside the accumulator.
+//! 10. Each float operand of a node on the accelerator has a quantization config. There are two exceptions: a
+//!     weight-only `conv` or `gemm`, which computes on real numbers and where only the constant weights have one; and
+//!     the sum of a `conv` or `gemm` that only an `add` reads, which adds to it without requantizing it first.
 //! 17. Only configs give grids to real numbers: a float value has no grid of its own, except one that the model gives
 //!     for it.
 //! 18. Configs belong to operands, results, inputs and outputs that exist, with one for each. No other stage has

@@ -77,7 +77,8 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     Ok(())
 }
 
-/// True for a product of which only the weights have a config: a constant that is dequantized before the product.
+/// True for a weight-only product: only the weights have a config, and they are a constant that is dequantized before
+/// the product.
 fn computes_on_reals(view: View<'_>, id: NodeId, node: &Node) -> bool {
     let operands = (0..node.inputs.len()).map(Port::Operand);
     let mut ports = operands.chain((0..node.outputs.len()).map(Port::Result));

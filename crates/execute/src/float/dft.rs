@@ -25,9 +25,9 @@ struct Plan {
     length: usize,
     /// e^(−2πi·k/size), where size is the power of two used.
     roots: Vec<Number>,
-    /// The chirps e^(−πi·k²/length), and (next field) the transform of their conjugates. Both are empty if the length
-    /// is a power of two.
+    /// The chirps e^(−πi·k²/length). Empty if the length is a power of two.
     chirps: Vec<Number>,
+    /// The transform of the chirps' conjugates. Empty if the length is a power of two.
     filter: Vec<Number>,
 }
 

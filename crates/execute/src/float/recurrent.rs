@@ -116,7 +116,8 @@ struct State {
     c: Vec<f32>,
     /// The pre-activations, which are then replaced by the gates: `[N, G·H]`.
     gates: Vec<f32>,
-    /// `[G, N, H]`, or the operand of the product with the weights.
+    /// Working memory: the products of the gates `[G, N, H]`, the new state, or the operand of the product with the
+    /// weights.
     parts: Vec<f32>,
     product: Vec<f32>,
     copy: Vec<f32>,

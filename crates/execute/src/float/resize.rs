@@ -64,7 +64,8 @@ fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut V
     let plain = !op.antialias.0;
     match op.mode {
         ResizeMode::Nearest => taps.push((nearest(op.nearest, at, extents[0]), 1.0)),
-        // Outside of the operand, both neighbours are the border element, whether elements outside are excluded or not.
+        // For a coordinate outside of the operand, both neighbours are the border element, whether the op excludes
+        // elements outside or not.
         ResizeMode::Linear if plain => {
             let at = at.clamp(0.0, last as f32);
             let lower = at.floor() as usize;

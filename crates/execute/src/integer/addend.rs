@@ -1,4 +1,5 @@
-//! A product whose sums another tensor is added to, before they are requantized once.
+//! Products with an addend: another tensor is added to the sums before they are requantized, so that they are rounded
+//! only once.
 
 use super::{Prepared, codes, conv, gemm};
 use crate::error::StepError;
@@ -14,11 +15,13 @@ use strait_requantize::{IntType, Requantization};
 struct Sum {
     /// The step that computes the sums, without the addend.
     product: Box<dyn Step>,
-    /// The type of the codes that are added, and (next field) the zero point that is subtracted from each.
+    /// The type of the codes that are added.
     element: IntType,
+    /// The zero point that is subtracted from each code.
     zero: i32,
-    /// Requantizes the addend to the grid of the sums, and (next field) the total to the result.
+    /// Requantizes the addend to the grid of the sums.
     onto: Part,
+    /// Requantizes the total to the result.
     narrow: Part,
     count: usize,
 }

@@ -87,7 +87,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Requantize(op) => requantize::prepare(op, site),
         Op::ShiftLeft(op) => shift_left::prepare(op, site),
         Op::Dequantize(_) => dequantize::prepare(site),
-        // These are defined on real numbers.
+        // These ops are defined on real numbers only.
         Op::BatchNormalization(_)
         | Op::LayerNormalization(_)
         | Op::RmsNormalization(_)
@@ -115,7 +115,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Col2Im(_)
         | Op::Elu(_)
         | Op::RoundTo(_) => return Err(unsupported(site)),
-        // These move elements of any type, or start from floats.
+        // These ops move elements of any type, or start from floats.
         Op::Reshape(_)
         | Op::Flatten(_)
         | Op::Squeeze(_)

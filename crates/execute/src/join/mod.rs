@@ -39,16 +39,16 @@ pub(crate) struct Joins {
 
 /// What runs in the place of a node.
 pub(crate) enum Replacement {
-    /// The node itself.
+    /// The node runs by itself.
     Alone,
-    /// Nothing, because a join computes it elsewhere.
+    /// Nothing runs, because a join computes the node elsewhere.
     Elsewhere,
-    /// The join that ends with this node.
+    /// The join runs that ends with this node.
     Here(Join),
 }
 
 impl Joins {
-    /// No joins.
+    /// The joins of a graph before any is found.
     pub(crate) fn none(graph: &Graph) -> Joins {
         Joins {
             by_tail: BTreeMap::new(),
@@ -65,7 +65,7 @@ impl Joins {
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
         let scope = Scope { module, graph, options };
-        // Sums come first, because they need whole operands, and the other joins would take parts of them.
+        // Sums are looked for first: they need whole operands, of which other joins would take parts.
         for look in [sum::look, epilogue::look, chain::look] {
             for &node in order {
                 if !joins.taken[node.index()]

@@ -35,9 +35,9 @@ pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     })
 }
 
-/// The value as a table over the nearest value with 8-bit codes that it is a function of, which is itself if it has 8
-/// bits. `None` if it comes from something else, if other nodes use values in between, or if a requantization is not
-/// defined for a code.
+/// Follows a value back to the nearest value with 8-bit codes (the value itself, if it has 8 bits), and gives it as a
+/// table over those codes. `None` if it does not come from such a value through functions of one operand, if other
+/// nodes use values in between, or if a requantization is not defined for a code.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
     let mut base = value;
     let mut nodes = Vec::new();

@@ -19,7 +19,7 @@ use strait_kernels::Context;
 /// The largest tensor outside of the arena, in bytes: 1 GiB.
 const LARGEST: usize = 1 << 30;
 
-/// A prepared node.
+/// A node that has been prepared to run on owned tensors.
 pub(crate) struct Late {
     op: Op,
     context: Context,
@@ -29,11 +29,11 @@ pub(crate) struct Late {
 }
 
 enum How {
-    /// By a function in this module, because the extents of its results depend on data.
+    /// The node is computed by a function in this module, because the extents of its results depend on data.
     Own,
-    /// By a step that is prepared for the current extents.
+    /// The node is computed by a step that is prepared for the current extents.
     Steps(AtExtents),
-    /// By running the graphs that it contains.
+    /// The node is computed by running the graphs that it contains.
     Graphs(Bodies),
 }
 

@@ -48,8 +48,8 @@ pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
     (rounded as usize).min(from.saturating_sub(1))
 }
 
-/// The extent of the result that belongs to a scale. It does not have to be a whole number, except if the scale is the
-/// float nearest to the quotient of the extents.
+/// The extent of the result that follows from a scale. It may be a fraction. If the scale is the quotient of the two
+/// extents, rounded to a float, the result is exactly `to`.
 fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
     let made = scale * from;
     if (made - to).abs() <= 2.0 * f32::EPSILON * to {

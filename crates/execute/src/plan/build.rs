@@ -381,7 +381,7 @@ impl<'a> Builder<'a> {
             _ if in_place == Some(operand) => Source::InPlace,
             None => Source::Absent,
             Some(Storage::Constant(index)) => Source::Constant(index),
-            // Only late steps read these, and they find them by their places.
+            // A late step reads tensors of its own; it finds them by itself and needs no source.
             Some(Storage::Owned(_)) => Source::Absent,
             // The search succeeds, because the piece was added above.
             Some(Storage::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),

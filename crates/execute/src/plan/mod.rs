@@ -45,7 +45,7 @@ impl Default for PlanOptions<'_> {
 pub struct Port {
     /// The value in the graph.
     pub value: ValueId,
-    /// Its name in the source model.
+    /// The name in the source model.
     pub name: String,
     /// Element type.
     pub elem: Elem,

@@ -6,7 +6,7 @@ use crate::step::{elements, elements_mut};
 use crate::tensor::Dims;
 use strait_core::Elem;
 
-/// A tensor of integers.
+/// A tensor of integers, as the reference interpreter stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub(crate) dims: Dims,

@@ -37,9 +37,9 @@ pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
 /// How the channel of an element of the result is found.
 #[derive(Clone, Copy)]
 pub(super) enum Channels<'a> {
-    /// It is the index along an axis.
+    /// The channel is the index along an axis.
     Axis(usize),
-    /// An operand that broadcasts to the result gives it.
+    /// The channel is given by an operand that broadcasts to the result.
     Picked(&'a Array),
 }
 

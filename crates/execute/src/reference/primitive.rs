@@ -178,8 +178,8 @@ impl Primitive {
             Op::ShiftLeft(op) => (x.values.iter())
                 .map(|&v| (i128::from(v) - i128::from(op.zero)) << op.bits.min(64))
                 .collect(),
-            // These are defined on real numbers, or are moved or converted elsewhere. None is a primitive
-            // ([`Primitive::is_defined`]).
+            // These ops are defined on real numbers, or only move or convert elements, which is done elsewhere. None of
+            // them is a primitive ([`Primitive::is_defined`]).
             Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
             | Op::RmsNormalization(_)

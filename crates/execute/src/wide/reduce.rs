@@ -11,10 +11,12 @@ use strait_core::Elem;
 use strait_core::op::{self, Reduction};
 
 struct Reduce<T, F, E> {
-    /// `[outer, reduced, inner]` for each run of neighbouring axes, starting with the last run.
+    /// The extents `[outer, reduced, inner]` of each call: one for each run of neighbouring axes, starting with the
+    /// last run.
     calls: Vec<[usize; 3]>,
-    /// The result for no elements, and (next field) the function that adds one more element.
+    /// The result for no elements.
     first: T,
+    /// Combines a partial result with one more element.
     join: F,
     /// Converts the reduced value to the result.
     end: E,

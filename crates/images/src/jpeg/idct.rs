@@ -7,8 +7,9 @@ use std::num::Wrapping;
 
 type I = Wrapping<i32>;
 
-/// Number of fractional bits of the constants, and (next constant) of the results of the column pass.
+/// Number of fractional bits of the constants.
 const BITS: usize = 13;
+/// Number of fractional bits that the results of the column pass keep.
 const KEPT: usize = 2;
 
 const fn constant(x: i32) -> I {

@@ -27,8 +27,9 @@ struct Part<'a> {
 /// Which frequencies and bits a progressive scan has.
 #[derive(Clone, Copy)]
 struct Band {
-    /// The first and (next field) the last coefficient, in zigzag order.
+    /// The first coefficient of the band, in zigzag order.
     first: usize,
+    /// The last coefficient of the band, in zigzag order.
     last: usize,
     /// True if earlier scans have already set higher bits of these coefficients.
     refines: bool,

@@ -53,18 +53,18 @@ impl Like {
 pub enum Filter {
     /// The pixel that contains the position.
     Nearest,
-    /// Pillow's `BOX`.
+    /// The filter that Pillow calls `BOX`.
     Box,
-    /// Pillow's `BILINEAR`, OpenCV's `INTER_LINEAR`.
+    /// The filter that Pillow calls `BILINEAR`, and OpenCV `INTER_LINEAR`.
     #[default]
     Bilinear,
-    /// Pillow's `HAMMING`.
+    /// The filter that Pillow calls `HAMMING`.
     Hamming,
-    /// Pillow's `BICUBIC`, OpenCV's `INTER_CUBIC`.
+    /// The filter that Pillow calls `BICUBIC`, and OpenCV `INTER_CUBIC`.
     Bicubic,
-    /// Pillow's `LANCZOS`.
+    /// The filter that Pillow calls `LANCZOS`.
     Lanczos,
-    /// OpenCV's `INTER_AREA`.
+    /// The filter that OpenCV calls `INTER_AREA`.
     Area,
 }
 

@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 /// A view of a matrix: element `(i, j)` is `data[i·strides[0] + j·strides[1]]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
-    /// The elements.
+    /// The elements of the matrix, at the positions that `strides` give.
     pub data: &'a [f32],
     /// Elements from one row to the next, and from one column to the next.
     pub strides: [usize; 2],
@@ -61,13 +61,13 @@ impl<'a> Matrix<'a> {
 /// What the sums of a product start from.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
-    /// +0 for every element.
+    /// Sums start from +0.
     Zero,
-    /// One value per row.
+    /// Sums start from one value per row.
     Rows(&'a [f32]),
-    /// One value per column.
+    /// Sums start from one value per column.
     Columns(&'a [f32]),
-    /// One value per element, row-major.
+    /// Sums start from one value per element, row-major.
     Elements(&'a [f32]),
 }
 

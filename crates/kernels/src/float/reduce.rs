@@ -15,7 +15,7 @@ use crate::{
 /// What a reduction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// The sum.
+    /// The sum of the elements.
     Sum,
     /// The sum divided by the number of elements.
     Mean,
@@ -23,7 +23,7 @@ pub enum Reduction {
     Max,
     /// The smallest element; +∞ if there is none.
     Min,
-    /// The product.
+    /// The product of the elements.
     Product,
 }
 

@@ -18,9 +18,10 @@ use strait_requantize::IntType;
 /// How the codes of one operand become accumulators on the common grid.
 #[derive(Clone, Copy)]
 pub enum Addend<'a> {
-    /// By a table with one entry per code. Entry 0 belongs to the smallest code of the type, which is I8 or U8.
+    /// Codes are looked up in a table with one entry per code. Entry 0 belongs to the smallest code of the type, which
+    /// is I8 or U8.
     Table(&'a [i32; 256]),
-    /// By arithmetic: `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
+    /// Accumulators are computed from the codes: `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
     Codes {
         /// The zero point that is subtracted from the code.
         zero: i32,

@@ -259,8 +259,9 @@ struct StripTask<'a, 'b, T> {
     strips: &'a Strips<'a, 'b>,
     image: &'a [T],
     group: usize,
-    /// The first output position of the strip, and (next field) the largest number of positions.
+    /// The first output position of the strip.
     first: usize,
+    /// The largest number of output positions of the strip.
     columns: usize,
     base: usize,
 }

@@ -28,8 +28,9 @@ pub enum Axis {
 #[derive(Clone, Copy)]
 pub struct OutputTile<'a> {
     pub(crate) out: &'a Shared<'a, u8>,
-    /// Index of the output element where the tile starts, and (next field) the distance from one row to the next.
+    /// Index of the output element where the tile starts.
     pub(crate) at: usize,
+    /// Number of output elements from one row of the tile to the next.
     pub(crate) row_stride: usize,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
@@ -66,8 +67,8 @@ impl<'a> OutputTile<'a> {
 }
 
 /// Turns the accumulators of a loop into results. Only [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
-/// [`accumulators`](super::accumulators) implement it, because only this crate can write to a [`OutputTile`]. The loops are
-/// compiled once and call the implementation for each tile.
+/// [`accumulators`](super::accumulators) implement it, because only this crate can write to an [`OutputTile`]. The
+/// loops are compiled once and call the implementation for each tile.
 pub trait Finish: Send + Sync {
     /// The element type of the results. It is I32 if the results are the accumulators, whether of 32 or of 64 bits.
     fn out(&self) -> IntType;

@@ -47,7 +47,7 @@ impl Panels {
             return Err(KernelError::Size(format!("a packed operand of {k} × {n}")));
         }
         let columns = n.next_multiple_of(COLUMNS);
-        // This is below 2^60.
+        // The number of bytes is below 2^60.
         let plane_bytes = columns * planes.depth(k);
         let mut bytes = vec![0; planes.list.len() * plane_bytes];
         let mut sums = vec![0_i64; columns];

@@ -8,7 +8,7 @@ use crate::simd::{Dots, interleave, interleave_words};
 use std::borrow::Cow;
 use strait_requantize::IntType;
 
-/// An element of the operand that is packed into panels.
+/// The type of an element of the operand that is packed into panels.
 pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
     /// How products with packed panels of these elements are computed.
     type Products: Products;

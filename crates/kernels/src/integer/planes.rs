@@ -53,7 +53,7 @@ impl Weights<'_> {
     /// The smallest and the largest value that a weight may have.
     pub(crate) fn ends(&self) -> [i32; 2] {
         match self {
-            // For 8-bit weights the ends of the type do; the actual ends would gain nothing.
+            // For 8-bit weights, the ends of the type are close enough. Looking for the actual ends would gain nothing.
             Weights::I8(_) => [i8::MIN.into(), i8::MAX.into()],
             Weights::I32(weights) => weights.iter().fold([0; 2], |[low, high], &w| [low.min(w), high.max(w)]),
         }
@@ -132,8 +132,8 @@ impl Plane {
     }
 }
 
-/// If one plane can add at least this many products in 32 bits, it is used alone. With fewer, two planes are faster
-/// than widening the sum so often.
+/// A single plane is used if it can add at least this many products in 32 bits. With fewer, two planes are faster than
+/// widening the sum so often.
 const FEW: i64 = 32;
 /// Number of bits of the lower plane.
 const LOW: u32 = 8;

@@ -100,7 +100,7 @@ fn each_plane<T: Code>(
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
 pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
     fn best<T: Code>(plane: Plane<'_, T>, y: Taps, x: Taps) -> u32 {
-        // Both values belong to a type of up to 16 bits.
+        // The smallest code and the origin belong to a type of up to 16 bits, so the difference fits.
         let lowest = plane.element.min() - origin(plane.element);
         plane.fold(y, x, lowest as u32, u32::max)
     }
@@ -315,7 +315,7 @@ impl<T: Code> Job for SumJob<'_, T> {
         let taps = self.plane.pool.window.kernel[0] * self.plane.pool.window.kernel[1];
         let windows = (self.first..self.first + self.columns).map(|at| self.plane.window(at));
         match self.sums {
-            // Every step wraps; the caller knows that the sum as a whole fits.
+            // Each addition may wrap around. The caller knows that the whole sum fits, so the result is right.
             Room::I32(sums) => {
                 for (sum, (y, x)) in sums.iter_mut().zip(windows) {
                     let inside = (y.inside * x.inside) as i32;

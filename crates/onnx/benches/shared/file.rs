@@ -28,9 +28,9 @@ impl Message {
 /// Where the elements of a constant are stored.
 #[derive(Clone, Copy)]
 pub(crate) enum Data<'a> {
-    /// In the model file.
+    /// The elements are in the model file.
     Raw(&'a [u8]),
-    /// In another file: its name, the offset, and the number of bytes.
+    /// The elements are in another file: its name, the offset, and the number of bytes.
     Beside(&'a str, usize, usize),
 }
 

@@ -47,7 +47,8 @@ pub(crate) fn check(
         .collect())
 }
 
-/// True if no other form has only a part of this form's ops, and if the form is more than a copy where others are.
+/// True if a form is worth listing. It is not if another form has only some of its ops, or if it is a mere copy and
+/// there are other forms.
 fn is_least(form: &str, forms: &BTreeSet<String>) -> bool {
     let terms = |form: &str| -> BTreeSet<String> { form.split(' ').map(Into::into).collect() };
     let own = terms(form);

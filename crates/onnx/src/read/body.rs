@@ -104,7 +104,7 @@ impl<'a> OperatorReader<'_, 'a> {
             own_versions,
             ..*self.nodes
         };
-        // The bound keys only refer to the model's own tensors.
+        // Keys that bind a single dimension name tensors of the model itself, never of a body.
         let single = BTreeSet::new();
         let source = Tensors {
             index: &index,
@@ -201,7 +201,7 @@ impl<'a> OperatorReader<'_, 'a> {
     /// node's.
     pub(crate) fn finish_inline(&mut self, body: Body) -> Result<(), Refusal> {
         let graph = body.module.main();
-        // Its nested graphs are added to the module; its main graph is inlined here.
+        // The nested graphs of the inlined body are added to the module. The body's main graph is inlined here.
         let offset = self.builder.module.adopt(&body.module, 1);
         self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         let mut made: BTreeMap<ValueId, Arg> = BTreeMap::new();
@@ -304,8 +304,8 @@ fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
 }
 
-/// Like [`inside`], for an error after this much of the graph was read. If all extents are known numbers and contradict
-/// each other, every run of the graph would fail there.
+/// Like [`inside`], for an error at which reading the graph stopped; `read` has what was read until then. If all
+/// extents are known numbers and contradict each other, every run of the graph would fail there.
 fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
     let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());

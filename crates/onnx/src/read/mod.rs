@@ -2,7 +2,7 @@
 //!
 //! [`index`] indexes the graph and refuses contradictions, [`types`] knows what the file says about its tensors, and
 //! [`nodes`] reads one node. What a node becomes is defined in [`ops`], with a file for each family of operators, using
-//! a [`operator_reader::OperatorReader`]. The rest is in `strait-import`.
+//! an [`operator_reader::OperatorReader`]. The rest is in `strait-import`.
 
 mod attributes;
 mod body;

@@ -11,9 +11,9 @@ use strait_core::{Elem, TensorData};
 /// Why a constant cannot be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TensorFault {
-    /// We do not have its element type.
+    /// We do not have the element type of the constant.
     Unsupported(String),
-    /// It contradicts itself.
+    /// The constant contradicts itself.
     Invalid(String),
 }
 

@@ -80,7 +80,7 @@ fn tensor_type(info: &ValueInfoProto) -> Option<&TensorTypeProto> {
 
 /// The keys of extents without a number.
 pub(crate) struct Keys {
-    /// All keys.
+    /// All keys that can be bound.
     pub(crate) all: BTreeSet<String>,
     /// The keys that are bound for a single dimension only.
     pub(crate) single: BTreeSet<String>,

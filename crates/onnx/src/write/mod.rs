@@ -167,19 +167,19 @@ fn needs_newer(graph: &Graph) -> bool {
         Op::Dft(dft) => dft.transform == Transform::InverseHalf,
         _ => false,
     };
-    // Grid samples of volumes rather than images.
+    // True for a grid sample of volumes, not of images.
     let is_volume = |node: &Node| {
         let grid = node.inputs.get(1).copied().flatten().and_then(|id| graph.value(id));
         matches!(node.op, Op::GridSample(_)) && grid.is_some_and(|grid| grid.ty.shape.len() != 4)
     };
-    // Bitwise operators on integers; those on booleans are older.
+    // True for bitwise operators on integers, which operator set 17 does not have. Those on booleans are older.
     let is_bitwise = |node: &Node| {
         let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
         let bits = [BinaryFunction::And, BinaryFunction::Or, BinaryFunction::Xor];
         matches!(&node.op, Op::Binary(op) if bits.contains(&op.function))
             && operand.is_some_and(|operand| operand.ty.elem != Elem::Bool)
     };
-    // Codes of 16 and of 4 bits.
+    // Operator set 17 has no codes of 16 or 4 bits.
     let is_newer = |elem: Elem| matches!(elem, Elem::I16 | Elem::U16 | Elem::I4 | Elem::U4);
     let has_blocks = |value: &Value| value.quant.as_ref().is_some_and(|grid| grid.block.is_some());
     let is_newer = |value: &Value| is_newer(value.ty.elem) || has_blocks(value);

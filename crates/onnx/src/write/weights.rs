@@ -1,9 +1,9 @@
 //! Decides which constant matrices are written transposed, as [inputs, outputs].
 //!
 //! A `gemm` has weights [outputs, inputs]. ONNX's MatMul has no attribute to transpose them, and a Transpose before it
-//! would run with every inference, dequantized weights included. For weight-only quantization, ONNX Runtime has a
-//! kernel that reads the codes directly, as [inputs, outputs] with blocks of inputs. So if all readers of a matrix want
-//! it transposed, it is written transposed.
+//! would run with every inference, dequantized weights included. For weight-only layers, ONNX Runtime has a kernel that
+//! reads the codes directly, as [inputs, outputs] with blocks of inputs. So if all readers of a matrix want it
+//! transposed, it is written transposed.
 
 use super::emitter::Emitter;
 use bytes::Bytes;

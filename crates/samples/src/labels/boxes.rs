@@ -13,9 +13,9 @@ use crate::error::{DataError, Kind};
 
 use super::{LabelCount, coco};
 
-/// The largest size of a text file with the boxes of an image, and (next constant) of a JSON file with those of a
-/// million, in bytes.
+/// The largest size in bytes of a text file, which has the boxes of one image.
 const MOST_TEXT: u64 = 16 << 20;
+/// The largest size in bytes of a JSON file, which has the boxes of up to a million images.
 const MOST_JSON: u64 = 1 << 30;
 
 /// Larger class numbers are refused as a mistake.
@@ -25,7 +25,7 @@ pub const MOST_CLASSES: u32 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Object {
-    /// Its class.
+    /// The object's class.
     pub class: u32,
     /// Left, top, right and bottom.
     #[serde(rename = "box")]

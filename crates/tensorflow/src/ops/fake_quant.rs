@@ -44,7 +44,7 @@ fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
     Ok([least, ((1i64 << bits) - 1) as f32])
 }
 
-/// A grid: a range whose ends are steps, and in which zero is a step.
+/// The grid of a fake quantization. Both ends of its range and zero are whole numbers of steps.
 struct Grid {
     min: f32,
     max: f32,
@@ -190,7 +190,7 @@ fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> 
         (true, false) => [-((1i64 << (bits - 1)) as f32), ((1i64 << (bits - 1)) - 1) as f32],
         (true, true) => [-(((1i64 << (bits - 1)) - 1) as f32), ((1i64 << (bits - 1)) - 1) as f32],
     };
-    // The end of the range that needs the larger steps decides.
+    // The step has to be large enough for both ends of the range.
     let by_min = if least * min > 0.0 { least / min } else { f32::MAX };
     let by_max = if largest * max > 0.0 { largest / max } else { f32::MAX };
     let (scale, inverse, min, max) = if by_min < by_max {

@@ -12,9 +12,9 @@ use crate::operator_reader::OperatorReader;
 /// Where the channel axis is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// After the axes of the image.
+    /// The channel axis comes after the axes of the image.
     Last,
-    /// Between the batch and the axes of the image.
+    /// The channel axis is between the batch and the axes of the image.
     First,
 }
 

@@ -69,8 +69,9 @@ const RESULTS: &[(&str, [Option<(f32, i32)>; 3])] = &[
     ("TANH", [None, None, Some((HALF_OF_16, 0))]),
 ];
 
-/// Scales of the range from 0 to 1: in 8 bits, and (next constant) in 15.
+/// The scale of the range from 0 to 1 in 8 bits.
 const HALF: f32 = 1.0 / 256.0;
+/// The scale of the range from 0 to 1 in 15 bits.
 const HALF_OF_16: f32 = 1.0 / 32768.0;
 
 /// How far a bias may be off the grid of the products, in steps of the result.

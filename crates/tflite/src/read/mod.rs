@@ -1,7 +1,7 @@
 //! Builds a module of the float stage from a TFLite file.
 //!
 //! `tensors` knows what the file says about its tensors, and `nodes` reads one operator. What an operator becomes is
-//! defined in `ops`, with an file for each family, using an `OperatorReader`. The rest is in `strait-import`.
+//! defined in `ops`, with a file for each family, using an `OperatorReader`. The rest is in `strait-import`.
 
 mod grids;
 mod nodes;

@@ -80,7 +80,7 @@ macro_rules! options {
         #[derive(Clone, Copy)]
         pub(crate) enum $name<'a> {
             $($table($table<'a>),)*
-            /// Any other kind.
+            /// A kind of options that we do not read.
             Other,
         }
 

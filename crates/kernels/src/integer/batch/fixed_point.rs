@@ -90,8 +90,9 @@ impl FixedPoint {
         ]
     }
 
-    /// What [`HighHalf`] adds to the high half of the product (or [`HighHalfTwice`], besides its ±2^30). `None` unless
-    /// nothing is added to the low half, and the sum with the zero point stays in i32 for every accumulator.
+    /// The number that [`HighHalf`] adds to the high half of the product, or that [`HighHalfTwice`] adds there besides
+    /// its ±2^30. `None` if something has to be added to the low half too, or if the sum with the zero point could
+    /// leave i32.
     ///
     /// |x·factor| ≤ 2^62, so the high half, with the carry from the low half, is at most 2^30 in size.
     fn high_addend(&self, twice: bool) -> Option<i32> {

@@ -5,9 +5,9 @@ use strait_requantize::IntType;
 /// one branch, which is always predicted, and each kernel is compiled only once for all output types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
-    /// Integer codes.
+    /// The output elements are integer codes.
     Codes(IntType),
-    /// Real numbers; the results are already their bits.
+    /// The output elements are real numbers; the results are already their bits.
     F32,
 }
 

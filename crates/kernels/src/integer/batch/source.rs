@@ -3,11 +3,11 @@ use crate::simd::I32s;
 
 /// How many vectors hold the elements that one vector of results is computed from.
 pub(crate) trait Lanes {
-    /// That number of vectors.
+    /// A type that holds that number of vectors.
     type Of<V: I32s>: Copy;
 }
 
-/// One vector, with each element in 32 bits.
+/// A source with one vector, which has each element in 32 bits.
 pub(crate) struct One;
 impl Lanes for One {
     type Of<V: I32s> = V;
@@ -24,7 +24,7 @@ pub(crate) trait Source: Copy {
     /// How many vectors hold the elements of one vector of results.
     type Lanes: Lanes;
 
-    /// Number of elements.
+    /// Number of elements of the source.
     fn len(self) -> usize;
 
     /// The `count` elements from index `from` on.

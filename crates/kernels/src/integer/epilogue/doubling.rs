@@ -15,8 +15,9 @@ pub struct Doubling {
 pub struct DoublingConstants {
     factor: i32,
     addend: i64,
-    /// What is added to a product, and (next field) the part of it that negative products subtract again.
+    /// What is added to every product.
     nudge: i64,
+    /// What is subtracted again from negative products.
     negative: i64,
     shift: u32,
     zero_point: i64,

@@ -50,12 +50,12 @@ pub trait Epilogue: Send + Sync + 'static {
     fn lane(&self, constants: &Self::Constants, accumulator: i32) -> i32;
 }
 
-/// One value per channel, or one for all.
+/// A parameter with one value per channel, or one value for all channels.
 #[derive(Clone, Debug)]
 pub enum PerChannel<T> {
-    /// One value serves any number of channels.
+    /// One value, which serves any number of channels.
     Tensor(T),
-    /// Channel `c` has the value at index `c`.
+    /// One value per channel: channel `c` has the value at index `c`.
     Channels(Box<[T]>),
 }
 

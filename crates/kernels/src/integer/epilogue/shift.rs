@@ -37,7 +37,7 @@ impl Shift {
                     even,
                     after,
                 } = Correction::new(a.rounding, shift);
-                // These are at most 2^30 − 1 for shifts up to 30.
+                // These constants are at most 2^30 − 1 for shifts up to 30.
                 let [base, negative, even, after] = [base, negative, even, after].map(|c| c as i32);
                 Some(ShiftConstants {
                     shift,

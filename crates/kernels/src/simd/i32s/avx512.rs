@@ -6,8 +6,9 @@ use std::arch::x86_64::*;
 /// Mask of the even lanes of a vector of 32-bit lanes.
 const EVEN: u16 = 0b0101_0101_0101_0101;
 const ODD: u16 = !EVEN;
-/// Shuffle that copies the odd lane of each pair into both lanes, and (next constant) the even lane.
+/// Shuffle that copies the odd lane of each pair into both lanes.
 const FROM_ODD: i32 = 0b11_11_01_01;
+/// Shuffle that copies the even lane of each pair into both lanes.
 const FROM_EVEN: i32 = 0b10_10_00_00;
 
 impl I32s for __m512i {

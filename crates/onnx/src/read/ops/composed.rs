@@ -36,14 +36,14 @@ fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Add {}, &[positive, scaled])
 }
 
-/// Groups of b·b channels become squares of b by b positions.
+/// DepthToSpace: groups of b·b channels become squares of b by b positions.
 fn depth_to_space(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (side, order) = blocks(reader)?;
     let (op, image) = reader.depth_to_space(&Arg::Operand(0), side, order)?;
     reader.finish(op, &[image])
 }
 
-/// The inverse: squares of b by b positions become groups of b·b channels.
+/// SpaceToDepth: squares of b by b positions become groups of b·b channels.
 fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (side, order) = blocks(reader)?;
     let (op, image) = reader.space_to_depth(&Arg::Operand(0), side, order)?;

@@ -47,13 +47,13 @@ use std::sync::OnceLock;
 /// A function that reads one node.
 pub(crate) type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
-/// One operator.
+/// An operator and the function that reads it.
 struct Row {
     domain: &'static str,
     name: &'static str,
-    /// The operator's first version that is read, and (next field) the later versions. A version is named by the
-    /// operator set that introduced it.
+    /// The operator's first version that is read. A version is named by the operator set that introduced it.
     first: i64,
+    /// The later versions that are read.
     later: &'static [i64],
     /// The last operator set that has the operator.
     until: i64,
@@ -83,7 +83,7 @@ impl Row {
         }
     }
 
-    /// Adds later versions.
+    /// Adds later versions of the operator.
     const fn and(self, later: &'static [i64]) -> Row {
         Row { later, ..self }
     }
@@ -144,7 +144,7 @@ pub struct Operator {
     pub domain: &'static str,
     /// The operator's name in the domain.
     pub name: &'static str,
-    /// Its versions, each named by the operator set that introduced it.
+    /// The versions that are read, each named by the operator set that introduced it.
     pub versions: Vec<i64>,
     /// The operator sets of the domain in which it is read.
     pub sets: RangeInclusive<i64>,

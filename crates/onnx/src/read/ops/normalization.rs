@@ -59,7 +59,7 @@ fn statistics(reader: &mut OperatorReader<'_, '_>) -> Result<[Arg; 2], Refusal> 
 
 /// A layer normalization. The second and third results are the mean and the reciprocal of the standard deviation.
 pub(super) fn layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // 1 means that the statistics are computed in 32-bit floats.
+    // `stash_type` 1 means that the statistics are computed in 32-bit floats.
     reader.only("stash_type", 1)?;
     let (x, rank) = (Arg::Operand(0), reader.rank(0)?);
     let op = LayerNormalization {

@@ -322,7 +322,7 @@ fn matmul_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to: Elem::I32 }, &[sums])
 }
 
-/// saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
+/// A matrix product of codes: saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
 fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if layers::matmul(reader)? {
         return Ok(());

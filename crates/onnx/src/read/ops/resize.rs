@@ -1,4 +1,4 @@
-//! Reads resizing.
+//! Reads the resizing of images and other tensors.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
@@ -230,7 +230,7 @@ fn known_floats(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str
     Ok(Some(values.into_owned()))
 }
 
-/// Axes counted from 0.
+/// The axes as positions counted from 0.
 fn positions(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
     let position = |&axis: &i64| {
         let axis = if axis < 0 {

@@ -93,7 +93,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
         Ok(())
     };
     match &node.op {
-        // Their second operand replaces an attribute.
+        // The second operand of these ops replaces an attribute.
         Op::Reshape(_) if node.inputs.len() > 1 => plain("Reshape", vec![]),
         Op::Expand(_) if node.inputs.len() > 1 => plain("Expand", vec![]),
         Op::TopK(op) if node.inputs.len() > 1 => plain("TopK", vec![int("axis", op.axis), int("largest", op.largest)]),

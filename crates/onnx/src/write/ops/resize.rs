@@ -48,8 +48,8 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
     kept(resize, &extents)
 }
 
-/// Tries one scale for all axes that are resized. One size asks for exactly this scale, and the others for no smaller
-/// one.
+/// Looks for one scale for all axes that are resized: exactly what the size of one axis asks for, with which the other
+/// axes reach their sizes too. `None` if there is none.
 fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     let resampled = |&axis: &usize| resize.scales[axis] != 1.0 || resize.sizes[axis] != extents[axis] as i64;
     let axes: Vec<usize> = (0..extents.len()).filter(resampled).collect();

@@ -113,7 +113,7 @@ fn taken_apart(
     Ok(vec![x, factor])
 }
 
-/// (1 + y)/2.
+/// Writes (1 + y)/2.
 fn half_of_one_plus(emitter: &mut Emitter<'_>, at: At<'_>, elem: Elem, y: String) -> Result<String, WriteError> {
     let one = scalar(emitter, at, "one", elem, 1.0)?;
     let half = scalar(emitter, at, "half", elem, 0.5)?;

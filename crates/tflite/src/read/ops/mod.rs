@@ -80,7 +80,7 @@ const FAMILIES: &[&[Row]] = &[
 /// An operator that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Operator {
-    /// Its name in the format.
+    /// The operator's name in the format.
     pub name: &'static str,
     /// The last version that is read. All earlier versions are read too.
     pub last: i32,
