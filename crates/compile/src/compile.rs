@@ -70,7 +70,7 @@ pub struct Built {
     /// How many layers were compared with the target's own model of its arithmetic. `None` if the target has no such
     /// model, or before [`hold`] has run.
     pub own_model: Option<Shares>,
-    /// If this is a revision: which part of the model was made anew.
+    /// If this model was revised from another one: which part of it was made anew.
     pub revision: Option<Revision>,
     pub(crate) kept: Kept,
 }

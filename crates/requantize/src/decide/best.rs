@@ -212,7 +212,7 @@ impl Ideal {
             };
             let nearest = around.map(|m| m.clamp(*legal.start(), *legal.end()));
             for m in nearest {
-                // It lies within the limits, so it is an i32.
+                // The multiplier lies within the limits, so it is an i32.
                 let affine = self.affine(m as i32, n);
                 let affine = if limits.normalized {
                     affine
@@ -231,8 +231,8 @@ impl Ideal {
         candidates
     }
 
-    /// Those of these multipliers whose addend is legal with the shift n: |inside - z_x m| <= MAX_ADDEND, which is an
-    /// interval of m. `None` if there are none.
+    /// The multipliers with which the addend is legal for the shift n: |inside - z_x m| <= MAX_ADDEND holds for an
+    /// interval of m. `None` if it holds for none of `multipliers`.
     fn legal(&self, multipliers: &RangeInclusive<i128>, n: u8) -> Option<RangeInclusive<i128>> {
         let (inside, zero) = (self.inside(n), i128::from(self.grids.input_zero));
         let limit = i128::from(MAX_ADDEND);

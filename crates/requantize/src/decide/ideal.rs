@@ -59,7 +59,7 @@ impl Ideal {
             });
         }
         let (fraction, exponent) = frexp(factor);
-        // Both are exact, because an f64 has 53 bits of significand.
+        // Both operations are exact, because an f64 has 53 bits of significand.
         let mantissa = (fraction * 2f64.powi(53)) as i64;
         let (mantissa, shift) = (
             mantissa >> mantissa.trailing_zeros(),

@@ -108,7 +108,7 @@ fn stretch(
             none = middle;
         }
     }
-    // All numbers of the stretch are i64.
+    // All integers of the stretch are i64.
     found.add(near.checked_add(1)?, (low + none) as i64, more.unsigned_abs());
     Some(())
 }

@@ -103,7 +103,7 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     for (id, value) in graph.values() {
         analysis.values[id.index()] = match value.def {
             Def::Data(data) => (module.data(data).and_then(of_tensor)).map(|range| analysis.budget.keep(range)),
-            // This is only a first bound. That of a node's result gets tighter once its operands are known.
+            // This is only a first bound. The bounds of a node's result get tighter once the node's operands are known.
             Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(Range::tensor),
         };
     }

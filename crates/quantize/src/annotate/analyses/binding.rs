@@ -9,7 +9,7 @@ use strait_target::spec::{Alignment, Recipe};
 /// Why operands and results of a node on the accelerator share a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
-    /// They do not share one.
+    /// Operands and results do not share a grid.
     Free,
     /// Codes are moved or compared: the results have the grid of the first operand.
     Passive,
@@ -76,7 +76,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // Both products get grids on which their sums are equal, so these depend on what both of them read.
+        // Both products get grids on which their sums are equal. So these grids depend on the operands of both
+        // products.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());

@@ -89,7 +89,7 @@ impl Reach {
         }
     }
 
-    /// The values for which another reach of the same graph has other intervals.
+    /// The values for which another analysis of the same graph found other intervals.
     pub(crate) fn differing(&self, other: &Reach) -> impl Iterator<Item = ValueId> {
         let (matters, can_be) = (
             self.matters.iter().zip(&other.matters),

@@ -54,7 +54,7 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let of_unlike = unlike.iter().map(|found| Some(in_result(graph, found)));
     let on_the_way: Vec<f64> = costs(of_unlike.collect()).collect();
     let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.kind {
-        // If values are joined, each of them is wanted. Constants count only as far as they affect an output.
+        // If values are joined, each of them matters by itself. Constants matter only as far as they affect an output.
         PartKind::Joined if graph.data_of(found.value).is_none() => f64::INFINITY,
         PartKind::Joined => cost,
         PartKind::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),
@@ -65,7 +65,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// The value at which the noise of a grid that is given away enters the graph, and the noise.
+/// For a grid of which one number takes nearly all: the value at which its noise enters the graph, and the amount of
+/// noise.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;
     match &found.channels[..] {

@@ -27,11 +27,11 @@ pub struct GivenAway {
     pub value: ValueId,
     /// The number of steps of the grid, from the first code to the last.
     pub steps: i64,
-    /// What is lost on the grid.
+    /// How much accuracy the grid loses.
     pub loss: Loss,
 }
 
-/// What is lost on a grid that is given away.
+/// How much accuracy is lost on a grid of which one number takes nearly all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The channel, if there is one grid per channel.
@@ -44,8 +44,8 @@ pub struct Loss {
     pub codes: f64,
 }
 
-/// Finds grids of an annotated graph that are given away, in the order of its nodes. Activations are judged by their
-/// statistics, and constants by their elements.
+/// Finds the grids of an annotated graph of which one number takes nearly all, in the order of its nodes. Activations
+/// are judged by their statistics, and constants by their elements.
 ///
 /// An element beyond the grid saturates and takes none of it. If a value's codes come from another value, only that one
 /// is reported. A grid that reaches more than twice as far as its elements was made for something else: for example,
@@ -171,8 +171,8 @@ fn of_parameters(
     worst.map(|loss| (loss, channels))
 }
 
-/// The loss for a list of numbers. For most tensors it is clear at the first number between the two groups that there
-/// is none.
+/// The loss for a list of numbers. Most tensors have none. This is clear as soon as a number is found between the large
+/// and the small ones.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()

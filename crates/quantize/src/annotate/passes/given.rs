@@ -51,7 +51,7 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    // Each reader narrows a sum for itself.
+    // A sum has no common grid: each reader narrows it for itself.
     let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;

@@ -305,7 +305,7 @@ pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value
             let first = node.and_then(|node| node.inputs.first().copied().flatten());
             first.is_some_and(|first| context.scope.has(first))
         }
-        // Its grid follows from those of the operands.
+        // The grid of a sum follows from the grids of the operands.
         Role::Accumulator => {
             let node = context.graph.node(node);
             let mut operands = node.iter().flat_map(|node| node.inputs.iter().flatten());
