@@ -332,7 +332,7 @@ impl<'a> Lowering<'a> {
             .ok_or_else(|| Failure::defect(format!("the primitive {suffix} has no result")))
     }
 
-    /// As [`Lowering::emit`], for any number of results that are all on one grid.
+    /// Like [`Lowering::emit`], but for any number of results that are all on one grid.
     pub(crate) fn emit_all(
         &mut self,
         origin: &Node,

@@ -98,7 +98,7 @@ impl At<'_> {
         })
     }
 
-    /// As [`At::same`]. It is an error if the op computes along the axis of the samples.
+    /// Like [`At::same`], but it is an error if the op computes along the axis of the samples.
     pub(super) fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
         match position(axis, self.rank(0)) == Some(samples.axis) {
             true => Err(MIXED.into()),

@@ -79,7 +79,8 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// As [`dropped_clamp`], for this fusion's certificate.
+    /// The reason why this fusion could drop a clamp in front of the requantization. `None` if there was no clamp, or
+    /// if it is still there.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }

@@ -305,12 +305,12 @@ impl Strided {
     }
 }
 
-/// True if a row has this verb.
+/// True if the row lists this verb under `then`.
 pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
     row.then.iter().any(|v| v == verb)
 }
 
-/// The verb by which a row leaves the decision to the target's code, if it has one.
+/// The name of the target's code to which a row leaves the decision. `None` if the row decides by itself.
 pub(super) fn decides(row: &FusionRow) -> Option<&str> {
     row.then.iter().find_map(|verb| match verb {
         Verb::Custom(name) => Some(name.as_str()),
@@ -332,7 +332,7 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     Some(Link { node: id, what, result })
 }
 
-/// Saturation to 32 bits, which changes no accumulator.
+/// A requantization that changes no accumulator: it only saturates to 32 bits.
 fn identity() -> Requantization {
     form::ArithFolded {
         narrowing: Narrowing {

@@ -105,7 +105,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The function's values at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The function as lines, if its parameters are enough for that.
+    /// The function as lines. `None` if it cannot be decided by its parameters alone, so that its thresholds are
+    /// needed.
     lines: Option<Lines>,
 }
 

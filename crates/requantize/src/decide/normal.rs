@@ -45,7 +45,8 @@ type Pieces = SmallVec<[Piece; 4]>;
 pub(super) struct Lines(Pieces);
 
 impl Lines {
-    /// The lines of a chain with these values at the ends of the interval. `None` if its parameters are not enough.
+    /// The lines of a chain with these values at the ends of the interval. `None` if the parameters of the chain do not
+    /// determine them. Its thresholds are needed then.
     ///
     /// Take a chain in which only one step, with the form R, is not the identity. It equals R clamped to the chain's
     /// values at the ends, because a clamp before R can be moved behind it: f(x) = clamp(R(x), f(low), f(high)).
@@ -54,8 +55,8 @@ impl Lines {
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// The lines of an ideal function with these values at the ends of the interval. `None` if its parameters are not
-    /// enough.
+    /// The lines of an ideal function with these values at the ends of the interval. `None` if its parameters do not
+    /// determine them. Its thresholds are needed then.
     pub(super) fn of_ideal(ideal: &Ideal, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = rounded(&ideal.rounded()?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
@@ -69,7 +70,8 @@ impl Lines {
     }
 }
 
-/// The difference of two chains with given values at the ends of the interval. `None` if the parameters are not enough.
+/// The difference of two chains with given values at the ends of the interval. `None` if the parameters do not
+/// determine it. The thresholds are needed then.
 pub(super) fn deviation(
     (a, a_ends): (&Chain<'_>, [i32; 2]),
     (b, b_ends): (&Chain<'_>, [i32; 2]),

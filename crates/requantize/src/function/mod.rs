@@ -111,7 +111,7 @@ pub enum FunctionError {
     Kind {
         /// The definition of the function, with its version.
         definition: Definition,
-        /// The kind that was needed.
+        /// The kind of function that the caller needed.
         wanted: &'static str,
     },
     /// The scales give no parameters.

@@ -87,7 +87,7 @@ pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyErr
     intervals_within(&mut Budget::default(), module, graph)
 }
 
-/// As [`intervals()`], for graphs that share the room for intervals.
+/// Like [`intervals()`], but for graphs that share the room for intervals.
 pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
     let graph = module.graph(graph).ok_or(VerifyError::NoGraph(graph))?;
     let name = |id: NodeId| graph.node(id).map_or_else(String::new, |n| module.name(n.name).into());

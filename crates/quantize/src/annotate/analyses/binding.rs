@@ -13,8 +13,8 @@ pub(crate) enum Binding {
     Free,
     /// Codes are moved or compared: the results have the grid of the first operand.
     Passive,
-    /// As `Passive`, but the node adds other numbers to those of the operand, such as padding. The operand has the grid
-    /// of the result, which covers both.
+    /// Like `Passive`, but the node adds other numbers to those of the operand, such as padding. The operand has the
+    /// grid of the result, which covers both.
     Padded,
     /// The alignment for this kind of node says so.
     Aligned {

@@ -65,8 +65,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// For a grid of which one number takes nearly all: the value at which its noise enters the graph, and the amount of
-/// noise.
+/// For a grid of which a single number takes up nearly all codes: the value at which the noise of this grid enters the
+/// graph, and the amount of that noise.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;
     match &found.channels[..] {

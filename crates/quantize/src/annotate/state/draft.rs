@@ -176,7 +176,7 @@ impl Draft {
         alike && self.is_given(id) && self.is_given(other)
     }
 
-    /// As [`Draft::join`], for configs that have to share a grid. If their schemes differ, that is a defect. If one
+    /// Like [`Draft::join`], but for configs that must share a grid. If their schemes differ, that is a defect. If one
     /// grid is given, it is used. If both are given and differ, the node of the first config is refused.
     pub(crate) fn bind(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let (root, other) = (self.table.root(id), self.table.root(to));

@@ -12,7 +12,7 @@ struct Quotients {
 
 impl Quotients {
     fn new(first: i128, step: i128, divisor: i64) -> Self {
-        // Rests are below the divisor.
+        // The rest is smaller than the divisor, so it fits an i64.
         let split = |p: i128| (p.div_euclid(divisor.into()) as i64, p.rem_euclid(divisor.into()) as i64);
         let (whole, rest) = split(first);
         Quotients {

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 /// A softmax with its parameters. It is plain data. In text and JSON, a variant has the name of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Softmax {
-    /// `litert.softmax.int8.v1`
+    /// LiteRT's softmax on int8 (`litert.softmax.int8.v1`).
     #[serde(rename = "litert.softmax.int8.v1")]
     LitertInt8(SoftmaxInt8),
-    /// `litert.softmax.int16.v1`
+    /// LiteRT's softmax on int16 (`litert.softmax.int16.v1`).
     #[serde(rename = "litert.softmax.int16.v1")]
     LitertInt16(SoftmaxInt16),
 }
