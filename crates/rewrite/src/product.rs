@@ -209,8 +209,8 @@ impl<'a> InFront<'a> {
             .collect()
     }
 
-    /// The elements, for each channel, of a constant that is combined with the value `x`. It has a single element, or
-    /// elements along an axis that is a part of the channels.
+    /// For each channel, the element of a constant that is combined with the value `x`. The constant has a single
+    /// element, or has its elements along an axis that is a part of the channels.
     pub(crate) fn constant(&self, site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<f64>> {
         let (shape, root) = root(site, constant)?;
         site.keeps_type(x).then_some(())?;

@@ -22,13 +22,14 @@ pub struct Key {
 /// What a key applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// Layers.
+    /// The key applies to layers.
     Layers,
-    /// Weights of layers.
+    /// The key applies to the weights of layers.
     Weights,
-    /// Activations that layers compute on, and tensors as they leave the layers that make them.
+    /// The key applies to the activations that layers compute on, and to tensors as they leave the layers that make
+    /// them.
     Activations,
-    /// Results of layers, tensors and operands.
+    /// The key applies to results of layers, to tensors and to operands.
     Ranges,
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct Coverage {
     /// The number of samples in the data.
     of: u64,
-    /// In ascending order. None is empty, and none touches the next.
+    /// The ranges of covered positions, in ascending order. None is empty, and none touches the next.
     ranges: Vec<Range<u64>>,
 }
 

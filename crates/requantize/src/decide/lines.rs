@@ -27,7 +27,7 @@ impl Floor {
         Floor {
             factor: factor >> shared,
             addend: addend >> shared,
-            // At most the shift.
+            // `shared` is at most the shift, so it fits a u8.
             shift: shift - shared as u8,
         }
     }

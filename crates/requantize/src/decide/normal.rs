@@ -91,7 +91,7 @@ pub(super) fn deviation(
 /// large.
 fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64)) -> Option<Pieces> {
     let constant = |value: i32, low: i128, high: i128| Piece {
-        // Both lie between the ends of the interval.
+        // Both ends lie inside the interval, so they fit an i64.
         low: low as i64,
         high: high as i64,
         floor: Floor::new(0, value.into(), 0),
@@ -110,7 +110,7 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     for piece in pieces {
         let (low, high) = (above.max(piece.low.into()), (from - 1).min(piece.high.into()));
         if low <= high {
-            // The numbers lie inside the piece.
+            // Both ends lie inside the piece, so they fit an i64.
             found.push(Piece {
                 low: low as i64,
                 high: high as i64,
@@ -182,7 +182,7 @@ fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
 /// How many powers of two factor, addend and divisor of an affine function share, at most 31.
 pub(super) fn shared_powers(a: &Affine) -> u8 {
     let shared = a.factor.trailing_zeros().min(a.addend.trailing_zeros()).min(31);
-    // At most 31.
+    // `shared` is at most 31, so it fits a u8.
     a.shift.min(shared as u8)
 }
 

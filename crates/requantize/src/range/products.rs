@@ -154,6 +154,6 @@ impl Summands for Products<'_> {
 
 fn fewer(limit: u64, weight: u32, operand: u128) -> u64 {
     let product = u128::from(weight).saturating_mul(operand).max(1);
-    // At most the limit.
+    // The quotient is at most `limit`, so it fits a u64.
     (u128::from(limit) / product) as u64
 }

@@ -16,7 +16,7 @@ pub(crate) enum Binding {
     /// Like `Passive`, but the node adds other numbers to those of the operand, such as padding. The operand has the
     /// grid of the result, which covers both.
     Padded,
-    /// The alignment for this kind of node says so.
+    /// They share a grid because the alignment for this kind of node says so.
     Aligned {
         /// Which grid they share.
         to: Alignment,
@@ -25,7 +25,7 @@ pub(crate) enum Binding {
     },
 }
 
-/// The binding of a node.
+/// Finds out whether the operands and results of a node share a grid, and why.
 pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Binding {
     let Some((node, (_, kind))) = graph
         .node(id)
@@ -76,8 +76,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // Both products get grids on which their sums are equal. So these grids depend on the operands of both
-        // products.
+        // Both products get weights with which their sums are on the same grid. So the grids of the weights depend on
+        // the operands of both products.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());

@@ -19,8 +19,8 @@ use strait_core::{Graph, Module, ValueId};
 /// noise may be off by a few decibels.
 const LEAST: f64 = 1.0;
 
-/// Adds grids that give their range away and parts that are lost beside others. Then keeps only findings that affect an
-/// output.
+/// Adds two kinds of findings: grids that a single number takes up almost completely, and parts that lose accuracy
+/// beside others. Then keeps only findings that affect an output.
 pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findings) {
     findings.given_away = given_away(module, how.spec, how.observation);
     findings.unlike = unlike_parts(module, how);
@@ -65,7 +65,7 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// For a grid of which a single number takes up nearly all codes: the value at which the noise of this grid enters the
+/// For a grid that a single number takes up almost completely: the value at which the noise of this grid enters the
 /// graph, and the amount of that noise.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;

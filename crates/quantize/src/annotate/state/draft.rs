@@ -62,7 +62,7 @@ pub(crate) struct Draft {
     pub(crate) ranges: Ranges,
     /// For roots whose grid had to become coarser: the grid that the range requires, and the factor.
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
-    /// The nodes whose weights have to be looked at.
+    /// The nodes whose weights still have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
     /// The nodes that the last pass has not looked at since their configs were made.
     pub(crate) unchecked: BTreeSet<NodeId>,

@@ -224,7 +224,7 @@ impl SoftmaxRows {
             .try_for_each(|&code| code_of(definition, self.softmax.elements(), code))?;
         let mut sum = 0;
         for (exponential, code) in results.iter_mut().zip(codes) {
-            // At most 65,535, for 16-bit codes.
+            // The difference of two 16-bit codes is at most 65,535, so it fits a u16.
             *exponential = self.exponential((largest - code) as u16);
             sum += self.addend(*exponential);
         }

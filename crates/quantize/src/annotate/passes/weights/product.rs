@@ -102,7 +102,8 @@ impl Product<'_> {
         least
     }
 
-    /// The fraction of a result's step that weights need not resolve.
+    /// How fine the scale of the weights may be at most, as a fraction of the result's step. A finer scale gains
+    /// nothing.
     fn negligible(&self, accumulator: Option<u8>) -> f64 {
         let result = self.table.scheme_of(self.id, Port::Result(0));
         let result = result.filter(|scheme| !scheme.is_of_sums());
