@@ -4,15 +4,15 @@
 //! If a form has the ideal's rounding and the same place for the zero point, it depends only on v = m / 2^n, and for
 //! v = s it is the ideal. For x above zero, a larger v never gives a smaller result. For x below zero, it never gives a
 //! larger one. So on either side of s, the difference from the ideal grows with |v - s| at every x. The largest
-//! difference and the number of differing x grow along. The best v is therefore the nearest one below s or the nearest
-//! one above it. Only these two are ever compared with the ideal, whatever the form's width, and the better one is the
-//! optimum.
+//! difference and the number of differing x grow along with it. The best v is therefore the nearest one below s or the
+//! nearest one above it. Only these two are ever compared with the ideal, whatever the form's width, and the better one
+//! is the optimum.
 //!
-//! They are compared by their parameters if these are enough. Otherwise they are compared by their thresholds, if there
-//! are at most [`MAX_STEPS`], as for results of 8 and 16 bits, or else accumulator by accumulator, if there are no more
-//! of these. The limit on the work is a count, so it is the same on every machine. 32-bit results that are far apart
-//! over many accumulators exceed it. Then the nearest v is the answer: no tried value is better, but no other was
-//! tried.
+//! They are compared by their parameters if these alone decide. Otherwise they are compared by their thresholds, if
+//! there are at most [`MAX_STEPS`] of them, as for results of 8 and 16 bits, or else accumulator by accumulator, if
+//! there are at most that many accumulators. The limit on the work is a count, so it is the same on every machine.
+//! 32-bit results that are far apart over many accumulators exceed it. Then the nearest v is the answer: no tried value
+//! is better, but no other was tried.
 
 use super::{
     deviation::{Deviation, between},

@@ -35,8 +35,8 @@ pub struct Wanted {
 /// original once more.
 ///
 /// # Errors
-/// The form is not legal, or not defined on the interval. Forms with 32-bit results are weakened only if their
-/// parameters are enough to decide.
+/// The form is not legal, or not defined on the interval. Forms with 32-bit results are weakened only if the parameters
+/// alone can decide.
 pub fn weaken(
     form: &Requantization,
     wanted: &[Wanted],
