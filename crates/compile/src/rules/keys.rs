@@ -37,13 +37,13 @@ pub enum Of {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Weights,
-    /// Operands or results that may share a grid.
+    /// The layer must have operands or results that may share a grid.
     Sharing,
-    /// An op that the target computes, or weight-only quantization.
+    /// The target must compute the layer's op, or the layer must have weights, which can be quantized weight-only.
     Types,
-    /// Activations that are quantized to codes.
+    /// The layer must compute on activations that are quantized to codes.
     Codes,
-    /// Values that have a grid: values of layers that compute on codes, and values next to such a layer.
+    /// The layer must compute on codes or stand next to a layer that does, so that some of its values have a grid.
     Grid,
 }
 

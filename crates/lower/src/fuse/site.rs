@@ -113,7 +113,8 @@ impl<'a> RequantizationSite<'a> {
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
-            // In front of a fused step. If nothing more is known there, the accumulator's type is the bound.
+            // The bounds in front of the step that is already fused into the producer. If nothing more is known there,
+            // the type of the accumulator is the bound.
             Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
             _ => bounds.reach(self.wide),
         };
