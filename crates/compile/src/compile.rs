@@ -70,7 +70,7 @@ pub struct Built {
     /// How many layers were compared with the target's own model of its arithmetic. `None` if the target has no such
     /// model, or before [`hold`] has run.
     pub own_model: Option<Shares>,
-    /// If this is a revision: which part of the model was made anew.
+    /// If this model was revised from another one: which part of it was made anew.
     pub revision: Option<Revision>,
     pub(crate) kept: Kept,
 }
@@ -118,7 +118,7 @@ pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> 
     build_from(task, None, watch)
 }
 
-/// As [`build`], but takes over from `before` whatever the new rules do not touch.
+/// Like [`build`], but takes over from `before` whatever the new rules do not touch.
 pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let first = before.and_then(|before| before.kept.first.as_ref());
     let quantized = watch.step("quantize", None, |_| quantize_from(task, first))?;

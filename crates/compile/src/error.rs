@@ -61,7 +61,7 @@ pub struct Denied {
     pub is_unfit: bool,
 }
 
-/// An error in one layer.
+/// An error in one layer of the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("layer `{layer}`: {text}")]
 pub struct LayerError {

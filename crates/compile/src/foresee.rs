@@ -1,7 +1,7 @@
 //! Checks the limits of later runs before the samples are observed.
 //!
 //! Verification compares the fused graph with the lowered one and holds all integers of both in memory at once. That
-//! can take far more memory than a run of the float model. How much is known beforehand from the shapes and the
+//! can take far more memory than a run of the float model. How much it takes at least follows from the shapes and the
 //! target's table. So a model whose integers do not fit into the limits is refused before anybody waits for its
 //! statistics.
 

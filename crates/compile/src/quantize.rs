@@ -72,11 +72,11 @@ pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
     quantize_from(task, None)
 }
 
-/// As [`quantize()`], but takes over from `before` whatever the new settings do not touch. If annotation refuses a node
-/// in the first turn, everything is done anew: how far the passes get then depends on the whole graph.
+/// Like [`quantize()`], but takes over from `before` whatever the new settings do not touch. If annotation refuses a
+/// node in the first turn, everything is done anew: how far the passes get then depends on the whole graph.
 ///
 /// # Errors
-/// As for [`quantize()`].
+/// The same as those of [`quantize()`].
 pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> Result<Quantized, CompileError> {
     let mut freed = UnfittingGrids::new();
     loop {

@@ -86,11 +86,11 @@ impl Built {
         Ok(built)
     }
 
-    /// As [`Built::revise`], but without the final check [`hold`], just as [`build`](crate::build()) is
+    /// Like [`Built::revise`], but without the final check [`hold`], just as [`build`](crate::build()) is
     /// [`compile`](crate::compile()) without it. A search uses this and checks only the model that it ends with.
     ///
     /// # Errors
-    /// As for [`build`](crate::build()).
+    /// The same as those of [`build`](crate::build()).
     pub fn rebuild(&self, task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
         build_from(task, Some(self), watch)
     }

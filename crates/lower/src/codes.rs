@@ -38,7 +38,7 @@ pub(crate) fn codes(
         };
         return Ok(values.iter().enumerate().map(code).collect());
     }
-    // All other codes have at most 32 bits.
+    // Codes that are not biases have at most 32 bits.
     let range = range.map(|end| end.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
     let range = range[0]..=range[1];
     if let How::Twice(Some(own)) = how {

@@ -96,7 +96,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         };
         let Err(failure) = done else { return Ok(()) };
         self.refused.push(failure.refusal(id).map_err(ours)?);
-        // The nodes behind it still need its results, so it is computed in float. The module is thrown away afterwards.
+        // The nodes behind a refused node still need its results, so it is computed in float. The module is thrown away
+        // afterwards.
         let done = self.sums_as_reals(node);
         let done = done.and_then(|()| self.host(id, node, None, Reason::new(ReasonCode::Refused, "refused")));
         done.map_err(|failure| ours(failure.to_string()))
@@ -289,7 +290,7 @@ impl<'a> Lowering<'a> {
             .ok_or_else(|| Failure::defect(format!("the primitive {suffix} has no result")))
     }
 
-    /// As [`Lowering::emit`], for any number of results that are all on one grid.
+    /// Like [`Lowering::emit`], but for any number of results that are all on one grid.
     pub(crate) fn emit_all(
         &mut self,
         origin: &Node,

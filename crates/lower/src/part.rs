@@ -48,7 +48,7 @@ impl Part {
             match port {
                 Port::Operand(_) => open.push(id),
                 Port::Result(_) | Port::Input(_) => left.extend(graph.value_at(id, port)),
-                // An output has whatever the producer leaves.
+                // An output of the graph follows from what its producer leaves.
                 Port::Output(_) => {}
             }
         }

@@ -36,11 +36,11 @@ pub enum Parameters {
 /// along by 128, so the codes stand for the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signs {
-    /// As on the target.
+    /// The codes of activations have the target's signedness.
     Own,
-    /// All signed.
+    /// All codes of activations are signed.
     Signed,
-    /// All unsigned.
+    /// All codes of activations are unsigned.
     Unsigned,
 }
 

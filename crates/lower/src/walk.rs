@@ -169,8 +169,8 @@ pub(crate) trait Build<'a>: Sized {
             && !graph.rounds_to(value).is_some_and(|own| is_given(own))
     }
 
-    /// The value on a config. It is made from the given codes if it is a parameter, from what its producer leaves, or
-    /// from real numbers.
+    /// Makes the value on the grid of a config. A parameter is made from the given codes. Other values are made from
+    /// what their producer leaves, or from real numbers.
     fn on(&mut self, value: ValueId, want: &Self::Config, codes: Option<DataId>) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().found(value, want, codes) {
             return Ok(made);
@@ -205,7 +205,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         walk
     }
 
-    /// As [`Walk::new`], for a graph that is thrown away. Its new names may coincide with names of the model.
+    /// Like [`Walk::new`], but for a graph that is thrown away. Its new names may coincide with names of the model.
     pub(crate) fn scratch(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
         let main = Graph::new(names.intern(name), stage);

@@ -36,7 +36,7 @@ fn report(name: &str, found: f64, mark: f64) -> bool {
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    // All of them are measured, even if the first one takes too long.
+    // All three measurements run, even if the first one takes too long.
     let met = [thresholds()?, model()?, wide_model()?];
     Ok(if met.iter().all(|met| *met) {
         ExitCode::SUCCESS

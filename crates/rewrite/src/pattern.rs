@@ -43,9 +43,10 @@ pub(crate) enum Pattern {
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
     /// One of these: the first one with which the rest of the pattern also fits.
     OneOf(&'static [Pattern]),
-    /// This pattern, directly or behind identities and casts from float to float.
+    /// A pattern, directly or behind identities and casts from float to float.
     Through(&'static Pattern),
-    /// This pattern, directly or behind such nodes and nodes that add or remove axes of extent 1.
+    /// A pattern, directly or behind identities, casts from float to float, and nodes that add or remove axes of
+    /// extent 1.
     Reshaped(&'static Pattern),
     /// A product of all of these, in any order and nesting. Others may read the products inside.
     Product(&'static [Pattern]),
@@ -57,8 +58,8 @@ pub(crate) const fn op(terms: &'static [Term], operands: &'static [Pattern]) -> 
 }
 
 impl Pattern {
-    /// The same pattern, with the node's result kept in a slot. For a pattern that is not a node, this does not compile
-    /// in a constant.
+    /// This pattern, with the node's result kept in a slot. It is only for patterns of nodes: used on another pattern
+    /// in a constant, it does not compile.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn keep(self, slot: Slot) -> Pattern {
         match self {
@@ -67,8 +68,8 @@ impl Pattern {
         }
     }
 
-    /// The same pattern, for a node that others may read too. For a pattern that is not a node, this does not compile
-    /// in a constant.
+    /// This pattern, for a node that others may read too. It is only for patterns of nodes: used on another pattern in
+    /// a constant, it does not compile.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn shared(self) -> Pattern {
         match self {

@@ -99,14 +99,14 @@ fn is_list(shape: &[u64]) -> bool {
     shape.iter().filter(|&&extent| extent != 1).count() <= 1
 }
 
-/// Shape and elements of a constant. A list that is moved by nodes which are not folded yet counts too, because moving
-/// does not change its order.
+/// Shape and elements of a constant. A list that is moved by nodes which are not folded yet counts as a constant too,
+/// because moving does not change its order.
 pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
     let (shape, root) = root(site, value)?;
     Some((shape, site.floats(root)?.1))
 }
 
-/// The shape of such a constant, and the constant from which it is moved.
+/// The shape of a constant that may be moved by other nodes, and the constant from which it is moved.
 fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     let shape = site.dims(value)?;
     let mut root = value;
@@ -209,8 +209,8 @@ impl<'a> InFront<'a> {
             .collect()
     }
 
-    /// The elements, for each channel, of a constant that is combined with the value `x`. It has a single element, or
-    /// elements along an axis that is a part of the channels.
+    /// For each channel, the element of a constant that is combined with the value `x`. The constant has a single
+    /// element, or has its elements along an axis that is a part of the channels.
     pub(crate) fn constant(&self, site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<f64>> {
         let (shape, root) = root(site, constant)?;
         site.keeps_type(x).then_some(())?;

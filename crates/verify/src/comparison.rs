@@ -116,7 +116,7 @@ impl<'a> Comparison<'a> {
         let analysis = self.analysis;
         let failed = |graph| move |source| VerifyError::Execute { graph, source };
         let mut findings = Vec::new();
-        // All of these exist once the lowered graph has run. Dropping one after its layer would not lower the peak.
+        // All values of the lowered graph exist once it has run. Dropping one after its layer would not lower the peak.
         let mut kept: BTreeMap<ValueId, Tensor> = BTreeMap::new();
         let mut see = |id: ValueId, tensor: TensorView<'_>| {
             let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);

@@ -40,7 +40,7 @@ pub enum Fault {
     Certificate(Undecided),
     /// A certificate claims another verdict than the one that follows from its own steps and interval.
     Contradiction {
-        /// The first channel with such a verdict.
+        /// The first channel with a contradicting verdict.
         channel: usize,
         /// The verdict that the certificate claims.
         claimed: Verdict,
@@ -112,7 +112,7 @@ pub enum Fault {
     Layer {
         /// The sample of the run, for example `random sample 3`.
         sample: String,
-        /// The first such element of the result.
+        /// The first element of the result that differs by more than allowed.
         element: usize,
         /// The result of the lowered graph for this element.
         expected: i64,

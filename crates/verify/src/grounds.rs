@@ -32,7 +32,7 @@ fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
         (SiteKind::Accumulators, Base::Node(_, node)) => match node.op.term().kind() {
             Kind::Selects => *argument == Argument::Commutes,
             Kind::Accumulates | Kind::Integer => *argument == Argument::SameAccumulator,
-            // These make no accumulators, or divide them themselves.
+            // Ops of these kinds make no accumulators, or divide them themselves.
             Kind::Divides
             | Kind::Compares
             | Kind::Function
@@ -82,7 +82,8 @@ pub(crate) fn derived_from(
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
-        // These include what is added, which is not an operand of the product in the lowered graph.
+        // The operands of the fused node include the added codes, which are not an operand of the product in the
+        // lowered graph.
         (SiteKind::Accumulators, _, Base::Node(_, own)) if site.product.is_some() => (fused, own.inputs.to_vec()),
         // The constant that selects the channels is an operand only of the fused node, so it is left out here.
         (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {

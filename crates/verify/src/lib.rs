@@ -66,8 +66,8 @@ pub struct VerifyOptions<'a> {
     pub seed: u64,
     /// The ranges of integers in random inputs.
     pub ranges: Option<&'a Ranges>,
-    /// Who computes the requantizations of the fused graph: the target or the host. Those of the lowered graph are
-    /// always computed by the host.
+    /// The loops that compute the requantizations of the fused graph: the target's own, or the host's. Those of the
+    /// lowered graph are always computed by the host's loops.
     pub loops: &'a dyn LoopsFor,
     /// The threads to run on.
     pub threads: &'a Threads,

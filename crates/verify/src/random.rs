@@ -23,7 +23,7 @@ impl Random {
         if extreme && bits & 1 == 0 {
             return if bits & 2 == 0 { low } else { high };
         }
-        // Both factors have at most 33 and 32 bits, so the product fits, and so does the sum.
+        // The factors have at most 33 and 32 bits, so the product fits, and so does the sum.
         let span = i64::from(high) - i64::from(low) + 1;
         let above = ((bits >> 32).wrapping_mul(span.max(1) as u64)) >> 32;
         (i64::from(low) + above as i64) as i32

@@ -14,7 +14,7 @@ pub struct RuleError {
     pub code: &'static str,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// Further facts.
+    /// Further facts, shown below the message.
     pub notes: Vec<String>,
     /// Suggestions for fixing it.
     pub help: Vec<String>,

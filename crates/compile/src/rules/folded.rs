@@ -55,7 +55,7 @@ impl Layers {
         Layers(layers)
     }
 
-    /// Of the layers that this node stands for, the last one. The result of the node is the result of that layer.
+    /// The last of the layers that this node stands for. The node's result is the result of that layer.
     fn last(&self, node: &Node) -> Option<Symbol> {
         let rank = |source: &Symbol| self.0.get(source).map(|layer| layer.rank);
         node.sources.iter().copied().max_by_key(rank)
@@ -79,9 +79,8 @@ impl Layers {
         }
     }
 
-    /// Filters the nodes that a rule chooses: keeps those that have this part of a layer that the rule names. If the
-    /// rule names no layers, all nodes are kept. Also returns an error if there are layers of which no node has the
-    /// part.
+    /// Filters the nodes that a rule chooses: keeps a node if it still has this part of a layer that the rule names. If
+    /// the rule names no layers, all nodes are kept. Also returns an error if no node has the part of some named layer.
     pub(super) fn left(
         &self,
         part: Part,

@@ -22,13 +22,14 @@ pub struct Key {
 /// What a key applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// Layers.
+    /// The key applies to layers.
     Layers,
-    /// Weights of layers.
+    /// The key applies to the weights of layers.
     Weights,
-    /// Activations that layers compute on, and tensors as they leave the layers that make them.
+    /// The key applies to the activations that layers compute on, and to tensors as they leave the layers that make
+    /// them.
     Activations,
-    /// Results of layers, tensors and operands.
+    /// The key applies to results of layers, to tensors and to operands.
     Ranges,
 }
 
@@ -36,13 +37,13 @@ pub enum Of {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Weights,
-    /// Operands or results that may share a grid.
+    /// The layer must have operands or results that may share a grid.
     Sharing,
-    /// An op that the target computes, or weight-only quantization.
+    /// The target must compute the layer's op, or the layer must have weights, which can be quantized weight-only.
     Types,
-    /// Activations that are quantized to codes.
+    /// The layer must compute on activations that are quantized to codes.
     Codes,
-    /// Values that have a grid: values of layers that compute on codes, and values next to such a layer.
+    /// The layer must compute on codes or stand next to a layer that does, so that some of its values have a grid.
     Grid,
 }
 

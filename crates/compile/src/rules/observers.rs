@@ -61,7 +61,7 @@ fn with_help(observer: Observer, error: RuleError) -> RuleError {
     }
 }
 
-/// A value that rules apply to.
+/// A value for which rules choose an observer.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     module: &'a Module,

@@ -1,5 +1,5 @@
-//! The tables that people write: for all layers, and rules for some. Their documentation is the reference of a configuration's
-//! `[quantize]`.
+//! The tables that people write: settings for all layers, and rules for some of them. The reference page of a
+//! configuration's `[quantize]` is generated from these doc comments.
 
 use std::num::NonZeroU32;
 
@@ -13,78 +13,81 @@ use strait_target::spec::{Activation, Alignment as Align, Integer, Observer, Obs
 use super::leaf::schema::{ActivationWord, CodesWord};
 use super::leaf::{Pattern, Range};
 
-/// Quantization, where the target leaves a choice.
+/// Quantization settings, where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
-    /// Weights. Absent keys: the target's default.
+    /// Settings for weights. Absent keys: the target's default.
     #[serde(default)]
     pub weights: Weights,
-    /// Activations. Absent keys: the target's default.
+    /// Settings for activations. Absent keys: the target's default.
     #[serde(default)]
     pub activations: Activations,
     /// Which grids the operands and results of some layers share. Absent keys: the target's default.
     #[serde(default)]
     pub alignment: Alignment,
-    /// Grids that a quantized model comes with and that the target cannot have. Absent: `"keep"`.
+    /// What happens to grids of a quantized model that the target does not support. Absent: `"keep"`.
     pub given: Option<GivenGrids>,
-    /// Exceptions for some layers. Rules are read from top to bottom; key by key the later one wins.
+    /// Exceptions for some layers. If several rules set the same key, the later one wins.
     #[serde(default)]
     pub rule: Vec<Rule>,
 }
 
-/// Grids that a quantized model comes with and that the target cannot have. Those that it can have are kept as they are.
+/// What happens to grids of a quantized model that the target does not support. Supported grids are kept as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GivenGrids {
-    /// The layers whose grids these are run in float, on the host; the report names each, and why.
+    /// Layers with such grids run in float on the host. The report names each layer and the reason.
     Keep,
-    /// The values get grids that the target has, on the range of those of the model; the report names each, why, and the loss.
+    /// The values get grids that the target supports, with the same range. The report names each value, the reason, and
+    /// what is lost.
     Requantize,
 }
 
-/// Quantization of weights.
+/// Settings for weights.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// Their type, one that the target has.
+    /// The type of weights. The target must support it.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<CodesWord>"))]
     pub ty: Option<Integer>,
-    /// True: the zero point is 0. False, where the target has others: it need not be.
+    /// True: the zero point is 0. False: it need not be 0, if the target supports that.
     pub symmetric: Option<bool>,
-    /// Which scales they have, of those that the target has.
+    /// Which scales weights can have. The target must support them.
     pub scale: Option<ScaleSet>,
-    /// One scale for what, of those that the target has for the type. In `[quantize]` it holds for the layers whose op has it,
-    /// in a rule for all. `"block"` is for weight-only layers.
+    /// What shares a scale. The target must support it for the type. In `[quantize]` it applies to the layers whose op
+    /// supports it, in a rule to all layers of the rule. `"block"` is only for weight-only layers.
     pub per: Option<WeightPer>,
-    /// With `per = "block"`: the number of inputs that share a scale, one that the target has. Absent: its preferred one. In
-    /// `[quantize]`, layers whose inputs are no whole blocks have a scale for each channel; in a rule they are an error.
+    /// With `per = "block"`: the number of inputs that share a scale. The target must support it. Absent: the target's
+    /// preferred number. If the number of inputs of a layer is not a multiple of it, `[quantize]` gives the layer a
+    /// scale for each channel; in a rule it is an error.
     pub block: Option<NonZeroU32>,
-    /// Observer that makes a range from them, for each scale. Absent: `"minmax"`.
+    /// The observer that finds the range of weights for each scale. Absent: `"minmax"`.
     pub observer: Option<Observer>,
-    /// Consequence where the bias of a channel does not fit into its type on the grid of the sums, or the scale of the
+    /// What happens if the bias of a channel does not fit into its type on the grid of the sums, or if the scale of the
     /// channel's weights is too small. Absent: `"coarser"`.
     pub unfit: Option<Unfit>,
 }
 
-/// Quantization of activations.
+/// Settings for activations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
-    /// Their type, one that the target has. `"float32"`: layers with weights compute on real numbers, with weights that have
-    /// codes, on the host where the target has no row for that; all other layers run in float.
+    /// The type of activations. The target must support it. With `"float32"`, layers with weights are weight-only:
+    /// their weights have codes, and they compute on real numbers, on the host if the target has no row for that. All
+    /// other layers run in float.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<ActivationWord>"))]
     pub ty: Option<Activation>,
-    /// True: the zero point is 0. False, where the target has others: it need not be. A grid that a definition fixes, as
-    /// that of a softmax's result, stays.
+    /// True: the zero point is 0. False: it need not be 0, if the target supports that. A grid that a definition fixes,
+    /// such as that of a softmax's result, does not change.
     pub symmetric: Option<bool>,
-    /// Which scales they have, of those that the target has; one for each tensor.
+    /// Which scales activations can have. The target must support them. There is one scale for each tensor.
     pub scale: Option<ScaleSet>,
 }
 
@@ -102,115 +105,122 @@ impl<T: Into<Activation>> From<T> for Activations {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// Of functions such as ReLU that become a clamp of their producer's requantization.
+    /// For functions such as ReLU that become a clamp in the requantization of the layer in front of them.
     pub activation: Option<Align>,
-    /// Of sums and differences.
+    /// For sums and differences.
     pub elementwise: Option<Align>,
-    /// Of concatenations.
+    /// For concatenations.
     pub concat: Option<Align>,
-    /// Of average pools and means.
+    /// For average pools and means.
     pub pooling: Option<Align>,
-    /// Of resizes.
+    /// For resizes.
     pub resize: Option<Align>,
-    /// Of other ops that the target's table lists as passive. An op that only moves codes, as a maximum or a transpose does,
-    /// has one grid for operand and result whatever this says; the word then says whose.
+    /// For other ops that the target's table lists as passive. An op that only moves codes, such as a maximum or a
+    /// transpose, always has the same grid for operand and result. For these ops, this only says whose grid it is.
     pub passive: Option<Align>,
-    /// True: a result that all readers want on one grid is made on that, and rounds once. False: it is made on a range of its
-    /// own, and requantized for readers of another grid, as far as the target requantizes codes.
+    /// True: if all readers of a result want the same grid, the result is made on that grid and rounded once. False:
+    /// the result is made on a range of its own and requantized for readers with another grid, if the target can
+    /// requantize codes.
     pub simplify: Option<bool>,
-    /// True: the grid that an aligned operand is made on is imposed on its other readers, too; the report names them. False:
-    /// they have the one that its producer leaves, and the aligned operand is requantized.
+    /// True: if an operand is aligned, its producer and all its other readers use the aligned grid too; the report
+    /// names these readers. False: the other readers use the producer's own grid, and the aligned operand is
+    /// requantized.
     pub force_overlap: Option<bool>,
 }
 
-/// It holds for the layers that all of `layers`, `op` and `between` choose, or only for those of their operands and
-/// results that `operands` and `results` count; and for the tensors that `tensors` names. At least one of `layers`, `op`,
-/// `between` and `tensors` is given. A layer has the name that it has in the model, or if it has none there, that of its
-/// first output; any source name counts, also after layers have been folded into one. A range, an observer, `operands` and
-/// `results` need a result or an operand that the named layer has kept. A rule that matches nothing is an
-/// error, which lists the nearest names, and so is a name without wildcards in it. A key that nothing of what is matched has a
-/// use for is an error, too, as weights of layers that have none; of several layers one is enough.
+/// A rule applies to the layers that all of `layers`, `op` and `between` choose. With `operands` and `results`, it
+/// applies only to these operands and results of the layers. It also applies to the tensors in `tensors`. At least one
+/// of `layers`, `op`, `between` and `tensors` is required. A layer has the name that it has in the model. If it has
+/// none there, it has the name of its first output. After layers were folded into one, each of their names still works.
+/// A range, an observer, `operands` and `results` are only possible if the named layer still has that result or operand
+/// after folding. It is an error if a rule matches nothing, or if a name without wildcards matches nothing; the error
+/// lists similar names. It is also an error if a key has no effect on anything that the rule matches, such as a key for
+/// weights on layers without weights. If the rule matches several layers, it is enough that the key has an effect on
+/// one of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Reason for the rule; printed in the report.
+    /// The reason for the rule. The report shows it.
     pub reason: Option<String>,
-    /// The targets that it is for, by their ids. Empty: all.
+    /// The ids of the targets that the rule is for. Empty: all targets.
     #[serde(default)]
     pub target: Vec<String>,
-    /// Source names of layers.
+    /// Names or patterns of layers.
     #[serde(default)]
     pub layers: Vec<Pattern>,
-    /// Operators of the canonical model, by the words that reports have for them, whatever they were in the model: `"conv"`,
-    /// `"reduce_mean"`. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant weights is a
-    /// `"gemm"`, one of two activations a `"matmul"`; what was folded into another layer is none any more. A `"conv"` is a
-    /// `"depthwise_conv"`, too, where each of its channels is by itself, and else a `"dense_conv"`.
+    /// Operators, by their names in the canonical model. Reports use the same names: `"conv"`, `"reduce_mean"`. They
+    /// may differ from the names in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product
+    /// with constant weights is a `"gemm"`, and a product of two activations is a `"matmul"`. A layer that was folded
+    /// into another one does not count any more. A `"conv"` is also a `"depthwise_conv"` if it computes each channel by
+    /// itself, and otherwise a `"dense_conv"`.
     #[serde(default)]
     pub op: Vec<Pattern>,
-    /// All layers on a way from one to another, both included.
+    /// All layers on a path from one layer to another, both included.
     pub between: Option<Between>,
-    /// Of the layers these operands alone, counted from 0 as in `strait inspect --quant`. Only `range`, `observer`,
-    /// `observer_options` and `activations` can be set for them. An operand that has a range of its own is requantized for its layer; others that
-    /// read the same tensor do so as before. What a layer alone reads is made on the range of its operand.
+    /// Positions of operands, counted from 0 as in `strait inspect --quant`. The rule then applies only to these
+    /// operands of the layers, and can only set `range`, `observer`, `observer_options` and `activations`. An operand
+    /// with a range of its own is requantized for its layer. Other readers of the same tensor are not affected. If no
+    /// other layer reads the tensor, it is made on the operand's range directly.
     #[serde(default)]
     pub operands: Vec<u32>,
-    /// The same of results. A result is the tensor that it makes, as if `tensors` named it.
+    /// Positions of results, counted from 0. The rule then applies only to these results of the layers, as if `tensors`
+    /// named them.
     #[serde(default)]
     pub results: Vec<u32>,
-    /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations`
-    /// can be set for them.
+    /// Names or patterns of tensors. For tensors, a rule can only set `range`, `observer`, `observer_options` and
+    /// `activations`.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
-    /// True: it may match nothing, or nothing that has a use for its keys.
+    /// True: it is not an error if the rule matches nothing, or if its keys have no effect.
     #[serde(default)]
     pub optional: bool,
-    /// Where the layers compute.
+    /// Where the layers run.
     pub run: Option<Run>,
-    /// The values of their outputs, or of the operands, instead of what was measured.
+    /// The range of the layers' outputs, or of the operands. It is used instead of the observed range.
     pub range: Option<Range>,
-    /// Observer that makes the ranges of their outputs, or of the operands, from what was measured.
+    /// The observer that finds the ranges of the layers' outputs, or of the operands.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
-    /// Which grids their operands and results share.
+    /// Which grids the operands and results of the layers share.
     pub alignment: Option<Align>,
-    /// Of their results, as `alignment.simplify` of `[quantize]`.
+    /// As `alignment.simplify` in `[quantize]`, for the results of the layers.
     pub simplify: Option<bool>,
-    /// Their weights.
+    /// Settings for the weights of the layers.
     #[serde(default)]
     pub weights: Weights,
-    /// Of layers and `operands`: the activations that the layers compute on. A layer computes on one type: that of an operand is
-    /// that of the others. Its results have the type that their readers agree on, as far as the target has it for them. Of
-    /// `tensors` and `results`: as they leave the layers that make them. Where operands and results have one grid, as those
-    /// of a pooling, `symmetric` and `scale` are for all of them.
+    /// For layers and `operands`: the activations that the layers compute on. A layer computes on a single type, so a
+    /// type for one operand applies to all of them. The results have the type that their readers agree on, if the
+    /// target supports it. For `tensors` and `results`: the activations as they leave the layers that make them. If
+    /// operands and results share a grid, as in a pooling, `symmetric` and `scale` apply to all of them.
     #[serde(default)]
     pub activations: Activations,
 }
 
-/// All layers on a way from one to another.
+/// All layers on a path from one layer to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Between {
-    /// Source names of the first layers.
+    /// Names or patterns of the first layers.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub from: Vec<Pattern>,
-    /// Source names of the last layers.
+    /// Names or patterns of the last layers.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub to: Vec<Pattern>,
 }
 
-/// Where a layer computes.
+/// Where a layer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Run {
-    /// In float, on the host. Weights of convolutions and Gemms keep codes if this rule or a later one gives them a type.
+    /// In float, on the host. Weights of convolutions and Gemms keep codes if this rule or a later one sets their type.
     Float,
-    /// In integers, also between layers on the host; an error where the target cannot.
+    /// In integers, even between layers on the host. If the target cannot do that, it is an error.
     Integer,
-    /// In integers where the target can, otherwise on the host; on the host as well between layers that run there.
+    /// In integers if the target can, otherwise on the host. Also on the host if the layers around it run there.
     Auto,
 }

@@ -172,8 +172,8 @@ impl Resolving<'_> {
 }
 
 impl Rules {
-    /// The observer that the rules choose. If they choose none, the default of the configuration, or that of the
-    /// target.
+    /// The observer that the rules choose. If they choose none, it is the default of the configuration, or else the one
+    /// of the target's table.
     pub(super) fn observer_of(&self, said: &Rule, spec: &TargetSpec) -> ObserverChoice {
         let observer = said.observer.or(self.observer).unwrap_or(spec.quantize.observer);
         ObserverChoice {

@@ -45,7 +45,7 @@ pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
 }
 
-/// As [`free_batch`]. If `hides` is set, a reshape that would merge the batch with another axis may put it into an
+/// Like [`free_batch`]. If `hides` is set, a reshape that would merge the batch with another axis may put it into an
 /// extra axis in front.
 fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> {
     let mut freeing = Freeing::new(module, name, hides);
@@ -96,7 +96,7 @@ impl<'a> Freeing<'a> {
         let main = source.main();
         let graph = strait_core::Graph::new(main.name, main.stage());
         let mut out = Module::new(graph, source.names.clone());
-        // The tensors keep their ids.
+        // The tensors are copied in their order and so keep their ids.
         source.pool().iter().for_each(|tensor| {
             out.add_data(tensor.clone());
         });

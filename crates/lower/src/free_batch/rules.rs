@@ -98,7 +98,7 @@ impl At<'_> {
         })
     }
 
-    /// As [`At::same`]. It is an error if the op computes along the axis of the samples.
+    /// Like [`At::same`], but it is an error if the op computes along the axis of the samples.
     pub(super) fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
         match position(axis, self.rank(0)) == Some(samples.axis) {
             true => Err(MIXED.into()),
@@ -127,7 +127,7 @@ pub(super) fn position(axis: i64, rank: usize) -> Option<usize> {
 /// # Errors
 /// A node that is not known to treat each sample alike.
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
-    // A second operand that replaces a list of constants.
+    // True if a second operand gives a list that is an attribute otherwise, such as the shape of a reshape.
     let is_late = at.operands.get(1).is_some_and(Option::is_some);
     match at.op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {

@@ -15,9 +15,9 @@ fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     Some(Samples { axis, each: to[axis] })
 }
 
-/// For a reshape that moves the batch axis past other axes. For one sample such a move is a plain reshape, but for
-/// several it has to be a transpose. Returns the permutation of the operand's axes, and the axis of the samples in the
-/// result. `None` if the order of the other extents changes.
+/// Handles a reshape that moves the batch axis past other axes. For one sample such a move is a plain reshape, but for
+/// several samples it has to be a transpose. Returns the permutation of the operand's axes, and the axis of the samples
+/// in the result. `None` if the order of the other extents changes.
 fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Samples)> {
     let axis = to
         .iter()

@@ -18,7 +18,8 @@ pub(super) struct Added<'a> {
 }
 
 impl<'a> Added<'a> {
-    /// Recognises a node as such a sum. Nothing else may read the product or the added codes on the sums' grid.
+    /// Recognises a node that adds codes to the sums of a product. Nothing else may read the product or the added
+    /// codes.
     pub(super) fn of(graph: &'a Graph, node: &'a Node) -> Option<Added<'a>> {
         let &[Some(a), Some(b)] = matches!(node.op, Op::Add(_)).then_some(&node.inputs[..])? else {
             return None;

@@ -1,4 +1,4 @@
-//! Proves that what a row would put at a site computes the right result.
+//! Proves that the node that a row of the table would put at a site computes the right result.
 
 use super::grounds;
 use super::plan::{Becomes, Planned};

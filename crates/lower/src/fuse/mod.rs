@@ -30,11 +30,11 @@ use strait_target::{Target, TargetSpec};
 /// How much a fusion may change results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FusionPolicy {
-    /// Not at all.
+    /// A fusion must not change results at all.
     Exact,
-    /// By at most this many LSB, units of the result.
+    /// A fusion may change results by at most this many LSB, units of the result.
     Bounded(u32),
-    /// By any known amount. A fusion whose difference cannot be decided is still refused.
+    /// A fusion may change results by any known amount. If the difference cannot be decided, it is still refused.
     Any,
 }
 
@@ -79,7 +79,8 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// As [`dropped_clamp`], for this fusion's certificate.
+    /// The reason why this fusion could drop a clamp in front of the requantization. `None` if there was no clamp, or
+    /// if it is still there.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
@@ -108,8 +109,8 @@ pub struct Refused {
     pub row: Option<String>,
     /// The reason why it was not fused.
     pub reason: Reason,
-    /// All rows of the table, near misses first. Empty if this requantization is what is left at the end of a chain
-    /// whose front part was fused.
+    /// All rows of the table that were tried, near misses first. Empty if the front part of the chain was fused and
+    /// this requantization is left behind it.
     pub tried: Vec<Attempt>,
 }
 
@@ -363,7 +364,8 @@ impl Table<'_> {
                 }
             }
         }
-        // Among rows that failed at the same stage, the one that was tried last comes first.
+        // Sorts by stage, the nearest miss first. Among rows that failed at the same stage, the one that was tried last
+        // comes first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
         let fires = made.map(|made| {

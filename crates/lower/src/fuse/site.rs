@@ -113,7 +113,8 @@ impl<'a> RequantizationSite<'a> {
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
-            // In front of a fused step. If nothing more is known there, the accumulator's type is the bound.
+            // The bounds in front of the step that is already fused into the producer. If nothing more is known there,
+            // the type of the accumulator is the bound.
             Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
             _ => bounds.reach(self.wide),
         };
@@ -305,12 +306,12 @@ impl Strided {
     }
 }
 
-/// True if a row has this verb.
+/// True if the row lists this verb under `then`.
 pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
     row.then.iter().any(|v| v == verb)
 }
 
-/// The verb by which a row leaves the decision to the target's code, if it has one.
+/// The name of the target's code to which a row leaves the decision. `None` if the row decides by itself.
 pub(super) fn decides(row: &FusionRow) -> Option<&str> {
     row.then.iter().find_map(|verb| match verb {
         Verb::Custom(name) => Some(name.as_str()),
@@ -332,7 +333,7 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     Some(Link { node: id, what, result })
 }
 
-/// Saturation to 32 bits, which changes no accumulator.
+/// A requantization that changes no accumulator: it only saturates to 32 bits.
 fn identity() -> Requantization {
     form::ArithFolded {
         narrowing: Narrowing {

@@ -55,7 +55,7 @@ impl Reach {
         }
     }
 
-    /// The same bounds if they run along `axis`. Otherwise one interval that contains all elements.
+    /// These bounds, if they run along `axis`. Otherwise one interval that contains all elements.
     pub(crate) fn only_along(&self, axis: Option<usize>) -> Option<Reach> {
         if self.axis == axis {
             return Some(self.clone());

@@ -33,7 +33,7 @@ struct TurnCache {
     order: Vec<NodeId>,
     /// For each node, its position in the order.
     positions: Vec<u32>,
-    /// For each value, how its producer leaves it. `None` if no node makes the value.
+    /// For each value: how its producer leaves it (as real numbers, codes or sums). `None` if no node makes the value.
     left: Vec<Option<Left>>,
 }
 
@@ -203,7 +203,7 @@ impl TurnCache {
 }
 
 impl Lowering<'_> {
-    /// How a value was left by its producer.
+    /// Tells how the producer left a value: as real numbers, codes or sums.
     fn left_as(&mut self, value: ValueId) -> Left {
         if let Some(sum) = self.sum(value) {
             return Left::Sum {

@@ -19,7 +19,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
             let centred = ShiftLeft {
                 zero: grid.zero,
                 bits: 0,
-                // The shifted operand has 32 bits, whatever width the target adds in, so this one gets the same.
+                // The shifted operand has 32 bits, whatever width the target adds in. The other operand gets the same
+                // width.
                 accumulator: Carrier::I32,
             };
             let coarser = Arc::new(QuantParams::tensor(step, 0));

@@ -177,7 +177,7 @@ fn real(op: &Op) -> Option<Real> {
         Function::Floor => Real::Floor,
         Function::Ceil => Real::Ceil,
         Function::Round => Real::Round,
-        // No table of these: their results are not proven to be correctly rounded.
+        // These functions get no table, because their results are not proven to be correctly rounded.
         Function::Sign
         | Function::Sin
         | Function::Cos
@@ -193,7 +193,7 @@ fn real(op: &Op) -> Option<Real> {
     })
 }
 
-/// The entries from the float executor's results.
+/// Computes the entries by running the op in the float executor.
 fn evaluated(op: &Op, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
     let inputs: Vec<f32> = x.ty.range().map(|q| dequantize(q, x.scale, x.zero)).collect();
     let inputs = TensorData::from_values(&[inputs.len() as u64], &inputs)?;

@@ -28,7 +28,7 @@ pub(crate) enum Product {
     /// Codes that are brought onto the grid of a product's sums: their own scale, then the product's input scale and
     /// weight scales.
     Onto(f32, f32, Per<f32>),
-    /// A single grid, wherever it comes from.
+    /// A single grid with this scale.
     Grid(f64),
 }
 

@@ -87,7 +87,7 @@ impl Bins {
         let all = self.sums[self.counts.len()][0];
         let clipped = [self.sums[from][0], all - self.sums[to][0]];
         let mut entropy = kept[2];
-        // If a single bin is both ends, it gets both.
+        // If the same bin is at both ends, it gets the clipped elements of both sides.
         let added: &[(usize, f64)] = match low == high {
             true => &[(low, clipped[0] + clipped[1])],
             false => &[(low, clipped[0]), (high, clipped[1])],

@@ -201,7 +201,7 @@ impl ObserverChoice {
 impl Observer for ObserverChoice {
     /// The range of an activation. If the observer does not support the grid, the error lists the observers that do.
     fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        // It was already checked, where the observer is chosen, that only the largest elements are read.
+        // Whether only the largest elements are read was already checked where the observer is chosen.
         self.range_of(Observed::Ranked, seen, grid)
     }
 }

@@ -9,12 +9,12 @@ use std::ops::Range;
 pub struct Coverage {
     /// The number of samples in the data.
     of: u64,
-    /// In ascending order. None is empty, and none touches the next.
+    /// The ranges of covered positions, in ascending order. None is empty, and none touches the next.
     ranges: Vec<Range<u64>>,
 }
 
 impl Coverage {
-    /// All of this number of samples.
+    /// The coverage of all samples, if the data has this number of them.
     pub fn all(of: u64) -> Coverage {
         let ranges = std::iter::once(0..of).filter(|range| !range.is_empty()).collect();
         Coverage { of, ranges }
@@ -31,7 +31,7 @@ impl Coverage {
         })
     }
 
-    /// These ranges of this number of samples, if they are in order. For reading a file.
+    /// The coverage of these ranges, if they are in order and the data has this number of samples. For reading a file.
     pub(super) fn from_parts(of: u64, ranges: Vec<Range<u64>>) -> Option<Coverage> {
         let filled = ranges.iter().all(|range| range.start < range.end && range.end <= of);
         let apart = ranges.windows(2).all(|two| two[0].end < two[1].start);

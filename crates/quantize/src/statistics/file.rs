@@ -34,10 +34,10 @@ pub struct Key {
 /// The reason why a file of statistics cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// It is not such a file, or has another version.
+    /// The file is not a file of statistics, or has another version.
     #[error("this is not a file of statistics of this version")]
     Format,
-    /// It is damaged.
+    /// The file is damaged.
     #[error("the file of statistics is damaged")]
     Damaged,
 }

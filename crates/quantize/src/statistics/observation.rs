@@ -105,10 +105,10 @@ pub struct Observation {
 /// The reason why two observations cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// These samples are in both.
+    /// These samples are in both observations.
     #[error("the samples {} to {} are in both", .0.start, .0.end - 1)]
     Overlap(Range<u64>),
-    /// Only one of them has these statistics.
+    /// Only one of the observations has these statistics.
     #[error("only one of them has `{kind}` of `{name}`")]
     Different {
         /// The kind.

@@ -68,7 +68,7 @@ impl FromFloat {
         self.quantization().eval(x)
     }
 
-    /// This quantization in its general form.
+    /// This quantization as a [`Quantization`], the general form.
     pub fn quantization(&self) -> Quantization {
         let scaling = if self.reciprocal {
             Scaling::Times(1.0 / self.scale)

@@ -40,8 +40,8 @@ pub enum Behind {
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,
-    /// Of the channels in which the activation has no effect: the tightest limit that changes none of them, and the
-    /// channel that it comes from.
+    /// The tightest limit that changes nothing in the channels in which the activation has no effect, and the channel
+    /// that this limit comes from.
     borne: Option<(i32, usize)>,
 }
 

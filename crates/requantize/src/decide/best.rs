@@ -4,15 +4,15 @@
 //! If a form has the ideal's rounding and the same place for the zero point, it depends only on v = m / 2^n, and for
 //! v = s it is the ideal. For x above zero, a larger v never gives a smaller result. For x below zero, it never gives a
 //! larger one. So on either side of s, the difference from the ideal grows with |v - s| at every x. The largest
-//! difference and the number of differing x grow along. The best v is therefore the nearest one below s or the nearest
-//! one above it. Only these two are ever compared with the ideal, whatever the form's width, and the better one is the
-//! optimum.
+//! difference and the number of differing x grow along with it. The best v is therefore the nearest one below s or the
+//! nearest one above it. Only these two are ever compared with the ideal, whatever the form's width, and the better one
+//! is the optimum.
 //!
-//! They are compared by their parameters if these are enough. Otherwise they are compared by their thresholds, if there
-//! are at most [`MAX_STEPS`], as for results of 8 and 16 bits, or else accumulator by accumulator, if there are no more
-//! of these. The limit on the work is a count, so it is the same on every machine. 32-bit results that are far apart
-//! over many accumulators exceed it. Then the nearest v is the answer: no tried value is better, but no other was
-//! tried.
+//! They are compared by their parameters if these alone decide. Otherwise they are compared by their thresholds, if
+//! there are at most [`MAX_STEPS`] of them, as for results of 8 and 16 bits, or else accumulator by accumulator, if
+//! there are at most that many accumulators. The limit on the work is a count, so it is the same on every machine.
+//! 32-bit results that are far apart over many accumulators exceed it. Then the nearest v is the answer: no tried value
+//! is better, but no other was tried.
 
 use super::{
     deviation::{Deviation, between},
@@ -105,7 +105,8 @@ pub(super) struct Target<'a> {
     interval: (i64, i64),
     /// The function's values at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The function as lines, if its parameters are enough for that.
+    /// The function as lines. `None` if it cannot be decided by its parameters alone, so that its thresholds are
+    /// needed.
     lines: Option<Lines>,
 }
 
@@ -212,7 +213,7 @@ impl Ideal {
             };
             let nearest = around.map(|m| m.clamp(*legal.start(), *legal.end()));
             for m in nearest {
-                // It lies within the limits, so it is an i32.
+                // The multiplier lies within the limits, so it is an i32.
                 let affine = self.affine(m as i32, n);
                 let affine = if limits.normalized {
                     affine
@@ -231,8 +232,8 @@ impl Ideal {
         candidates
     }
 
-    /// Those of these multipliers whose addend is legal with the shift n: |inside - z_x m| <= MAX_ADDEND, which is an
-    /// interval of m. `None` if there are none.
+    /// The multipliers with which the addend is legal for the shift n: |inside - z_x m| <= MAX_ADDEND holds for an
+    /// interval of m. `None` if it holds for none of `multipliers`.
     fn legal(&self, multipliers: &RangeInclusive<i128>, n: u8) -> Option<RangeInclusive<i128>> {
         let (inside, zero) = (self.inside(n), i128::from(self.grids.input_zero));
         let limit = i128::from(MAX_ADDEND);

@@ -81,14 +81,14 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
     }
 }
 
-/// The difference of two chains of steps on `interval` (both ends included). There is none if the steps or their
-/// normalised parameters are the same. Otherwise their thresholds are compared. If there are many thresholds, as in a
-/// function into 16 bits with its 65 535, they are computed on the fly and not stored.
+/// The difference of two chains of steps on `interval` (both ends included). If the steps or their normalised
+/// parameters are the same, the chains do not differ. Otherwise their thresholds are compared. If there are many
+/// thresholds, as in a function into 16 bits with its 65 535, they are computed on the fly and not stored.
 ///
 /// # Errors
-/// The interval must lie inside the domain of the first steps, and each result inside the domain of the next step. If
-/// there are more than [`MAX_STEPS`](super::MAX_STEPS) thresholds (results of 32 bits), the parameters must be enough.
-/// If they are not, the error is [`DecideError::TooManySteps`].
+/// It is an error if the interval does not lie inside the domain of the first steps, or if a result does not lie inside
+/// the domain of the next step. [`DecideError::TooManySteps`] if there are more than [`MAX_STEPS`](super::MAX_STEPS)
+/// thresholds (results of 32 bits) and the parameters alone do not decide.
 pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
     let ends = [a.ends(interval)?, b.ends(interval)?];

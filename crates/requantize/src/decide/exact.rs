@@ -49,7 +49,7 @@ pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option
             }
         }
     });
-    // Both lie in 0 ..= i32::MAX.
+    // Both bounds lie in 0 ..= i32::MAX.
     feasible.then_some(least as i32..=most as i32)
 }
 
@@ -66,7 +66,7 @@ pub fn exact_addends(target: &Thresholds, form: &Affine, out: IntType) -> Option
         }
         least <= most
     });
-    // Neither is larger than the largest addend.
+    // Neither bound is larger than the largest addend.
     feasible.then_some(least as i64..=most as i64)
 }
 

@@ -59,7 +59,7 @@ impl Ideal {
             });
         }
         let (fraction, exponent) = frexp(factor);
-        // Both are exact, because an f64 has 53 bits of significand.
+        // Both operations are exact, because an f64 has 53 bits of significand.
         let mantissa = (fraction * 2f64.powi(53)) as i64;
         let (mantissa, shift) = (
             mantissa >> mantissa.trailing_zeros(),
@@ -67,7 +67,7 @@ impl Ideal {
         );
         let (mantissa, shift) = match u8::try_from(shift) {
             Ok(shift) if shift <= NEXT_TO_NOTHING => (mantissa, shift),
-            // At most 2^31.
+            // The factor is at most 2^31, so the shifted mantissa fits an i64.
             Err(_) if shift < 0 => (mantissa << -shift, 0),
             _ => (1, NEXT_TO_NOTHING),
         };
@@ -121,7 +121,7 @@ impl Ideal {
     /// The thresholds on an interval with these values at its ends, computed in batches.
     pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
         let (inside, outside) = self.zeros();
-        // The zero point is an i32.
+        // The zero point is an i32, so it fits an i64.
         let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
         // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. The requested k are all reached
         // inside the interval, so none of these numbers is large.
@@ -168,7 +168,7 @@ impl Ideal {
         let addend = self.inside(n) - i128::from(self.grids.input_zero) * i128::from(m);
         Affine {
             factor: m,
-            // At most MAX_ADDEND.
+            // The form is legal, so the addend is at most MAX_ADDEND and fits an i64.
             addend: addend as i64,
             shift: n,
             rounding: self.rounding,

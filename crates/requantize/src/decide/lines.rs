@@ -3,7 +3,7 @@
 //!
 //! Written with a common divisor 2^S, the gap between the lines, (x F_a + A_a - x F_b - A_b) / 2^S, is a line too. On a
 //! stretch where the gap lies in [k, k + 1), floor(a) - floor(b) is k or k + 1. Σ floor(a) - Σ floor(b) tells how often
-//! it is which. Such a sum counts the lattice points below a line, which Euclid's algorithm does quickly.
+//! it is k + 1. Such a sum counts the lattice points below a line, which Euclid's algorithm does quickly.
 
 use super::deviation::Deviation;
 
@@ -27,7 +27,7 @@ impl Floor {
         Floor {
             factor: factor >> shared,
             addend: addend >> shared,
-            // At most the shift.
+            // `shared` is at most the shift, so it fits a u8.
             shift: shift - shared as u8,
         }
     }
@@ -108,7 +108,7 @@ fn stretch(
             none = middle;
         }
     }
-    // All numbers of the stretch are i64.
+    // All integers of the stretch are i64.
     found.add(near.checked_add(1)?, (low + none) as i64, more.unsigned_abs());
     Some(())
 }

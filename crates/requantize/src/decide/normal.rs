@@ -45,7 +45,8 @@ type Pieces = SmallVec<[Piece; 4]>;
 pub(super) struct Lines(Pieces);
 
 impl Lines {
-    /// The lines of a chain with these values at the ends of the interval. `None` if its parameters are not enough.
+    /// The lines of a chain with these values at the ends of the interval. `None` if the parameters of the chain do not
+    /// determine them. Its thresholds are needed then.
     ///
     /// Take a chain in which only one step, with the form R, is not the identity. It equals R clamped to the chain's
     /// values at the ends, because a clamp before R can be moved behind it: f(x) = clamp(R(x), f(low), f(high)).
@@ -54,8 +55,8 @@ impl Lines {
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// The lines of an ideal function with these values at the ends of the interval. `None` if its parameters are not
-    /// enough.
+    /// The lines of an ideal function with these values at the ends of the interval. `None` if its parameters do not
+    /// determine them. Its thresholds are needed then.
     pub(super) fn of_ideal(ideal: &Ideal, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = rounded(&ideal.rounded()?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
@@ -69,7 +70,8 @@ impl Lines {
     }
 }
 
-/// The difference of two chains with given values at the ends of the interval. `None` if the parameters are not enough.
+/// The difference of two chains with given values at the ends of the interval. `None` if the parameters do not
+/// determine it. The thresholds are needed then.
 pub(super) fn deviation(
     (a, a_ends): (&Chain<'_>, [i32; 2]),
     (b, b_ends): (&Chain<'_>, [i32; 2]),
@@ -89,7 +91,7 @@ pub(super) fn deviation(
 /// large.
 fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64)) -> Option<Pieces> {
     let constant = |value: i32, low: i128, high: i128| Piece {
-        // Both lie between the ends of the interval.
+        // Both ends lie inside the interval, so they fit an i64.
         low: low as i64,
         high: high as i64,
         floor: Floor::new(0, value.into(), 0),
@@ -108,7 +110,7 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     for piece in pieces {
         let (low, high) = (above.max(piece.low.into()), (from - 1).min(piece.high.into()));
         if low <= high {
-            // The numbers lie inside the piece.
+            // Both ends lie inside the piece, so they fit an i64.
             found.push(Piece {
                 low: low as i64,
                 high: high as i64,
@@ -180,7 +182,7 @@ fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
 /// How many powers of two factor, addend and divisor of an affine function share, at most 31.
 pub(super) fn shared_powers(a: &Affine) -> u8 {
     let shared = a.factor.trailing_zeros().min(a.addend.trailing_zeros()).min(31);
-    // At most 31.
+    // `shared` is at most 31, so it fits a u8.
     a.shift.min(shared as u8)
 }
 

@@ -22,8 +22,8 @@ pub enum DecideError {
     /// The interval, or what an earlier step makes of it, leaves the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and its parameters alone
-    /// are not enough to decide.
+    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and the question cannot be
+    /// decided by its parameters alone.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {
         /// The number of thresholds.
@@ -232,7 +232,7 @@ pub(super) fn values<E: From<DecideError>>(
     Ok([f(low)?, f(high)?])
 }
 
-/// As [`values`], but an error if there are more than [`MAX_STEPS`] thresholds between them.
+/// Like [`values`], but an error if there are more than [`MAX_STEPS`] thresholds between them.
 fn ends<E: From<DecideError>>(interval: (i64, i64), f: impl FnMut(i64) -> Result<i32, E>) -> Result<(i32, i32), E> {
     let ends = values(interval, f)?;
     few_steps(ends)?;

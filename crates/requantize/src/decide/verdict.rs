@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verdict {
-    /// They are equal on all of it.
+    /// The functions are equal on all of the interval.
     Exact,
-    /// They differ somewhere.
+    /// The functions differ somewhere on the interval.
     Bounded {
         /// The largest difference, in units of the result.
         max_lsb: u32,

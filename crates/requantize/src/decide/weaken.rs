@@ -35,8 +35,8 @@ pub struct Wanted {
 /// original once more.
 ///
 /// # Errors
-/// The form is not legal, or not defined on the interval. Forms with 32-bit results are weakened only if their
-/// parameters are enough to decide.
+/// The form is not legal, or not defined on the interval. Forms with 32-bit results are weakened only if the parameters
+/// alone can decide.
 pub fn weaken(
     form: &Requantization,
     wanted: &[Wanted],
@@ -165,7 +165,8 @@ fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
         .filter(|n| (first..=last).contains(n));
     let found = candidates.filter_map(|shift| {
         let nearest = ldexp(slope, shift.into());
-        // At most twice the largest multiplier. Anything larger is clamped to the limits.
+        // `nearest` may be larger than the largest multiplier, but at most twice as large. Clamping brings it back
+        // inside.
         let around = [nearest.floor() as i128, nearest.ceil() as i128];
         let around = around.map(|m| m.clamp(*multipliers.start(), *multipliers.end()) as i32);
         let template = |factor, zero_point| Affine {

@@ -53,7 +53,7 @@ impl Form for Gemmlowp {
         let exponent = at("exponent", &self.exponent, channel)?;
         in_range("exponent", channel, exponent.into(), -31..=30)?;
         let left = exponent.max(0);
-        // 1 ..= 62
+        // The shift is in 1 ..= 62.
         let shift = (31 - exponent).unsigned_abs();
         let arithmetic = match self.roundings {
             Roundings::Two if exponent < 0 => Arithmetic::Doubling(Doubling {

@@ -63,7 +63,7 @@ impl Form for SixteenByEight {
         let (least, most) = Self::EXPONENTS.into_inner();
         in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
         if multiplier < 0 {
-            // -1 would be reduced to zero.
+            // The check has to come first: reducing a multiplier of −1 to 16 bits gives 0, which looks legal.
             return Err(FormError::NegativeFactor {
                 channel,
                 factor: multiplier,

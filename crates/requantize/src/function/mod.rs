@@ -109,15 +109,15 @@ pub enum FunctionError {
     /// The definition is another kind of function.
     #[error("{definition} is no {wanted}")]
     Kind {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
-        /// The kind that was needed.
+        /// The kind of function that the caller needed.
         wanted: &'static str,
     },
     /// The scales give no parameters.
     #[error("{definition}: {source}")]
     Scale {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The reason.
         source: ScaleError,
@@ -125,7 +125,7 @@ pub enum FunctionError {
     /// A factor that follows from the scales is outside of the definition's limits.
     #[error("{definition}: {what} {value} is not above {} and at most {}", .above, .most)]
     Factor {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The name of the factor.
         what: &'static str,
@@ -139,7 +139,7 @@ pub enum FunctionError {
     /// A parameter with a value that the definition does not allow.
     #[error("{definition}: {field} {value} is outside {} ..= {}", .range.start(), .range.end())]
     Parameter {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The name of the parameter.
         field: &'static str,
@@ -151,7 +151,7 @@ pub enum FunctionError {
     /// A coefficient that is not a finite number.
     #[error("{definition}: the coefficient {value} is not finite")]
     Coefficient {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The coefficient.
         value: f32,
@@ -159,7 +159,7 @@ pub enum FunctionError {
     /// The result has another grid than the definition fixes.
     #[error("{definition}: the result has the scale {scale} and the zero point {zp}, not {} and {}", .fixed.0, .fixed.1)]
     Grid {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The scale.
         scale: f32,
@@ -171,7 +171,7 @@ pub enum FunctionError {
     /// A type of codes that the function does not support.
     #[error("{definition}: there is no function of {elements}")]
     Elements {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The type.
         elements: IntType,
@@ -179,7 +179,7 @@ pub enum FunctionError {
     /// A code that its type does not have.
     #[error("{definition}: code {code} is not one of {elements}")]
     Code {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The code.
         code: i32,
@@ -189,7 +189,7 @@ pub enum FunctionError {
     /// A code whose result cannot be proven, because the value is too close to the middle between two results.
     #[error("{definition}: the result for code {code} is too near to a tie to be decided")]
     Undecided {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The code.
         code: i32,
@@ -197,7 +197,7 @@ pub enum FunctionError {
     /// A row without codes, or with more than can be summed up.
     #[error("{definition}: a row of {length} codes; 1 ..= {most} are defined")]
     Row {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The number of codes.
         length: usize,
@@ -207,7 +207,7 @@ pub enum FunctionError {
     /// Codes and results do not have the same number.
     #[error("{definition}: {codes} codes and room for {results} results")]
     Lengths {
-        /// The definition.
+        /// The definition of the function, with its version.
         definition: Definition,
         /// The number of codes.
         codes: usize,

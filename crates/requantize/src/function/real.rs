@@ -30,7 +30,7 @@ pub enum Real {
     Exp,
     /// x for x ≥ 0, α·(e^x − 1) for x < 0.
     Elu {
-        /// α
+        /// The coefficient α.
         alpha: f32,
     },
     /// The natural logarithm.
@@ -43,14 +43,14 @@ pub enum Real {
     HardSwish,
     /// min(max(α·x + β, 0), 1)
     HardSigmoid {
-        /// α
+        /// The coefficient α.
         alpha: f32,
-        /// β
+        /// The coefficient β.
         beta: f32,
     },
     /// x for x ≥ 0, α·x for x < 0.
     LeakyRelu {
-        /// α
+        /// The coefficient α.
         alpha: f32,
     },
     /// min(max(x, low), high). The ends may be infinite.

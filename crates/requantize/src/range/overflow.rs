@@ -18,10 +18,11 @@ pub trait Summands {
 /// Which sums have to fit the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Only the whole sum: the accumulator wraps, and modulo 2^n the final result is right whatever happened in
-    /// between.
+    /// Only the whole sum has to fit: the accumulator wraps, and modulo 2^n the final result is right whatever happened
+    /// in between.
     Final,
-    /// Every intermediate result, in any order: the accumulator saturates, or its behaviour on overflow is undefined.
+    /// Every intermediate result has to fit, in any order of adding: the accumulator saturates, or its behaviour on
+    /// overflow is undefined.
     Any,
 }
 
@@ -76,7 +77,7 @@ pub struct Overflow {
     pub channel: usize,
     /// The accumulator that is too small.
     pub accumulator: Accumulator,
-    /// The bound that lies outside. If both do, the one that is farther out.
+    /// The bound that lies outside of the accumulator. If both bounds do, the one that is farther out.
     pub extreme: Extreme,
     /// What would help.
     pub repair: Repair,

@@ -66,7 +66,7 @@ impl Summands for Pairs {
         let widest = low.0.unsigned_abs().max(high.0.unsigned_abs()).max(1);
         Repair::FewerProducts {
             of: self.count,
-            // At most the limit.
+            // The quotient is at most `limit`, so it fits a u64.
             at_most: (u128::from(limit) / widest) as u64,
         }
     }

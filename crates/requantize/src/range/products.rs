@@ -31,7 +31,7 @@ pub struct Input<'a> {
 /// What a tap outside of the operand reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Padding<'a> {
-    /// The code that such a tap reads.
+    /// The code that a tap outside of the operand reads.
     pub code: i64,
     /// For each tap of a window, whether it can lie outside at some position. Weight i belongs to tap i modulo the
     /// number of taps. If this is empty, all taps can.
@@ -154,6 +154,6 @@ impl Summands for Products<'_> {
 
 fn fewer(limit: u64, weight: u32, operand: u128) -> u64 {
     let product = u128::from(weight).saturating_mul(operand).max(1);
-    // At most the limit.
+    // The quotient is at most `limit`, so it fits a u64.
     (u128::from(limit) / product) as u64
 }

@@ -260,7 +260,7 @@ impl Rule for ConvTransposeToConv {
             let apart = apart.chain(axes.iter().map(|axis| axis.positions as i64));
             let shape = head().chain(apart).collect();
             then(Reshape { shape }.into(), at);
-            // Each axis is followed by the remainders along it.
+            // In the permutation, each axis is followed by the remainders along it.
             let places = (0..count).flat_map(|axis| [2 + count + axis, 2 + axis]);
             let permutation = [0, 1].into_iter().chain(places).collect();
             then(Transpose { permutation }.into(), at);

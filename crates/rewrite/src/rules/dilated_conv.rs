@@ -36,8 +36,8 @@ struct Back {
 }
 
 impl Back {
-    /// Finds that value behind a convolution, in front of the crop if there is one. `None` if nobody reads the
-    /// convolution's result. The error says why there is no such value.
+    /// Finds the value in which the blocks are back in their places: behind a convolution, and in front of the crop if
+    /// there is one. `None` if nobody reads the convolution's result. The error says why there is no such value.
     fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Option<Back>, Reason> {
         let other = || {
             Reason::new(

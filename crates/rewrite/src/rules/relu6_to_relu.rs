@@ -21,7 +21,7 @@ use strait_requantize::{IntType, Per};
 /// The rule that replaces a ReLU6 by a ReLU if the quantization behind it saturates at 6 anyway.
 pub struct Relu6ToRelu;
 
-/// What the grids of its readers do to the upper end of a ReLU6.
+/// Whether the grids of a ReLU6's readers saturate at 6 anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saturation {
     /// The name of the clip.

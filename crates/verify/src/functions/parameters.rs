@@ -44,7 +44,7 @@ fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
     Normal::Floor {
         factor: i64::from(a.factor) >> common,
         addend: addend >> common,
-        // At most the shift.
+        // `common` is at most the shift, so it fits a u8.
         shift: a.shift - common as u8,
     }
 }
@@ -60,7 +60,7 @@ fn reduced(a: Affine) -> Affine {
     Affine {
         factor: a.factor.checked_shr(common).unwrap_or(0),
         addend: a.addend.checked_shr(common).unwrap_or(0),
-        // At most the shift.
+        // `common` is at most the shift, so it fits a u8.
         shift: a.shift - common as u8,
         ..a
     }

@@ -33,8 +33,9 @@ impl Difference {
 
 /// Compares two functions on an interval that is not empty and whose ends lie inside i64.
 ///
-/// It looks for the runs of the first function. Only if the second function is not constant on such a run, it looks for
-/// runs of the second one inside. Where both are equal, two evaluations of the second function are enough for each run.
+/// It goes through the runs of the first function. If the second function is not constant on a run, it goes through the
+/// runs of the second function inside that run. Where both are equal, two evaluations of the second function are enough
+/// for each run.
 pub(super) fn compare(
     mut f: impl FnMut(i64) -> Result<i64, Undecided>,
     mut g: impl FnMut(i64) -> Result<i64, Undecided>,

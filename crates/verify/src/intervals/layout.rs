@@ -114,7 +114,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// The bounds if the result is one of two operands. Nothing is known about a function of two integers.
+    /// The bounds of a select, a minimum or a maximum: each result is an element of one of two operands. `None` for other
+    /// ops.
     fn chosen(&self, node: &Node) -> Option<Vec<Range>> {
         let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
         let range = match &node.op {

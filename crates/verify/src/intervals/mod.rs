@@ -87,7 +87,7 @@ pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyErr
     intervals_within(&mut Budget::default(), module, graph)
 }
 
-/// As [`intervals()`], for graphs that share the room for intervals.
+/// Like [`intervals()`], but for graphs that share the room for intervals.
 pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
     let graph = module.graph(graph).ok_or(VerifyError::NoGraph(graph))?;
     let name = |id: NodeId| graph.node(id).map_or_else(String::new, |n| module.name(n.name).into());
@@ -103,7 +103,7 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     for (id, value) in graph.values() {
         analysis.values[id.index()] = match value.def {
             Def::Data(data) => (module.data(data).and_then(of_tensor)).map(|range| analysis.budget.keep(range)),
-            // This is only a first bound. That of a node's result gets tighter once its operands are known.
+            // This is only a first bound. The bounds of a node's result get tighter once the node's operands are known.
             Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(Range::tensor),
         };
     }

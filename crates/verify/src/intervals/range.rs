@@ -180,7 +180,7 @@ impl Range {
         Range::around(f(self.hull), along)
     }
 
-    /// As [`Range::map`], or the first error.
+    /// Like [`Range::map`], but `f` may fail. The result is then its first error.
     pub fn try_map<E>(&self, mut f: impl FnMut(Interval) -> Result<Interval, E>) -> Result<Range, E> {
         let mut failed = None;
         let mapped = self.map(|interval| {

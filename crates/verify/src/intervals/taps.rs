@@ -50,7 +50,7 @@ impl Axis {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
 
-    /// As [`Axis::leaves`], but only for the padding in the attributes, not for a window that reaches past its end.
+    /// Like [`Axis::leaves`], but only for the padding in the attributes, not for a window that reaches past its end.
     fn pads(&self) -> bool {
         self.begin > 0 || self.end > 0 && self.leaves()
     }

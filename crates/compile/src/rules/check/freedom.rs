@@ -17,7 +17,7 @@ use super::{
 /// A choice of grids that a rule asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freedom {
-    /// Zero points.
+    /// Zero points other than 0.
     ZeroPoints,
     /// Scales that are no powers of two.
     Scales,
@@ -43,7 +43,7 @@ pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Fre
 }
 
 impl Freedom {
-    /// The key that asks for it.
+    /// The key by which a rule asks for this choice.
     pub(super) fn key(self) -> &'static str {
         match self {
             Freedom::ZeroPoints => "symmetric",
@@ -51,7 +51,7 @@ impl Freedom {
         }
     }
 
-    /// True if the target allows it for codes of a type.
+    /// True if the target allows this choice for codes of a type.
     pub(super) fn is_left(self, spec: &TargetSpec, side: Side, t: Integer) -> bool {
         let (symmetric, scale) = match side {
             Side::Activations => (spec.types.activation(t).symmetric, spec.types.activation(t).scale),
@@ -64,7 +64,7 @@ impl Freedom {
         }
     }
 
-    /// The error for codes of a type for which the target does not allow it.
+    /// The error for codes of a type for which the target does not allow this choice.
     pub(super) fn denied(
         self,
         key: KeyPath,

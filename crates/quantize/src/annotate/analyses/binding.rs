@@ -9,14 +9,14 @@ use strait_target::spec::{Alignment, Recipe};
 /// Why operands and results of a node on the accelerator share a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
-    /// They do not share one.
+    /// Operands and results do not share a grid.
     Free,
     /// Codes are moved or compared: the results have the grid of the first operand.
     Passive,
-    /// As `Passive`, but the node adds other numbers to those of the operand, such as padding. The operand has the grid
-    /// of the result, which covers both.
+    /// Like `Passive`, but the node adds other numbers to those of the operand, such as padding. The operand has the
+    /// grid of the result, which covers both.
     Padded,
-    /// The alignment for this kind of node says so.
+    /// They share a grid because the alignment for this kind of node says so.
     Aligned {
         /// Which grid they share.
         to: Alignment,
@@ -25,7 +25,7 @@ pub(crate) enum Binding {
     },
 }
 
-/// The binding of a node.
+/// Finds out whether the operands and results of a node share a grid, and why.
 pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Binding {
     let Some((node, (_, kind))) = graph
         .node(id)
@@ -76,7 +76,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // Both products get grids on which their sums are equal, so these depend on what both of them read.
+        // Both products get weights with which their sums are on the same grid. So the grids of the weights depend on
+        // the operands of both products.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());

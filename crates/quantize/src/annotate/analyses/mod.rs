@@ -1,4 +1,5 @@
-//! What follows for nodes and values from the graph, its settings and its constraints.
+//! Analyses of a graph: what can be said about its nodes and values from the graph itself, the settings and the
+//! constraints.
 
 mod binding;
 mod borders;

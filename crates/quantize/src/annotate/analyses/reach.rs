@@ -89,7 +89,7 @@ impl Reach {
         }
     }
 
-    /// The values for which another reach of the same graph has other intervals.
+    /// The values for which another analysis of the same graph found other intervals.
     pub(crate) fn differing(&self, other: &Reach) -> impl Iterator<Item = ValueId> {
         let (matters, can_be) = (
             self.matters.iter().zip(&other.matters),
@@ -285,7 +285,7 @@ impl ValueIntervals<'_> {
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
         let other = |index: usize| node.inputs.get(index).copied().flatten();
         let seen = |known: &Self| node.outputs.first().and_then(|&y| known.observed(y)).unwrap_or(ALL);
-        // What no reader needs is not needed of the operands either.
+        // If nobody reads the result, nothing matters of the operands either.
         let [low, high] = result?;
         let found = match (&node.op, index) {
             (Op::Softmax(softmax), 0) => [self.lowest_score(operand, softmax.axis).unwrap_or(ALL[0]), ALL[1]],

@@ -8,7 +8,7 @@ use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe, RecipeName, Weig
 /// The role of an operand in its node's recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It has a grid of its own, or its producer's.
+    /// The operand is an activation: it has a grid of its own, or its producer's.
     Activation,
     /// A constant with one grid per output channel, or one for the whole tensor.
     Weight,
@@ -21,7 +21,7 @@ pub(crate) enum Role {
     /// A sum that is read without its lowest bits.
     Shifted,
     /// Not quantized: indices, the float operands of a weight-only node, and the sum of a product to which another
-    /// operand other added.
+    /// operand is added.
     Other,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Roles<'a> {
 }
 
 impl Annotation<'_> {
-    /// Which nodes compute on codes, and by which recipes.
+    /// The rows and recipes of nodes that compute on codes.
     pub(crate) fn roles(&self) -> Roles<'_> {
         Roles {
             how: self,
@@ -225,8 +225,8 @@ pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }
 
-/// True if each reader of such a sum can narrow it. With a shift this is not possible: it only leads to the one grid
-/// for which the weights were made.
+/// True if a row leaves sums that each reader can narrow for itself. This is not possible if the target only shifts: a
+/// shift only leads to the one grid for which the weights were made.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.weight_grid.is_some_and(WeightGrid::leaves_a_shift)
 }

@@ -34,7 +34,7 @@ impl CodeType {
         plain.on(grid)
     }
 
-    /// The same codes, with these settings of the grid. Whatever the settings leave open stays.
+    /// These codes on a grid with the given settings. Whatever the settings leave open stays as it is.
     fn on(self, grid: GridSettings) -> CodeType {
         CodeType {
             symmetric: grid.symmetric.unwrap_or(self.symmetric),
@@ -43,7 +43,7 @@ impl CodeType {
         }
     }
 
-    /// The same codes as this node reads them. Its row may not support a zero point.
+    /// These codes as a node reads them. They get a zero point of 0 if the node's row does not support others.
     fn as_read(self, spec: &TargetSpec, node: &Node) -> CodeType {
         let row = spec.row_for(node.op.term(), self.ty.into());
         CodeType {
@@ -52,7 +52,7 @@ impl CodeType {
         }
     }
 
-    /// The same codes on a grid that a definition fixes. Settings that do not apply to that grid are dropped.
+    /// These codes on a grid that a definition fixes. Settings that do not fit that grid are dropped.
     fn fixed(self, (scale, zero): (f32, i32)) -> CodeType {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
         CodeType {

@@ -19,8 +19,8 @@ use strait_core::{Graph, Module, ValueId};
 /// noise may be off by a few decibels.
 const LEAST: f64 = 1.0;
 
-/// Adds grids that give their range away and parts that are lost beside others. Then keeps only findings that affect an
-/// output.
+/// Adds two kinds of findings: grids that a single number takes up almost completely, and parts that lose accuracy
+/// beside others. Then keeps only findings that affect an output.
 pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findings) {
     findings.given_away = given_away(module, how.spec, how.observation);
     findings.unlike = unlike_parts(module, how);
@@ -54,7 +54,7 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let of_unlike = unlike.iter().map(|found| Some(in_result(graph, found)));
     let on_the_way: Vec<f64> = costs(of_unlike.collect()).collect();
     let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.kind {
-        // If values are joined, each of them is wanted. Constants count only as far as they affect an output.
+        // If values are joined, each of them matters by itself. Constants matter only as far as they affect an output.
         PartKind::Joined if graph.data_of(found.value).is_none() => f64::INFINITY,
         PartKind::Joined => cost,
         PartKind::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),
@@ -65,7 +65,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// The value at which the noise of a grid that is given away enters the graph, and the noise.
+/// For a grid that a single number takes up almost completely: the value at which the noise of this grid enters the
+/// graph, and the amount of that noise.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;
     match &found.channels[..] {

@@ -18,7 +18,7 @@ pub struct Findings {
     pub rule_ranges: Vec<RuleRange>,
     /// Values of the model whose own grid the target does not support, and which are on another grid now.
     pub requantized: Vec<Requantized>,
-    /// Grids of which a single number takes nearly all, in the order of nodes.
+    /// Grids that a single number takes up almost completely, in the order of nodes.
     pub given_away: Vec<GivenAway>,
     /// Parts of tensors that lose accuracy because they share a grid with other parts.
     pub unlike: Vec<UnlikePart>,

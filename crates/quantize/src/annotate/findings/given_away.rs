@@ -1,4 +1,4 @@
-//! Ranges that are given away: grids of which a single number takes nearly all.
+//! Ranges that are given away: grids that a single number takes up almost completely.
 //!
 //! Let M be the largest in magnitude of the numbers on a grid. Suppose that all others are either close to M or very
 //! small beside it. Then nobody uses the codes in between, and all the small numbers have to share the few codes that
@@ -14,7 +14,7 @@ use strait_target::TargetSpec;
 /// codes, or 3 on their side of zero.
 const SHARE: f64 = 0.99;
 
-/// A value on a grid of which a single number takes nearly all.
+/// A value on a grid that a single number takes up almost completely.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenAway {
     /// The node that makes the value. For a constant or an input, the node that reads it.
@@ -27,16 +27,16 @@ pub struct GivenAway {
     pub value: ValueId,
     /// The number of steps of the grid, from the first code to the last.
     pub steps: i64,
-    /// What is lost on the grid.
+    /// How much accuracy the grid loses.
     pub loss: Loss,
 }
 
-/// What is lost on a grid that is given away.
+/// How much accuracy is lost on a grid that a single number takes up almost completely.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The channel, if there is one grid per channel.
     pub channel: Option<usize>,
-    /// The number that takes the grid: the largest in magnitude.
+    /// The number that takes up the grid: the largest one in magnitude.
     pub extreme: f32,
     /// The part of the grid between this number and all others, in [0.99, 1].
     pub share: f64,
@@ -44,12 +44,12 @@ pub struct Loss {
     pub codes: f64,
 }
 
-/// Finds grids of an annotated graph that are given away, in the order of its nodes. Activations are judged by their
-/// statistics, and constants by their elements.
+/// Finds the grids of an annotated graph that a single number takes up almost completely, in the order of its nodes.
+/// Activations are judged by their statistics, and constants by their elements.
 ///
-/// An element beyond the grid saturates and takes none of it. If a value's codes come from another value, only that one
-/// is reported. A grid that reaches more than twice as far as its elements was made for something else: for example,
-/// the grid of a dead channel is made for its bias.
+/// An element beyond the grid saturates and does not count. If a value's codes come from another value, only that other
+/// value is reported. A grid that reaches more than twice as far as its elements was made for something else: for
+/// example, the grid of a dead channel is made for its bias.
 pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let mut told = vec![false; graph.value_bound()];
@@ -75,7 +75,7 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
             if !is_weight && std::mem::replace(&mut told[value.index()], true) {
                 continue;
             }
-            // A sum does not have too few codes either.
+            // Sums have enough codes too.
             let config = graph.quant.scheme_of(id, port).filter(|scheme| !scheme.is_of_sums());
             let config = config.and_then(|scheme| scheme.range());
             let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
@@ -171,8 +171,8 @@ fn of_parameters(
     worst.map(|loss| (loss, channels))
 }
 
-/// The loss for a list of numbers. For most tensors it is clear at the first number between the two groups that there
-/// is none.
+/// The loss for a list of numbers. `None` if nothing is lost, which is so for most tensors: it is enough to find one
+/// number between the large and the small ones.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()

@@ -17,7 +17,7 @@ pub struct Requantized {
     pub from: (Elem, QuantParams),
     /// The type of the codes and the grid now. If several readers have grids of their own, those of the first one.
     pub to: (Elem, QuantParams),
-    /// What is lost by the change.
+    /// How much accuracy is lost by changing to the other grid.
     pub loss: RequantizedLoss,
 }
 

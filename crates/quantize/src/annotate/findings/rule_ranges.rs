@@ -21,7 +21,7 @@ pub struct RuleRange {
     pub range: [f32; 2],
     /// The smallest and the largest observed number, limited to what matters.
     pub seen: [f32; 2],
-    /// What is lost.
+    /// What is lost because the range does not fit.
     pub unfitting: Unfitting,
 }
 

@@ -19,7 +19,7 @@ const ENOUGH: f64 = 32.0;
 /// What a part of a tensor loses because it shares a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unlike {
-    /// The steps of the grid are this many times as large as the part needs.
+    /// The steps of the shared grid are this many times as large as the part needs.
     pub times: f64,
     /// The number of steps from the smallest number of the part to its largest, or to zero.
     pub codes: f64,
@@ -50,7 +50,7 @@ pub enum PartKind {
     Joined,
     /// The node cuts it out.
     CutOut,
-    /// It consists of these channels of the node's result. The one that loses most comes first.
+    /// The part consists of these channels of the node's result. The channel that loses most comes first.
     Channels(Vec<usize>),
 }
 
@@ -61,9 +61,9 @@ pub struct UnlikePart {
     pub node: NodeId,
     /// The part, or the tensor that it is channels of.
     pub value: ValueId,
-    /// How it is a part.
+    /// How the part relates to the tensor: joined with others, cut out, or some of its channels.
     pub kind: PartKind,
-    /// What it loses.
+    /// How much accuracy the part loses.
     pub lost: Unlike,
     /// The mean squared error from rounding the part.
     pub(crate) noise: f64,

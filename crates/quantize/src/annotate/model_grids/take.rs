@@ -37,8 +37,8 @@ impl ModelGrids {
 }
 
 /// Collects the grids of float values of a graph. Computed values also keep theirs in the graph, for nodes that run on
-/// real numbers ([`Graph::rounds_to`]). A constant that is dequantized from codes becomes a constant of real numbers. A
-/// reader of a copy of a value on a grid reads the value itself instead.
+/// real numbers ([`Graph::rounds_to`]). A constant that is dequantized from codes becomes a constant of real numbers. If
+/// the model copies a value onto a grid, readers of the copy read the value itself instead.
 ///
 /// # Errors
 /// A defect of the compiler.

@@ -201,8 +201,8 @@ fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> boo
     })
 }
 
-/// Makes the grids of operands that a pool divides cover these operands. The pool sums up their codes, which must not
-/// be saturated.
+/// An average pool that divides adds up the codes of its operand, so these must not be saturated. This makes sure that
+/// the grid of the operand covers the range of the operand.
 fn cover_divided(context: &PassContext<'_>, draft: &mut Draft) {
     for &id in &context.scope.nodes {
         let kind = context

@@ -51,7 +51,7 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    // Each reader narrows a sum for itself.
+    // A sum has no common grid: each reader narrows it for itself.
     let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;
@@ -72,7 +72,7 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     Some((config.node, Reason::new(code, text)))
 }
 
-/// Why a bias cannot have what is given for it.
+/// The reason why a bias cannot use the grid or the codes that are given for it. `None` if it can.
 fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option<&'static str> {
     let own = draft.table.params(id)?;
     if draft.scheme(id)?.elem() != Some(given.elem) {

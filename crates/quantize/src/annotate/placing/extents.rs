@@ -17,7 +17,7 @@ fn open(graph: &Graph, node: &Node) -> Option<ValueId> {
     all.find(|&value| is_open(graph, value))
 }
 
-/// The reason if a node reads or makes a value with an extent that depends on data.
+/// The reason why a node cannot run on the target, if it reads or makes a value with an extent that depends on data.
 pub(crate) fn depends_on_data(module: &Module, graph: &Graph, node: &Node) -> Option<Reason> {
     let value = graph.value(open(graph, node)?)?;
     let text = format!("an extent of `{}` depends on data", module.name(value.name));
@@ -42,8 +42,8 @@ fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     found
 }
 
-/// The cuts that leave out all such nodes, written as in a configuration: the graph in front of them, and the graph
-/// behind. Empty if there is neither.
+/// The cuts that leave out all nodes with extents that depend on data, written as in a configuration: where to end the
+/// graph in front of them, and where to begin the graph behind. Empty if there is neither.
 pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     let Ok(order) = graph.topological_order() else {
         return String::new();
@@ -68,7 +68,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
             behind.insert(id);
         }
     }
-    // A node that leads to such a node again lies between them, and is left out too.
+    // A node that lies between two nodes that are left out is left out too.
     for (id, node) in order.iter().rev().filter_map(|&id| Some((id, graph.node(id)?))) {
         if left_out.contains(&id) {
             let makers = node.inputs.iter().flatten().filter_map(|&value| made_by(value));

@@ -221,7 +221,7 @@ impl<'a> NodeToPlace<'a> {
             ReasonCode::LayerNormalizationDomain,
             format!("{definition} takes rows of 1 to {most} codes"),
         )?;
-        // The same along all rows, perhaps repeated along the row.
+        // True if a constant is the same for all rows. It may repeat along a row.
         let fits = |ty: &TensorType| {
             let mut extents = row.iter().rev();
             ty.dims().is_some_and(|dims| {

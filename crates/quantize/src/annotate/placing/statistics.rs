@@ -7,7 +7,8 @@ use super::settle::is_elementwise;
 use strait_core::op::{Function, Reduction};
 use strait_core::{Graph, Node, Op};
 
-/// True if every use of a mean goes through such a function, perhaps behind sums and products with constants.
+/// True if a mean is only used by a root, a reciprocal, a logarithm, a power or as a divisor, perhaps behind sums and
+/// products with constants.
 pub(crate) fn is_statistic(graph: &Graph, node: &Node) -> bool {
     let Op::Reduce(reduce) = &node.op else { return false };
     if reduce.reduction != Reduction::Mean {

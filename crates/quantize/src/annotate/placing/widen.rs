@@ -20,9 +20,9 @@ use strait_target::spec::{Activation, Integer, Pair};
 /// How a reader takes a value with more bits than its producer would leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
-    /// It needs them: the table has the op on this type, and not on that of the sum.
+    /// The reader needs more bits: the table has its op on this type, and not on that of the sum.
     Needs(Integer),
-    /// It is a sum or a function that was widened itself.
+    /// The reader is a sum or a function that was widened to this type itself.
     Takes(Integer),
 }
 

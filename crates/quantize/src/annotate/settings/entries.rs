@@ -121,7 +121,7 @@ pub enum Unfit {
 pub enum RangeFrom {
     /// A rule gives it: the smallest and the largest number. Statistics do not change it.
     Rule([f32; 2]),
-    /// It is the range of the model's grid, which the target does not support.
+    /// The range of the model's own grid, which the target does not support.
     Grid([f32; 2]),
     /// An observer makes it from the statistics.
     Observer(ObserverChoice),

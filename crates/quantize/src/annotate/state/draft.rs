@@ -62,7 +62,7 @@ pub(crate) struct Draft {
     pub(crate) ranges: Ranges,
     /// For roots whose grid had to become coarser: the grid that the range requires, and the factor.
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
-    /// The nodes whose weights have to be looked at.
+    /// The nodes whose weights still have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
     /// The nodes that the last pass has not looked at since their configs were made.
     pub(crate) unchecked: BTreeSet<NodeId>,
@@ -176,7 +176,7 @@ impl Draft {
         alike && self.is_given(id) && self.is_given(other)
     }
 
-    /// As [`Draft::join`], for configs that have to share a grid. If their schemes differ, that is a defect. If one
+    /// Like [`Draft::join`], but for configs that must share a grid. If their schemes differ, that is a defect. If one
     /// grid is given, it is used. If both are given and differ, the node of the first config is refused.
     pub(crate) fn bind(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let (root, other) = (self.table.root(id), self.table.root(to));
@@ -305,7 +305,7 @@ pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value
             let first = node.and_then(|node| node.inputs.first().copied().flatten());
             first.is_some_and(|first| context.scope.has(first))
         }
-        // Its grid follows from those of the operands.
+        // The grid of a sum follows from the grids of the operands.
         Role::Accumulator => {
             let node = context.graph.node(node);
             let mut operands = node.iter().flat_map(|node| node.inputs.iter().flatten());

@@ -39,7 +39,7 @@ pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
     }
 }
 
-/// Why a config cannot have what is given for it.
+/// The reason why a config cannot use the grid or the codes that are given for it. `None` if it can.
 fn unfit(context: &PassContext<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
     let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
     let value = context.graph.value(bound.value)?;

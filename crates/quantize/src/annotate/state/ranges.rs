@@ -10,7 +10,7 @@ use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId};
 /// one code left for each sign, and float on the host is better. The limit also makes sure that scales stop changing.
 const MOST_DOUBLINGS: u32 = 7;
 
-/// The same limit as a factor.
+/// How much coarser a grid may become, as a factor.
 pub(crate) const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 
 /// The range of no elements. It adds nothing to another range.

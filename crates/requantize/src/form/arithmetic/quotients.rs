@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 /// <= rest < m, the whole and the rest of the next p follow by adding those of `step`.
 struct Quotients {
     divisor: i64,
-    /// Modulo 2^64. The requested values fit an `i64`, even if a step alone does not.
+    /// The quotient, kept modulo 2^64. The requested values fit an `i64`, even if a step alone does not.
     whole: i64,
     rest: i64,
     step: (i64, i64),
@@ -12,7 +12,7 @@ struct Quotients {
 
 impl Quotients {
     fn new(first: i128, step: i128, divisor: i64) -> Self {
-        // Rests are below the divisor.
+        // The rest is smaller than the divisor, so it fits an i64.
         let split = |p: i128| (p.div_euclid(divisor.into()) as i64, p.rem_euclid(divisor.into()) as i64);
         let (whole, rest) = split(first);
         Quotients {
@@ -29,7 +29,7 @@ impl Quotients {
     }
 
     fn advance(&mut self) {
-        // Below 2^63, because divisors have at most 62 bits.
+        // The sum of the two rests is below 2^63, because divisors have at most 62 bits.
         let rest = self.rest + self.step.1;
         let carry = rest >= self.divisor;
         self.rest = rest - if carry { self.divisor } else { 0 };

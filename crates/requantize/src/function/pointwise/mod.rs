@@ -18,25 +18,25 @@ use serde::{Deserialize, Serialize};
 /// definition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pointwise {
-    /// `litert.logistic.int8.v1`
+    /// LiteRT's logistic function on int8 (`litert.logistic.int8.v1`).
     #[serde(rename = "litert.logistic.int8.v1")]
     LogisticInt8(LogisticInt8),
-    /// `litert.tanh.int8.v1`
+    /// LiteRT's hyperbolic tangent on int8 (`litert.tanh.int8.v1`).
     #[serde(rename = "litert.tanh.int8.v1")]
     TanhInt8(TanhInt8),
-    /// `litert.logistic.int16.v1`
+    /// LiteRT's logistic function on int16 (`litert.logistic.int16.v1`).
     #[serde(rename = "litert.logistic.int16.v1")]
     LogisticInt16(SigmoidInt16),
-    /// `litert.tanh.int16.v1`
+    /// LiteRT's hyperbolic tangent on int16 (`litert.tanh.int16.v1`).
     #[serde(rename = "litert.tanh.int16.v1")]
     TanhInt16(SigmoidInt16),
-    /// `litert.hard_swish.int8.v1`
+    /// LiteRT's hard swish on int8 (`litert.hard_swish.int8.v1`).
     #[serde(rename = "litert.hard_swish.int8.v1")]
     HardSwishInt8(HardSwishInt8),
-    /// `litert.leaky_relu.v1`
+    /// LiteRT's leaky ReLU on int8 and int16 (`litert.leaky_relu.v1`).
     #[serde(rename = "litert.leaky_relu.v1")]
     LeakyRelu(LeakyRelu),
-    /// `nearest.v1`
+    /// A function computed in real numbers and rounded once, correctly (`nearest.v1`).
     #[serde(rename = "nearest.v1")]
     Nearest(Nearest),
 }

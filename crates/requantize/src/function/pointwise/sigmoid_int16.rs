@@ -85,7 +85,7 @@ impl SigmoidInt16 {
     /// The operand in steps of 1/12288.
     fn steps(&self, code: i32) -> i32 {
         let half = (1i64 << self.shift) >> 1;
-        // At most 2^15 times 2^16.
+        // The product is at most 2^15·(2^16 − 1), so the result fits an i32.
         ((i64::from(code) * i64::from(self.multiplier) + half) >> self.shift) as i32
     }
 
@@ -120,7 +120,7 @@ fn interpolated(steps: i32, bits: u8) -> Option<i32> {
         return None;
     };
     let (entry, next) = (i32::from(*entry), i32::from(*next));
-    // Below 2^9.
+    // The offset is below 2^9, so it fits an i32.
     let offset = (size & ((1 << bits) - 1)) as i32;
     Some((entry << bits) + (next - entry) * offset)
 }

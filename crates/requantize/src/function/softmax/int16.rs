@@ -40,7 +40,7 @@ pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
     longest_row: 65_538,
 };
 
-/// 65535·2^15 is below 2^31.
+/// The largest exponent. With it, the largest difference of two codes still fits an i32: 65535·2^15 is below 2^31.
 const MOST_EXPONENT: i8 = 15;
 
 impl SoftmaxInt16 {

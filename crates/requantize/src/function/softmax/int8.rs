@@ -58,7 +58,7 @@ impl SoftmaxInt8 {
         let fixed = FixedPoint::nearest(factor, 31).map_err(|source| FunctionError::Scale { definition, source })?;
         Ok(SoftmaxInt8 {
             multiplier: fixed.mantissa,
-            // In 1 ..= 31, because the factor is above one and below 2^31.
+            // The exponent is in 1 ..= 31, because the factor is above one and below 2^31.
             shift: fixed.exponent.unsigned_abs() as u8,
         })
     }
@@ -76,7 +76,7 @@ impl SoftmaxInt8 {
             if distance > least {
                 return 0;
             }
-            // At most 31·2^26, so the shift does not overflow.
+            // The shifted distance is at most 31·2^26, so the shift does not overflow.
             fixed::exp_of_negative(fixed::product(-(distance << self.shift), self.multiplier))
         };
         (0..=255).map(exponential).collect()

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 /// A softmax with its parameters. It is plain data. In text and JSON, a variant has the name of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Softmax {
-    /// `litert.softmax.int8.v1`
+    /// LiteRT's softmax on int8 (`litert.softmax.int8.v1`).
     #[serde(rename = "litert.softmax.int8.v1")]
     LitertInt8(SoftmaxInt8),
-    /// `litert.softmax.int16.v1`
+    /// LiteRT's softmax on int16 (`litert.softmax.int16.v1`).
     #[serde(rename = "litert.softmax.int16.v1")]
     LitertInt16(SoftmaxInt16),
 }
@@ -224,7 +224,7 @@ impl SoftmaxRows {
             .try_for_each(|&code| code_of(definition, self.softmax.elements(), code))?;
         let mut sum = 0;
         for (exponential, code) in results.iter_mut().zip(codes) {
-            // At most 65,535, for 16-bit codes.
+            // The difference of two 16-bit codes is at most 65,535, so it fits a u16.
             *exponential = self.exponential((largest - code) as u16);
             sum += self.addend(*exponential);
         }

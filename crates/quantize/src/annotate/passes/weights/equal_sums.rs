@@ -48,8 +48,8 @@ const FINEST_SUM: f64 = 1.0 / 64.0;
 
 /// Scales for the weights of the first product, for operands with the scales `x` and `y`. They are chosen such that w·x
 /// and v·y are the same f32 in each channel, and that neither weights nor sums become finer than before. If one of the
-/// two has a single scale, the result has one too. The first such pair of scales in order is taken, so that both
-/// products find the same.
+/// two has a single scale, the result has one too. The smallest such scales are taken, so that both products find the
+/// same pair.
 fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
     let channels = w.channels().and(v.channels());
     let largest = |scales: &Per<f32>, channel: usize| match channels {

@@ -83,8 +83,8 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
 /// products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
-/// As [`NEGLIGIBLE`], for results with this many bits to which a shift leads. Result and shift also leave a quarter of
-/// the accumulator's range to the products.
+/// Like [`NEGLIGIBLE`], but for an accumulator and a result with these many bits, where a shift leads from one to the
+/// other. Result and shift also have to leave a quarter of the accumulator's range to the products.
 pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     let bits = accumulator.saturating_sub(2).saturating_sub(result);
     NEGLIGIBLE.max((-f64::from(bits)).exp2())

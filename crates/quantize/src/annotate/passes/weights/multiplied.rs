@@ -9,9 +9,9 @@ use strait_core::{
 };
 use strait_target::spec::{Observer, Recipe};
 
-/// The result for the weights of one node.
+/// The grid that the weights of one node get, or the change to the result's grid that they need first.
 pub(crate) enum Weights {
-    /// The grid of the weights. If it had to be coarser than they need, the channel that is affected most.
+    /// The grid of the weights. If it had to be coarser than the weights need, then also the channel that loses most.
     Grid(QuantParams, Option<Raised>),
     /// No shift leads to the result's grid. Its scale must grow by this power of two.
     Coarsen(f64),

@@ -102,7 +102,8 @@ impl Product<'_> {
         least
     }
 
-    /// The fraction of a result's step that weights need not resolve.
+    /// How fine the scale of the weights may be at most, as a fraction of the result's step. A finer scale gains
+    /// nothing.
     fn negligible(&self, accumulator: Option<u8>) -> f64 {
         let result = self.table.scheme_of(self.id, Port::Result(0));
         let result = result.filter(|scheme| !scheme.is_of_sums());
@@ -118,7 +119,8 @@ impl Product<'_> {
         }
     }
 
-    /// Of the channels whose scale has to be larger than their weights need, the one that is raised the most.
+    /// Among the channels whose scale has to be larger than their weights need, finds the one whose scale is raised the
+    /// most.
     pub(crate) fn raised(&self, least: &[LeastScales]) -> Result<Option<Raised>, Reason> {
         let unfit = least.iter().enumerate().filter_map(|(channel, least)| {
             let (factor, reason) = least.unfit(channel, self.finest())?;
@@ -172,8 +174,8 @@ impl Product<'_> {
                     match folded_shift(self.x_scale as f32, least as f32, y as f32) {
                         Ok((_, scale)) => scale,
                         Err(error) => {
-                            // This is exact, like the comparison that failed. If operand and result share a grid,
-                            // making it coarser would not help.
+                            // This quotient is exact, like the comparison that failed. If operand and result share a
+                            // grid, making it coarser would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
                                 return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
