@@ -1,13 +1,13 @@
-//! Warnings of accuracies that a float model hardly has where model, samples and labels belong together.
+//! Warns if the float model is so inaccurate that model, samples and labels probably do not belong together.
 //!
-//! With [low, high] the 95 % interval of the float model's top-1 ([`Proportion::interval`]), so that few samples warn of
-//! nothing:
+//! [low, high] is the 95 % confidence interval of the float model's top-1 ([`Proportion::interval`]). With few samples
+//! it is wide, so that there is no warning:
 //!
-//! | where | warned of |
+//! | condition | warning |
 //! |---|---|
-//! | high < 100 / classes | the model is worse than guessing: most often labels that count from 1, or classes in another order |
-//! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing: most often layout, scale or color of the samples |
-//! | high < `expect_float`, and the share at least one point below it | the model is not as good as it is known to be |
+//! | high < 100 / classes | the model is worse than guessing; most often labels count from 1, or classes have another order |
+//! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing; most often the layout, scale or color of the samples is wrong |
+//! | high < `expect_float`, and top-1 at least one point below it | the model is not as good as it should be |
 
 use strait_evaluate::{Measured, Proportion};
 
@@ -17,11 +17,11 @@ use crate::{
     failure::codes,
 };
 
-/// The refusal of a float model whose figure is not the one that is known.
+/// An error if the float model's figure is not the one that the configuration expects.
 pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diagnostic> {
     let found = measured.integer?.value;
     let off = (found - expected.value).abs();
-    // NaN is off, too.
+    // This also holds for NaN.
     if off <= expected.within {
         return None;
     }
@@ -37,12 +37,12 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
     Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
 }
 
-/// An accuracy closer to what is expected is not worth a word, however many samples there are: decoders of images and
-/// resizing make as much.
+/// A smaller difference to the expected accuracy is not reported, however many samples there are: image decoders and
+/// resizing alone make as much.
 const POINTS: f64 = 1.0;
 
-/// Doubts about a float model that is right on `share` of the samples. Where the number of classes is not known, neither is what
-/// guessing would make.
+/// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, guessing
+/// cannot be compared with.
 pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
     let right = format!(

@@ -1,4 +1,4 @@
-//! The files of a target, on their way into the artifact.
+//! Adds the files that a target writes to the artifact.
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
@@ -10,21 +10,21 @@ use strait_container::{ArtifactWriter, Unfinished};
 use strait_core::Module;
 use strait_target::{Sink, TargetError};
 
-/// The ONNX format, as targets name it.
+/// The name of the ONNX format for targets.
 pub(super) const ONNX: &str = "onnx";
 
-/// Files go into the artifact: graphs at once, others once all are finished.
+/// Receives a target's files. Graphs are added to the artifact at once, other files when all are finished.
 pub(super) struct Files<'a> {
     writer: &'a ArtifactWriter,
-    /// The most bytes of a file of ONNX; large tensors of a longer one are in a file beside it.
+    /// The most bytes that an ONNX file may have. If it would be longer, its large tensors go to a separate file.
     most: usize,
-    /// Those that are not finished.
+    /// Files that are not finished yet.
     begun: BTreeMap<String, Unfinished<'a>>,
-    /// The open ones of them.
+    /// Names of the unfinished files that are open at the moment.
     open: BTreeSet<String>,
 }
 
-/// Files in pieces that are open at a time.
+/// How many unfinished files are open at a time.
 const MOST_OPEN: usize = 32;
 
 impl Files<'_> {
@@ -37,7 +37,7 @@ impl Files<'_> {
         }
     }
 
-    /// Makes the files a part of the artifact. Without this those that are no graphs leave nothing.
+    /// Adds all files to the artifact. If this is not called, files that are not graphs leave nothing behind.
     pub(super) fn finish(&mut self) -> Result<(), TargetError> {
         self.open.clear();
         let mut begun = std::mem::take(&mut self.begun).into_iter();
@@ -51,7 +51,7 @@ impl Files<'_> {
 
 impl Sink for Files<'_> {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        // A target that refuses the model afterwards has written nothing.
+        // Files are not added yet, so that a target that refuses the model afterwards has written nothing.
         self.append(path, content).map(|_| ())
     }
 
@@ -82,7 +82,7 @@ impl Sink for Files<'_> {
             return Err(TargetError::Unsupported(format!("the format `{format}`")));
         }
         let data = format!("{path}.data");
-        // The model names the file from its own folder.
+        // The ONNX file names the separate file relative to its own folder.
         let name = data.rsplit('/').next().unwrap_or(&data);
         let encoded = strait_onnx::encode(module, name, self.most);
         let encoded = encoded.map_err(|error| unwritten(path, &error))?;

@@ -1,4 +1,4 @@
-//! The report for people.
+//! Shows the report as text for people.
 
 use std::{
     collections::BTreeMap,
@@ -127,7 +127,7 @@ impl Display for Shown<'_, EvidenceReport> {
     }
 }
 
-/// The layers that can leave what their forms were shown to be right on.
+/// Lists the layers whose forms were shown to be right on fewer accumulators than they can have.
 fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
     let mut all = layers
         .iter()
@@ -141,11 +141,11 @@ fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
     }
 }
 
-/// Number of layers with one reason that are named; `--json` and `report.json` have them all.
+/// How many layers with the same reason are named. `--json` and `report.json` have all.
 const NAMED: usize = 4;
 
-/// One line for each reason, in the order in which they first occur, with what it holds for. Reasons that differ in nothing but
-/// the layers and tensors that they name are one, in which `…` stands for these.
+/// A line for each reason, in the order in which they first occur, with what it applies to. Reasons that differ only in
+/// names of layers and tensors share a line, in which `…` stands for the names.
 pub(super) fn grouped<'a>(
     f: &mut fmt::Formatter<'_>,
     what: &str,
@@ -179,12 +179,12 @@ pub(super) fn grouped<'a>(
     Ok(())
 }
 
-/// A word of a reason, and the signs behind it.
+/// A word of a reason, and the punctuation after it.
 #[derive(Clone, Copy, PartialEq)]
 struct Word<'a> {
     text: &'a str,
     end: &'a str,
-    /// True for what looks like a name out of a model.
+    /// True if the word looks like a name from a model.
     is_name: bool,
 }
 
@@ -201,7 +201,7 @@ fn word(whole: &str) -> Word<'_> {
     }
 }
 
-/// True for reasons that are the same but for names.
+/// True if two reasons are the same except for names.
 fn alike(a: &[Word<'_>], b: &[Word<'_>]) -> bool {
     let is_same = |(a, b): (&Word<'_>, &Word<'_>)| {
         a.end == b.end && (a.text == b.text || (a.is_name || a.text == "…") && b.is_name)
@@ -236,7 +236,8 @@ fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
     ]
 }
 
-/// The forms that a layer narrows by, as the target's table calls them; of a table that is not known, their kind.
+/// The forms that a layer requantizes with, by their names in the target's table; if the table is not known, by their
+/// kind.
 fn form(layer: &Layer) -> String {
     let Some(kind) = &layer.form else { return String::new() };
     let rows = layer.rests_on.iter().filter_map(|row| row.strip_prefix("form "));
