@@ -1,8 +1,8 @@
-//! The package: the integer network in the way that SiMa's tools write theirs, as far as that is public.
+//! Writes the package: the integer network in the format of SiMa's tools, as far as that is public.
 //!
-//! `model.sima` is a zip of `model.yaml` (a list of documents, one with `nodes`) and `model.npz` (the arrays that they
-//! name); `model_mpk.json` says which processor runs what. docs/sima-package.md is the format's page, and says what is
-//! seen in public files, what is derived, and what was never run.
+//! `model.sima` is a zip of `model.yaml` (a list of documents, one with `nodes`) and `model.npz` (the arrays that it
+//! names). `model_mpk.json` says which processor runs what. docs/sima-package.md describes the format. It says what was
+//! seen in public files, what was derived, and what has never been run.
 
 mod document;
 mod layout;
@@ -16,7 +16,7 @@ use strait_plugin_sdk::graph::Module;
 use strait_plugin_sdk::{Sink, TargetError};
 use strait_samples::{Pack, PackError};
 
-/// Name of the model in the package. The model's own name is in no artifact.
+/// Name of the model in the package. Artifacts do not contain the model's own name.
 const NAME: &str = "model";
 
 /// Writes both files for the main graph, which is in the integer stage.
