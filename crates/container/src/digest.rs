@@ -85,7 +85,7 @@ impl<W: io::Write> io::Write for Hashing<W> {
 mod tests {
     use super::*;
 
-    /// FIPS 180-4, the example of one block.
+    /// The SHA-256 digest of `abc`, from the one-block example of FIPS 180-4.
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]

@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_manifest_of_as_many_files_as_there_may_be_is_read() {
-        // Each of the greatest length, and another than all others.
+        // The greatest allowed number of files, each with a different name of the greatest allowed length.
         let rest = ["a".repeat(200), "a".repeat(200), "a".repeat(MOST_BYTES - 407)].join("/");
         let names = (0..MOST_FILES).map(|index| format!("{index:05}{rest}"));
         let entry = FileEntry {

@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Interrupts after so many looks.
+    /// Reports an interrupt after `interrupted` was called this many times.
     struct After(AtomicUsize);
 
     impl Progress for After {

@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(within(24), narrow);
         for width in 0..50 {
             let out = within(width);
-            // The longest words of the two columns.
+            // A line is never narrower than the longest words of both columns.
             let most = width.max(8 + 2 + 14);
             assert!(out.lines().all(|line| line.chars().count() <= most), "{width}: {out}");
             let all = rows.iter().flat_map(|(row, remark)| row.iter().chain([remark]));

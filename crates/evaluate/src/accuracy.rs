@@ -237,7 +237,7 @@ mod tests {
         let change = |value| Change::new(value, Spread::Normal(0.01));
         let higher = measured(Unit::Number, Better::Higher, change(-0.1));
         assert!((higher.loss(None).unwrap() - 10.0).abs() < 1e-9);
-        // One-sided: 1.645 standard errors further.
+        // The one-sided 95 % bound is 1.645 standard errors further.
         assert!((higher.loss(Some(0.95)).unwrap() - 11.645).abs() < 1e-3);
         let lower = measured(Unit::Points, Better::Lower, change(0.1));
         assert!((lower.loss(None).unwrap() - 0.1).abs() < 1e-9);

@@ -234,7 +234,7 @@ mod tests {
                 normal_quantile(p)
             );
         }
-        // Student's table, 97.5 %.
+        // The 97.5 % column of Student's t table.
         for (freedom, expected) in [
             (1, 12.706),
             (2, 4.303),
@@ -254,7 +254,7 @@ mod tests {
     fn a_mean_has_the_t_interval_of_its_differences() {
         let (mean, spread) = Spread::of_mean(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let [low, high] = spread.interval(mean).unwrap();
-        // 3.5 ± 2.5706 · √(3.5 / 6)
+        // By hand: 3.5 ± 2.5706 · √(3.5 / 6).
         assert!(
             (low - 1.536_68).abs() < 2e-3 && (high - 5.463_32).abs() < 2e-3,
             "{low} {high}"
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn counts_without_a_difference_still_have_an_interval() {
-        // Agresti and Min (2005), with the four cells of a table of 10: 0.5 is added to each.
+        // Agresti and Min (2005) add 0.5 to each of the four cells. With 10 samples the total becomes 12.
         let none = Spread::Counted(Paired {
             gained: 0,
             lost: 0,

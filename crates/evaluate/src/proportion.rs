@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_literature() {
-        // Newcombe (1998), Statistics in Medicine 17, table I: the score method.
+        // The score method in table I of Newcombe (1998), Statistics in Medicine 17.
         for (count, samples, low, high) in [
             (81, 263, 25.53, 36.62),
             (15, 148, 6.24, 16.05),
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn points_that_are_lost_meet_a_demand_of_as_many() {
-        // 100 - 99.6 is above 0.4 in f64.
+        // In f64, 100 - 99.6 is slightly more than 0.4.
         let lost = |count, samples| Proportion { count, samples }.lost();
         assert_eq!((lost(498, 500), lost(941, 1000), lost(0, 0)), (0.4, 5.9, 0.0));
     }

@@ -225,14 +225,14 @@ mod tests {
         for (name, fault) in [
             ("a/b", NameError::Twice),
             ("a/B", NameError::Capitals("a/b".into())),
-            // The folder would have two names in a listing.
+            // A listing would show the folder under two names.
             ("A/new", NameError::Capitals("a".into())),
             ("a", NameError::FileAndFolder("a".into())),
             ("a/b/c", NameError::FileAndFolder("a/b".into())),
         ] {
             assert_eq!(names.add(name), Err(fault), "{name}");
         }
-        // What was refused has left nothing.
+        // The refused names left no trace.
         names.add("a/new").unwrap();
     }
 

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(read(folder.path(), 10).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 
-    /// Opening a pipe would wait for somebody who writes into it.
+    /// Opening a pipe would block until another process writes into it.
     #[cfg(unix)]
     #[test]
     fn pipes_and_devices_are_refused_at_once() {

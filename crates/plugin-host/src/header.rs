@@ -87,7 +87,7 @@ mod tests {
         for (bytes, expected) in [
             (elf(2, 3, 62), Some(Machine("linux", "x86_64".into()))),
             (elf(2, 3, 183), Some(Machine("linux", "aarch64".into()))),
-            // A program, and an object.
+            // An executable and an object file.
             (elf(2, 2, 62), None),
             (elf(2, 1, 62), None),
             (b"#!/bin/sh\n".to_vec(), None),

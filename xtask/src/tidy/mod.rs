@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
 mod testing {
     use super::{Check, Findings, Repository};
 
-    /// Findings of a check in files given as (path, text).
+    /// Runs a check on files given as (path, text); returns its findings.
     pub(crate) fn findings(check: Check, files: &[(&str, &str)]) -> Vec<String> {
         let mut findings = Findings::default();
         check(&Repository::of(files), &mut findings);

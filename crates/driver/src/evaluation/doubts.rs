@@ -90,19 +90,19 @@ mod tests {
     fn accuracies_that_are_hardly_meant_are_warned_of() {
         let (guessing, expected) = (codes::GUESSING, codes::EXPECTED);
         for (count, samples, classes, known, codes) in [
-            // Digits as they are, and each of them transposed.
+            // The digits model on its images, and on the same images transposed.
             (632, 640, 10, None, &[][..]),
             (65, 640, 10, None, &[guessing]),
-            // Labels that count from 1.
+            // Labels that start at 1 instead of 0.
             (3, 640, 10, None, &[guessing]),
             (0, 10_000, 1000, None, &[guessing]),
-            // Few samples say nothing.
+            // With few samples, nothing can be concluded.
             (0, 2, 1000, None, &[]),
             (0, 1, 10, Some(75.0), &[]),
             (9, 12, 2, None, &[]),
-            // A model that is bad, but not by chance.
+            // A model that is bad but better than chance.
             (90, 1000, 1000, None, &[]),
-            // What was expected, within what so many samples can tell, and not.
+            // An expected accuracy is given. The measured one is close enough for this number of samples, or it is not.
             (632, 640, 10, Some(98.75), &[]),
             (620, 640, 10, Some(97.9), &[]),
             (600, 640, 10, Some(98.75), &[expected]),

@@ -108,7 +108,7 @@ mod tests {
     use strait_core::text::{PrintOptions, parse, print};
     use strait_import::ReadOptions;
 
-    /// Two products: the weights of the one are 12 KB, and those of the other less than a page.
+    /// Two matrix products. The weights of the first take 12 KB, those of the second less than a page.
     const MODEL: &str = "strait 1 float
 graph @main(%x: f32[1,50]) {
   %h: f32[1,60] = gemm(%x, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
@@ -149,7 +149,7 @@ data @v: f32[60,3] = random 2
             let writer = ArtifactWriter::create(&place).unwrap();
             writer.add_model(&module, &[]).unwrap();
             let mut files = Files::new(&writer);
-            // More than may be open, in turns.
+            // Write in turns to more files than may be open at once.
             for turn in ["one", "two"] {
                 for index in 0..3 * MOST_OPEN {
                     assert_eq!(files.append(&format!("files/{index}"), turn.as_bytes()), Ok(true));
@@ -201,7 +201,7 @@ data @v: f32[60,3] = random 2
             12_000
         );
         assert!(std::fs::metadata(place.join("onnx/deploy.onnx")).unwrap().len() < 1 << 12);
-        // A file that stays too long is refused, and so is the artifact.
+        // A file that exceeds the size limit is refused, and so no artifact is written.
         let writer = ArtifactWriter::create(&folder.path().join("none")).unwrap();
         let refused = Files {
             most: 100,

@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn two_other_answers_are_a_fault_and_near_numbers_that_nothing_reads_are_none() {
         let row: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0], &[5.0, 5.0, 0.0], &[9.0, 8.0, 1.0]];
-        // Of the third, the first of two is the answer in both. Means are 2, 2, 3.3 and 6.
+        // In the third row two scores are equal and the first counts as the answer. The row means are 2, 2, 3.3 and 6.
         let one: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[2.9, 2.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
         let two: &[&[f32]] = &[&[1.0, 3.1, 3.0], &[2.9, 2.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
         for reading in [Reading::Class, Reading::Scores] {
@@ -316,7 +316,7 @@ mod tests {
                 assert_eq!((found.differ, &found.faults[..]), (Some(differ), faults), "{reading:?}");
             }
         }
-        // An eighth of 4 − 0 is 0.5.
+        // The tie limit is an eighth of the largest score minus the mean: (4 − 0) / 8 = 0.5.
         let near: &[&[f32]] = &[&[4.0, 3.5, -7.5], &[4.0, 3.5, -7.5]];
         let far: &[&[f32]] = &[&[4.0, 3.4, -7.4], &[4.0, 3.4, -7.4]];
         let other: &[&[f32]] = &[&[3.9, 4.0, -7.5], &[3.9, 4.0, -7.5]];

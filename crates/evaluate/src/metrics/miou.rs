@@ -256,14 +256,14 @@ mod tests {
 
     #[test]
     fn absent_classes_have_no_part_and_false_ones_count_as_nothing() {
-        // Three classes in planes; of four pixels the classes 0, 0, 1, 1.
+        // The outputs of three classes as planes. The predicted classes of the four pixels are 0, 0, 1 and 1.
         let planes = [1., 1., 0., 0., 0., 0., 1., 1., 0., 0., 0., 0.];
         let found = note(Layout::Planes(3), &[0, 1, 1, 255], &[1, 3, 2, 2], &planes).unwrap();
-        // Class 0: 1 of 2; class 1: 1 of 2; class 2 is absent.
+        // Class 0: 1 of 2 pixels. Class 1: 1 of 2. Class 2 does not occur.
         assert_eq!(value(std::slice::from_ref(&found), None), 50.0);
         let beside = [1., 0., 0., 1., 0., 0., 0., 1., 0., 0., 0., 1.];
         let found = note(Layout::Beside(3), &[0, 0, 1, 1], &[1, 2, 2, 3], &beside).unwrap();
-        // Class 0: 2 of 2; class 1: 1 of 2; class 2, which no label has: 0 of 1.
+        // Class 0: 2 of 2 pixels. Class 1: 1 of 2. Class 2 is in no label but predicted once: 0 of 1.
         assert_eq!(value(&[found], None), 50.0);
         assert!(value(&[Note::Regions(vec![])], None).is_nan());
     }

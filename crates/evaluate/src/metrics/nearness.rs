@@ -251,7 +251,8 @@ mod tests {
         assert_eq!(ratio(0.0, 1.0), -MOST_DECIBELS);
     }
 
-    /// A part in hundreds, within 1 of them, and one in tenths that is lost.
+    /// One part has values in the hundreds that are off by 1. The other has values in the tenths that are lost
+    /// completely.
     #[test]
     fn a_part_that_is_lost_is_seen_beside_one_in_large_numbers() {
         let meter = Nearness {

@@ -119,7 +119,7 @@ pub(super) fn sampled(values: &[Value], count: usize) -> impl Iterator<Item = &V
 mod tests {
     use super::*;
 
-    /// Values whose intervals are the numbers from the accumulator to the output.
+    /// The cells of votes whose intervals are given as (low, high, number of votes).
     fn cells(intervals: &[(i64, i32, u32)]) -> Vec<Cell> {
         let values: Vec<Value> = intervals
             .iter()

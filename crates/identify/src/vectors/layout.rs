@@ -75,7 +75,7 @@ mod tests {
                 assert_eq!(again, numbers);
             }
         }
-        // Row 1, column 2, channel 4 of image 1: behind the first image and one row.
+        // Row 1, column 2, channel 4 of image 1. The offset skips the first image and one row.
         let channels_first = ordered(numbers, shape, LAST[0].image);
         assert_eq!(channels_first[60 + 4 * 12 + 4 + 2], 60 + 20 + 10 + 4);
     }

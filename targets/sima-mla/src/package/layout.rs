@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn elements_move_with_their_axes() {
-        // [2, 3] of two bytes each.
+        // A tensor of shape [2, 3] with two bytes per element.
         let bytes: Vec<u8> = (0..12).collect();
         assert_eq!(
             permuted(&bytes, 2, &[2, 3], &[1, 0]),
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn weights_are_split_into_groups() {
-        // Two groups of one output each, three inputs, one by one.
+        // Two groups with one output each, three inputs, and a 1 × 1 window.
         let (shape, weights) = convolution_weights(&[0, 1, 2, 10, 11, 12], 1, [2, 3, 1, 1], 2);
         assert_eq!((shape, weights), ([1, 1, 3, 2, 1], vec![0, 10, 1, 11, 2, 12]));
     }

@@ -54,7 +54,7 @@ mod tests {
     use std::collections::BTreeMap;
     use strait_core::text::parse;
 
-    /// Files in memory.
+    /// A sink that keeps the files in memory.
     #[derive(Default)]
     struct Files(BTreeMap<String, Vec<u8>>);
 
@@ -96,7 +96,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
     #[test]
     fn the_network_names_its_arrays_and_keeps_the_integers() {
         let files = files(TEXT);
-        // Members are stored, so that the text stands there as it is.
+        // The archive does not compress its members, so their text appears in it as it is.
         let sima = &files["model.sima"];
         let node = r#"          - name: "c"
             sources: ["c"]
@@ -134,7 +134,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
 "#;
         assert!(contains(sima, node.as_bytes()), "{}", String::from_utf8_lossy(sima));
         assert!(contains(sima, b"channel_params: [[2.0, 3]]"));
-        // One input, two groups of one output.
+        // One input, and two groups with one output each.
         assert!(contains(sima, b"'shape': (1, 1, 1, 2, 1), }"));
         assert!(contains(sima, b"data: \"n0003_data\""));
         for array in ["n0002_weight", "n0002_bias", "n0002_shift", "n0003_data"] {
@@ -157,7 +157,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
             format!("max_pool(%w) {{{window}}}"),
         ] {
             let files = files(&graph(&node));
-            // Stored with the channels last.
+            // The tensor is stored with the channels last.
             assert!(contains(&files["model.sima"], b"channel_axis: 3"), "{node}");
         }
         let picked = graph(&format!("sum_pool(%x, @p) {{{window}, pad_value=0}}"));
@@ -189,7 +189,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
         let image =
             json!({ "name": "x", "type": "buffer", "size": 8, "logical_shape": [1, 1, 1, 2], "logical_dtype": "FP32" });
         assert_eq!(description["input_nodes"], json!([image]));
-        // Keys stand in the order of SiMa's own files.
+        // Keys have the same order as in SiMa's own files.
         let text = String::from_utf8(files(TEXT)["model_mpk.json"].clone()).unwrap();
         assert!(
             text.starts_with("{\n  \"name\": \"model\",\n  \"model_path\": \"model.sima\",\n"),

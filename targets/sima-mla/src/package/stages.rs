@@ -179,7 +179,7 @@ graph @main(%x: f32[1,4]) {
         let start = std::time::Instant::now();
         let stages = stages(module.main()).unwrap();
         assert_eq!(stages.len(), 3 * visits);
-        // A look at the whole graph for each of them would be more than a thousand million steps.
+        // Searching the whole graph for each visit would take more than a billion steps.
         assert!(start.elapsed().as_secs() < 5);
     }
 }

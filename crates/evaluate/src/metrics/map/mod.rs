@@ -379,7 +379,8 @@ mod tests {
             Note::Claims(map.claims(1, &[found(0, 0.6, unit)])),
         ];
         let ranked = Ranked::new(&notes, &map.objects, 1);
-        // Class 0: a false box of the other image comes first; class 3 is not found; class 5 has no part.
+        // Class 0: a false box on the other image ranks first. Class 3: not found. Class 5: no object, so it does not
+        // count.
         assert_eq!(ranked.value(None), 100.0 * 0.5 / 2.0);
         assert_eq!(ranked.value(Some(&[1, 0])), 100.0 * 1.0 / 2.0);
         assert!(ranked.value(Some(&[0, 2])).is_nan());
@@ -442,7 +443,7 @@ mod tests {
             Ok(vec![found(4, 0.5, [1., 2., 3., 6.])])
         );
         assert_eq!(read(&map, &one, &[0.5], None).unwrap()[0].class, 0);
-        // A score for each class, of which one is padding.
+        // One score per class. A score of 0 is padding and is skipped.
         assert_eq!(
             read(&map, &one, &[0.0, 0.5, 0.25], None)
                 .unwrap()

@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn the_average_is_the_envelope_at_101_recalls() {
-        // Of two objects one is found first, the other behind a false box: 51 recalls at 1, 50 at 2/3.
+        // Two objects: one is ranked first, the other after a false box. So 51 recalls have precision 1 and 50 have
+        // 2/3.
         assert!(
             (average(&mut [(0.5, 1.0), (0.5, 0.5), (1.0, 2.0 / 3.0)]) - (51.0 + 50.0 * 2.0 / 3.0) / 101.0).abs()
                 < 1e-12
