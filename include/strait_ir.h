@@ -1,5 +1,5 @@
-/* A reader of IR bytes in C, without dependencies: what `emit` of a plugin gets as its model, and what docs/ir-bytes.md lays
- * down. It allocates nothing and copies nothing; texts and lists are places in the bytes, which have to outlive it.
+/* A reader of IR bytes in C, without dependencies. A plugin's `emit` gets its model as IR bytes; docs/ir-bytes.md describes
+ * them. The reader allocates nothing and copies nothing: texts and lists are pointers into the bytes, which must stay valid.
  *
  *     strait_ir ir;
  *     strait_ir_graph graph;
@@ -9,13 +9,13 @@
  *     strait_ir_cursor nodes = graph.nodes;
  *     while (strait_ir_next_node(&nodes, &node)) { ... }
  *
- * strait_ir_open reads everything once. It refuses bytes that end too early, counts that the bytes cannot hold, positions
- * that are not there, and another major version. Nothing that is read afterwards from the same bytes can fail, or leave them.
- * Not checked is what the numbers mean together: shapes, element types of operands, attributes of ops. A model that Strait
- * hands over has passed that.
+ * strait_ir_open reads everything once. It refuses bytes that end too early, counts that the bytes cannot hold, indices
+ * that are out of range, and other major versions. After that, reading the same bytes can neither fail nor go out of bounds.
+ * It is not checked that the parts fit together: shapes, element types of operands, attributes of ops. Strait itself has
+ * checked this for a model that it hands over.
  *
- * Ops and attributes are names: refuse an op that is not known, and an attribute that is not known and critical. Bytes of a
- * later minor version have fields behind those that this reader knows; it skips them.
+ * Ops and attributes are identified by name. Refuse an op that you do not know, and an unknown attribute that is critical.
+ * Bytes of a later minor version have fields after those that this reader knows; it skips them.
  */
 #ifndef STRAIT_IR_H
 #define STRAIT_IR_H
@@ -28,26 +28,26 @@
 extern "C" {
 #endif
 
-/* The version that this reader knows: that of STRAIT_IR_MAJOR and STRAIT_IR_MINOR in strait_plugin.h. */
+/* Version that this reader knows. It is that of STRAIT_IR_MAJOR and STRAIT_IR_MINOR in strait_plugin.h. */
 #define STRAIT_IR_READER_MAJOR 2
 #define STRAIT_IR_READER_MINOR 0
 
-/* Answers of strait_ir_open. */
+/* What strait_ir_open returns. */
 #define STRAIT_IR_OK 0
-/* These are no IR bytes. */
+/* The bytes are not IR bytes. */
 #define STRAIT_IR_MAGIC 1
-/* Another major version. */
+/* The bytes have another major version. */
 #define STRAIT_IR_OTHER_VERSION 2
-/* They end inside of something. */
+/* The bytes end in the middle of something. */
 #define STRAIT_IR_CUT 3
-/* A number that means nothing where it stands. */
+/* A number has no meaning in its place. */
 #define STRAIT_IR_WRONG 4
-/* Something stands behind the end of a record, in bytes of this very version. */
+/* There is something after the end of a record, although the bytes have exactly this version. */
 #define STRAIT_IR_MORE 5
 
-/* An operand that is absent, a value that is no constant. */
+/* Stands for an operand that is absent, and for the tensor of a value that is not a constant. */
 #define STRAIT_IR_NONE UINT32_MAX
-/* No tensor has more axes. */
+/* The largest number of axes of a tensor. */
 #define STRAIT_IR_MOST_RANK 16
 
 /* Stages of a graph. */
@@ -65,19 +65,19 @@ extern "C" {
 #define STRAIT_IR_DATA 5
 #define STRAIT_IR_FORM 6
 
-/* UTF-8, without a NUL at its end. */
+/* A text in UTF-8, without a NUL at its end. */
 typedef struct strait_ir_text {
     const char *text;
     uint64_t size;
 } strait_ir_text;
 
-/* Numbers that follow each other in the bytes; strait_ir_u32 and its sisters read one. */
+/* Numbers that follow each other in the bytes. strait_ir_u32 and similar functions read one of them. */
 typedef struct strait_ir_list {
     const uint8_t *first;
     uint32_t count;
 } strait_ir_list;
 
-/* IR bytes that were opened. */
+/* IR bytes that have been opened. */
 typedef struct strait_ir {
     const uint8_t *bytes;
     uint64_t size;
@@ -87,108 +87,112 @@ typedef struct strait_ir {
     uint32_t op_count;
     uint32_t tensor_count;
     uint32_t graph_count;
-    /* The number of the main graph. */
+    /* Number of the main graph. */
     uint32_t main;
     /* Where the tables begin. */
     uint64_t strings;
     uint64_t ops;
     uint64_t tensors;
     uint64_t graphs;
-    /* Where each string begins, string_count numbers: see strait_ir_index. NULL: strings are looked for. */
+    /* Where each string begins, string_count numbers: see strait_ir_index. If it is NULL, a string is searched from the
+     * beginning. */
     const uint64_t *index;
-    /* Where opening failed, in bytes, and on what. */
+    /* Where opening failed, in bytes, and why. */
     uint64_t fault_at;
     const char *fault;
 } strait_ir;
 
-/* A place in the bytes, up to the end of a list or record. */
+/* A position in the bytes, with the end of the list or record that is read. */
 typedef struct strait_ir_cursor {
     const strait_ir *ir;
     uint64_t at;
     uint64_t end;
-    /* Items of the list, and those of them that are left. */
+    /* Number of items in the list, and how many of them are left. */
     uint32_t count;
     uint32_t left;
-    /* Of values and nodes: the number of the next value. */
+    /* For values and nodes: the number of the next value. */
     uint32_t number;
-    /* Of values: a tensor stands in front of each. Of attributes: forms may be among them. */
+    /* For values: a tensor precedes each one. For attributes: forms may be among them. */
     int more;
 } strait_ir_cursor;
 
 /* Scales and zero points: real = scale * (q - zero_point). */
 typedef struct strait_ir_grid {
-    /* One of each for the tensor, or one per channel or block: strait_ir_f32, strait_ir_i32. */
+    /* One scale and zero point for the tensor, or one for each channel or block. Read them with strait_ir_f32 and
+     * strait_ir_i32. */
     strait_ir_list scales;
     strait_ir_list zero_points;
     int has_axis;
     uint8_t axis;
-    /* Elements along the axis that share a scale; 0: one. */
+    /* Number of elements along the axis that share a scale; 0 stands for one. */
     uint32_t block;
 } strait_ir_grid;
 
 /* A value of a graph. */
 typedef struct strait_ir_value {
-    /* By which nodes speak of it. */
+    /* Number by which nodes refer to the value. */
     uint32_t number;
     strait_ir_text name;
-    /* Element type: the STRAIT_ constants of strait_plugin.h. */
+    /* Element type: one of the STRAIT_ constants of strait_plugin.h. */
     uint8_t type;
     uint8_t rank;
-    /* Extent of each axis; of one that has a name, the number of the string. */
+    /* Size of each dimension. For a named dimension, the number of the string with its name. */
     uint64_t extents[STRAIT_IR_MOST_RANK];
     uint8_t is_named[STRAIT_IR_MOST_RANK];
     int has_grid;
     strait_ir_grid grid;
-    /* The position of a constant's tensor, STRAIT_IR_NONE of other values. */
+    /* Index of the tensor if the value is a constant; otherwise STRAIT_IR_NONE. */
     uint32_t tensor;
 } strait_ir_value;
 
-/* A requantization: its kind, and its fields as attributes. */
+/* A requantization: its kind, and its parameters as attributes. */
 typedef struct strait_ir_form {
     strait_ir_text kind;
     strait_ir_cursor fields;
 } strait_ir_form;
 
-/* An attribute of an op, or a field of a form. */
+/* An attribute of an op, or a parameter of a requantization. */
 typedef struct strait_ir_attribute {
     strait_ir_text key;
-    /* One of the constants above, or a number of a later version. */
+    /* One of the constants above, or a number that a later version has added. */
     uint8_t kind;
-    /* Whoever does not know it must refuse the op. */
+    /* If it is set, a reader that does not know the attribute must refuse the op. */
     int critical;
     int64_t integer;
     float real;
-    /* Of STRAIT_IR_INTS (strait_ir_i64) and STRAIT_IR_REALS (strait_ir_f32). */
+    /* The numbers of STRAIT_IR_INTS (read with strait_ir_i64) and STRAIT_IR_REALS (read with strait_ir_f32). */
     strait_ir_list list;
     strait_ir_text text;
-    /* Position of a tensor. */
+    /* Index of a tensor. */
     uint32_t tensor;
     strait_ir_form form;
 } strait_ir_attribute;
 
 typedef struct strait_ir_node {
-    /* Its position in the graph: what `report` takes. */
+    /* Index of the node in the graph, which `report` takes. */
     uint32_t position;
     strait_ir_text op;
     uint16_t op_version;
     strait_ir_text name;
-    /* Names of the nodes of the model that it answers for: numbers of strings, strait_ir_u32 and strait_ir_string. */
+    /* Names of the model's nodes that this node replaces, as numbers of strings. Read them with strait_ir_u32 and
+     * strait_ir_string. */
     strait_ir_list sources;
-    /* Numbers of values, or STRAIT_IR_NONE: strait_ir_u32. */
+    /* Numbers of values, or STRAIT_IR_NONE. Read them with strait_ir_u32. */
     strait_ir_list operands;
     strait_ir_cursor results;
     uint32_t result_count;
     strait_ir_cursor attributes;
-    /* What is fused into it. */
+    /* What has been fused into the node. */
     int has_requantize;
     strait_ir_form requantize;
     int has_clamp;
     int32_t clamp[2];
-    /* The last operand is added inside of the accumulator: its code of real zero, and its way onto that grid. */
+    /* Set if the last operand is added inside the accumulator: the operand's zero point, and the requantization to the
+     * accumulator's scale. */
     int has_addend;
     int32_t addend_zero;
     strait_ir_form addend;
-    /* It runs on the host, in float, and why. */
+    /* Whether the node runs on the host in float, and why. */
     int on_host;
     strait_ir_text reason_code;
     strait_ir_text reason;
@@ -197,25 +201,25 @@ typedef struct strait_ir_node {
 typedef struct strait_ir_graph {
     strait_ir_text name;
     uint8_t stage;
-    /* strait_ir_next_value. */
+    /* Read them with strait_ir_next_value. */
     strait_ir_cursor inputs;
     strait_ir_cursor constants;
-    /* strait_ir_next_node. */
+    /* Read them with strait_ir_next_node. */
     strait_ir_cursor nodes;
-    /* Numbers of values: strait_ir_u32. */
+    /* Numbers of values. Read them with strait_ir_u32. */
     strait_ir_list outputs;
-    /* Values are numbered 0 to value_count - 1: inputs, constants, results of the nodes. */
+    /* Values are numbered from 0 to value_count - 1: inputs first, then constants, then results of the nodes. */
     uint32_t value_count;
 } strait_ir_graph;
 
 /* ---- reading, for the functions below ---- */
 
-/* Bytes that are being read. After the first fault everything reads as 0, and nothing moves. */
+/* Bytes that are being read. After the first error every read returns 0, and the position stays. */
 typedef struct strait_ir_in {
     const strait_ir *ir;
     uint64_t at;
     uint64_t end;
-    /* Whether texts are looked up, and not only checked. */
+    /* Whether texts are returned, or only checked. */
     int texts;
     int status;
     const char *fault;
@@ -282,7 +286,7 @@ static inline int strait_ir_flag(strait_ir_in *in, const char *what) {
     return flag == 1;
 }
 
-/* A count of items that take at least so many bytes. */
+/* Reads a number of items, each of which takes at least this many bytes. */
 static inline uint32_t strait_ir_count(strait_ir_in *in, unsigned bytes, const char *what) {
     const uint64_t at = in->at;
     const uint32_t count = strait_ir_read_u32(in, what);
@@ -300,7 +304,7 @@ static inline strait_ir_list strait_ir_read_list(strait_ir_in *in, unsigned byte
     return list;
 }
 
-/* A number below a bound. */
+/* Reads a number that must be below a bound. */
 static inline uint32_t strait_ir_position(strait_ir_in *in, uint32_t bound, const char *what) {
     const uint64_t at = in->at;
     const uint32_t position = strait_ir_read_u32(in, what);
@@ -310,7 +314,7 @@ static inline uint32_t strait_ir_position(strait_ir_in *in, uint32_t bound, cons
     return in->status == STRAIT_IR_OK ? position : 0;
 }
 
-/* The beginning of a record: `in` ends where the record does, and the answer is for strait_ir_leave. */
+/* Begins to read a record: `in` then ends where the record ends. The result is for strait_ir_leave. */
 static inline uint64_t strait_ir_enter(strait_ir_in *in, const char *what) {
     const uint64_t behind = in->end, size = strait_ir_read_u32(in, what);
     if (in->status == STRAIT_IR_OK && size > in->end - in->at) {
@@ -322,7 +326,7 @@ static inline uint64_t strait_ir_enter(strait_ir_in *in, const char *what) {
     return behind;
 }
 
-/* The end of a record; only a later minor version may have more. */
+/* Ends reading a record. Only a later minor version may have more in it. */
 static inline void strait_ir_leave(strait_ir_in *in, uint64_t behind, const char *what) {
     if (in->status == STRAIT_IR_OK) {
         if (in->at != in->end && in->ir->minor <= STRAIT_IR_READER_MINOR) {
@@ -376,7 +380,7 @@ static inline int64_t strait_ir_i64(strait_ir_list list, uint32_t index) {
     return index < list.count ? strait_ir_signed64(strait_ir_number(list.first + 8 * (uint64_t)index, 8)) : 0;
 }
 
-/* The string of this number; an empty one where there is none. */
+/* The string with this number; an empty one if there is none. */
 static inline strait_ir_text strait_ir_string(const strait_ir *ir, uint32_t number) {
     strait_ir_text text = {"", 0};
     strait_ir_in in = strait_ir_from(ir, ir->strings, ir->size);
@@ -397,7 +401,8 @@ static inline strait_ir_text strait_ir_string(const strait_ir *ir, uint32_t numb
     return text;
 }
 
-/* Finds each string once, for models with many: `index` has room for ir->string_count numbers and outlives `ir`. */
+/* Finds where each string begins, which saves time if there are many. `index` needs room for ir->string_count numbers and
+ * must outlive `ir`. */
 static inline void strait_ir_index(strait_ir *ir, uint64_t *index) {
     strait_ir_in in = strait_ir_from(ir, ir->strings, ir->size);
     uint32_t number;
@@ -408,7 +413,7 @@ static inline void strait_ir_index(strait_ir *ir, uint64_t *index) {
     ir->index = index;
 }
 
-/* Whether a text is this C string. */
+/* True if a text equals this C string. */
 static inline int strait_ir_is(strait_ir_text text, const char *word) {
     uint64_t at;
     for (at = 0; at < text.size; at++) {
@@ -482,7 +487,7 @@ static inline void strait_ir_read_value(strait_ir_in *in, strait_ir_value *value
 
 static inline void strait_ir_read_form(strait_ir_in *in, strait_ir_form *form);
 
-/* An attribute. Forms stand in the attributes of ops alone, so this nests no deeper than two. */
+/* Reads an attribute. Only attributes of ops contain requantizations, so this nests at most two levels deep. */
 static inline void strait_ir_read_attribute(strait_ir_in *in, strait_ir_attribute *attribute, int forms) {
     const char *const what = "an attribute";
     uint64_t behind;
@@ -517,7 +522,7 @@ static inline void strait_ir_read_attribute(strait_ir_in *in, strait_ir_attribut
         }
         /* fall through */
     default:
-        /* Of a later version: its size is known. */
+        /* An attribute of a later version. Its size is known, so it is skipped. */
         if (in->status == STRAIT_IR_OK) {
             in->at = in->end;
         }
@@ -525,7 +530,7 @@ static inline void strait_ir_read_attribute(strait_ir_in *in, strait_ir_attribut
     strait_ir_leave(in, behind, what);
 }
 
-/* Goes past attributes, and answers with where they begin. */
+/* Skips attributes and returns where they begin. */
 static inline strait_ir_cursor strait_ir_attributes(strait_ir_in *in, int forms) {
     const uint32_t count = strait_ir_count(in, 10, "the attributes of a node");
     const strait_ir_cursor cursor = strait_ir_here(in, count, 0, forms);
@@ -545,7 +550,7 @@ static inline void strait_ir_read_form(strait_ir_in *in, strait_ir_form *form) {
     form->fields = strait_ir_attributes(in, 0);
 }
 
-/* A node whose results are numbered from *values on, which is moved behind them. */
+/* Reads a node. Its results are numbered from *values on, which is increased by their number. */
 static inline void strait_ir_read_node(strait_ir_in *in, strait_ir_node *node, uint32_t *values) {
     const uint64_t behind = strait_ir_enter(in, "a node");
     strait_ir_value value;
@@ -615,7 +620,7 @@ static inline void strait_ir_read_node(strait_ir_in *in, strait_ir_node *node, u
     }
 }
 
-/* A graph's record; every part of it is read. */
+/* Reads all parts of a graph's record. */
 static inline void strait_ir_read_graph(strait_ir_in *in, strait_ir_graph *graph) {
     const uint64_t behind = strait_ir_enter(in, "a graph");
     strait_ir_value value;
@@ -656,7 +661,7 @@ static inline void strait_ir_read_graph(strait_ir_in *in, strait_ir_graph *graph
             strait_ir_fail(in, STRAIT_IR_WRONG, at, "the number of a value");
         }
     }
-    /* Configs of quantization, which only the annotated stage has: records that nobody needs to read. */
+    /* Quantization configs, which only the annotated stage has. These records are skipped. */
     count = strait_ir_count(in, 27, "the configs of a graph");
     for (index = 0; index < count && in->status == STRAIT_IR_OK; index++) {
         const uint64_t end = strait_ir_enter(in, "a config");
@@ -670,8 +675,8 @@ static inline void strait_ir_read_graph(strait_ir_in *in, strait_ir_graph *graph
 
 /* ---- what a plugin calls ---- */
 
-/* Opens IR bytes: reads and checks all of them. Anything but STRAIT_IR_OK leaves `fault` and `fault_at` in `ir`, and nothing
- * else of it may be used. */
+/* Opens IR bytes: reads and checks all of them. If the result is not STRAIT_IR_OK, only `fault` and `fault_at` of `ir` may
+ * be used. */
 static inline int strait_ir_open(strait_ir *ir, const uint8_t *bytes, uint64_t size) {
     static const char magic[8] = {'S', 'T', 'R', 'A', 'I', 'T', 'I', 'R'};
     strait_ir_in in;
@@ -734,7 +739,7 @@ static inline int strait_ir_open(strait_ir *ir, const uint8_t *bytes, uint64_t s
     return in.status;
 }
 
-/* The graph of this number: 1, or 0 where there is none. */
+/* Reads the graph with this number. Returns 1, or 0 if there is none. */
 static inline int strait_ir_get_graph(const strait_ir *ir, uint32_t number, strait_ir_graph *graph) {
     strait_ir_in in = strait_ir_from(ir, ir->graphs, ir->size);
     if (number >= ir->graph_count) {
@@ -750,7 +755,7 @@ static inline int strait_ir_get_graph(const strait_ir *ir, uint32_t number, stra
     return in.status == STRAIT_IR_OK;
 }
 
-/* The next input, constant or result: 1, or 0 at the end. */
+/* Reads the next input, constant or result. Returns 1, or 0 at the end. */
 static inline int strait_ir_next_value(strait_ir_cursor *cursor, strait_ir_value *value) {
     strait_ir_in in = strait_ir_from(cursor->ir, cursor->at, cursor->end);
     uint32_t tensor = STRAIT_IR_NONE;
@@ -769,7 +774,7 @@ static inline int strait_ir_next_value(strait_ir_cursor *cursor, strait_ir_value
     return in.status == STRAIT_IR_OK;
 }
 
-/* The next node: 1, or 0 at the end. */
+/* Reads the next node. Returns 1, or 0 at the end. */
 static inline int strait_ir_next_node(strait_ir_cursor *cursor, strait_ir_node *node) {
     strait_ir_in in = strait_ir_from(cursor->ir, cursor->at, cursor->end);
     if (cursor->left == 0) {
@@ -783,7 +788,7 @@ static inline int strait_ir_next_node(strait_ir_cursor *cursor, strait_ir_node *
     return in.status == STRAIT_IR_OK;
 }
 
-/* The next attribute of an op, or field of a form: 1, or 0 at the end. */
+/* Reads the next attribute of an op, or parameter of a requantization. Returns 1, or 0 at the end. */
 static inline int strait_ir_next_attribute(strait_ir_cursor *cursor, strait_ir_attribute *attribute) {
     strait_ir_in in = strait_ir_from(cursor->ir, cursor->at, cursor->end);
     if (cursor->left == 0) {
@@ -796,7 +801,7 @@ static inline int strait_ir_next_attribute(strait_ir_cursor *cursor, strait_ir_a
     return in.status == STRAIT_IR_OK;
 }
 
-/* The attribute or field of this name: 1, or 0 where there is none. */
+/* Finds the attribute or parameter of this name. Returns 1, or 0 if there is none. */
 static inline int strait_ir_find(strait_ir_cursor attributes, const char *key, strait_ir_attribute *attribute) {
     while (strait_ir_next_attribute(&attributes, attribute)) {
         if (strait_ir_is(attribute->key, key)) {

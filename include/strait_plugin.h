@@ -1,17 +1,17 @@
 /* The interface between Strait and a plugin in a shared library.
  *
- * A plugin exports one symbol, strait_plugin_entry, and answers with a strait_plugin: who it is, the table of its target,
- * and up to four functions. docs/plugins/interface.md explains each of them; the rules that hold for all are these.
+ * A plugin exports one function, strait_plugin_entry, which returns a strait_plugin: its name, the table of its target, and
+ * up to five functions. docs/plugins/interface.md explains each of them. These rules hold for all of them:
  *
- * - Sizes. Every struct begins with struct_size, its size as the side that filled it knows it. Structs only grow, at their
- *   end. Read a field only where struct_size reaches past it (STRAIT_HAS), and never compare sizes for equality.
- * - Functions. Each may be NULL: the other side does without it.
- * - Memory. Nothing is freed on the other side. What a call hands over is borrowed until the call returns; what a plugin
- *   points to from its strait_plugin stays where it is for ever. A library is never unloaded.
+ * - Sizes. Every struct begins with struct_size, its size as the side that filled it knows it. Later versions only add fields
+ *   at the end of a struct. Read a field only if struct_size includes it (STRAIT_HAS), and never compare sizes for equality.
+ * - Functions. Each may be NULL; the other side then does without it.
+ * - Memory. Neither side frees memory of the other. What a call hands over is valid until the call returns. What a plugin
+ *   points to from its strait_plugin must stay valid for as long as the process runs. A library is never unloaded.
  * - Text is UTF-8 with a length and without a NUL at its end.
- * - Threads. Calls come one after the other, but for requantize, which several threads may call at once. No call may let an
- *   exception through: C++ functions are noexcept.
- * - Processes. A call leaves its process as it was: signals and their handlers, the arithmetic of floats, the working folder.
+ * - Threads. Calls come one after the other, except that several threads may call requantize at once. No call may let an
+ *   exception escape: C++ functions must be noexcept.
+ * - Processes. A call must not change the process: signals and their handlers, the floating-point mode, the working folder.
  * - Numbers are in the machine's byte order; IR bytes and tensors are little-endian. Pointers have 64 bits.
  */
 #ifndef STRAIT_PLUGIN_H
@@ -27,64 +27,64 @@ extern "C" {
 #define STRAIT_ASSERT(condition) _Static_assert(condition, #condition)
 #endif
 
-/* Three versions, which have nothing to do with each other nor with that of Strait. */
+/* Three versions. They are independent of each other and of Strait's own version. */
 
-/* This interface. Another major version is refused. A later minor version adds fields, functions and constants behind those
- * that there are, none of them required. */
+/* Version of this interface. Another major version is refused. A later minor version adds fields, functions and constants
+ * after the existing ones. None of them is required. */
 #define STRAIT_INTERFACE_MAJOR 1
 #define STRAIT_INTERFACE_MINOR 0
-/* The key `schema` of target tables. */
+/* Value of the key `schema` in target tables. */
 #define STRAIT_TABLE_SCHEMA 1
-/* IR bytes, as docs/ir-bytes.md lays them down. */
+/* Version of the IR bytes, which docs/ir-bytes.md describes. */
 #define STRAIT_IR_MAJOR 2
 #define STRAIT_IR_MINOR 0
 
-/* Whether the struct that POINTER points to reaches past FIELD. */
+/* True if the struct that POINTER points to contains FIELD. */
 #define STRAIT_HAS(POINTER, TYPE, FIELD) \
     ((POINTER)->struct_size >= offsetof(TYPE, FIELD) + sizeof(((TYPE *)0)->FIELD))
 
-/* What a call answers. Any other number counts as STRAIT_INTERNAL. */
+/* What a call returns. Any other number counts as STRAIT_INTERNAL. */
 typedef int32_t strait_status;
 #define STRAIT_OK 0
-/* The plugin does not do this. */
+/* The plugin does not support this. */
 #define STRAIT_UNSUPPORTED 1
-/* An argument makes no sense: the fault of the caller. */
+/* An argument makes no sense. The caller is at fault. */
 #define STRAIT_INVALID_ARGUMENT 2
 /* A panic or an exception was caught. */
 #define STRAIT_PANIC 3
-/* The fault of whoever answers. */
+/* The side that returns this has a bug. */
 #define STRAIT_INTERNAL 4
-/* Memory or space is short. */
+/* There is not enough memory or disk space. */
 #define STRAIT_RESOURCE 5
-/* The versions do not fit. */
+/* The versions do not fit together. */
 #define STRAIT_VERSION 6
 
 /* Severity of a report. */
 #define STRAIT_REMARK 0
 #define STRAIT_WARNING 1
 #define STRAIT_ERROR 2
-/* A report that is about no node. */
+/* Value for a report that is not about a node. */
 #define STRAIT_NO_NODE UINT32_MAX
 
-/* The host. Valid until the call returns that it is handed to. */
+/* The host. It is valid until the call returns to which it was given. */
 typedef struct strait_host {
     uint32_t struct_size;
-    /* These two and struct_size stay where they are for ever, here and in strait_plugin. */
+    /* These two and struct_size keep their places in all versions, here and in strait_plugin. */
     uint32_t interface_major;
     uint32_t interface_minor;
-    /* The newest schema of tables that it reads. */
+    /* The newest schema of tables that the host reads. */
     uint32_t table_schema;
-    /* The version of the IR bytes that it writes. */
+    /* Version of the IR bytes that the host writes. */
     uint32_t ir_major;
     uint32_t ir_minor;
-    /* For report. */
+    /* First argument of report. */
     void *context;
-    /* Says something to whoever runs Strait. The last STRAIT_ERROR of a call is the message of its failure. `node` is the
-     * position of a node in the main graph of IR bytes, or STRAIT_NO_NODE. The text is copied. */
+    /* Shows a message to whoever runs Strait. If a call fails, its last STRAIT_ERROR is the error message. `node` is the
+     * index of a node in the main graph of the IR bytes, or STRAIT_NO_NODE. The text is copied. */
     void (*report)(void *context, uint32_t severity, uint32_t node, const char *text, uint64_t text_size);
 } strait_host;
 
-/* Type of codes and of a tensor's elements: the numbers of IR bytes. */
+/* Type of codes and of a tensor's elements. The numbers are those of IR bytes. */
 #define STRAIT_F32 0
 #define STRAIT_F16 1
 #define STRAIT_F64 2
@@ -103,29 +103,29 @@ typedef struct strait_host {
 #define STRAIT_OPTION_INTEGER 1
 #define STRAIT_OPTION_BOOL 2
 
-/* An option that the table declares, with the value that it has. */
+/* An option that the table declares, with its value. */
 typedef struct strait_option {
     uint32_t struct_size;
     uint32_t kind;
     const char *name;
     uint64_t name_size;
-    /* Where the value is a text; else NULL. */
+    /* The value if it is a text; otherwise NULL. */
     const char *text;
     uint64_t text_size;
-    /* Where the value is a number; 0 or 1 where it is a truth value. */
+    /* The value if it is a number, or 0 or 1 if it is a truth value. */
     int64_t number;
 } strait_option;
 
-/* Argument of open. */
+/* Argument of open: the values of the target's options. */
 typedef struct strait_open {
     uint32_t struct_size;
     uint32_t option_count;
-    /* All options of the table, in the order of their names; from one to the next it is option_stride bytes. */
+    /* All options of the table, sorted by name. The distance from one to the next is option_stride bytes. */
     const strait_option *options;
     uint64_t option_stride;
 } strait_open;
 
-/* The families of arithmetic. x is an accumulator; what they make saturates to low and high of the form.
+/* The families of arithmetic. x is an accumulator. Results saturate to low and high of the form.
  *
  *   AFFINE        round((x * factor + addend) / 2^shift) + zero_point
  *   DOUBLING      half_away(half_up((x * factor + addend) / 2^31) / 2^(shift - 31)) + zero_point
@@ -134,8 +134,8 @@ typedef struct strait_open {
  *   FLOAT_AFFINE  half_even(f32(x) * scale * second_scale + offset); each operation rounded to float
  *   STEPS         zero_point + the number of thresholds that are at most x
  *
- * half_up rounds to the nearest integer and ties towards plus infinity, half_away ties away from zero, half_even ties to the
- * even one. Integers are exact: in the domain nothing leaves 64 bits. */
+ * All three round to the nearest integer. half_up rounds ties towards plus infinity, half_away away from zero, and half_even
+ * to the even integer. Integer arithmetic is exact: inside the domain nothing overflows 64 bits. */
 #define STRAIT_FAMILY_AFFINE 0
 #define STRAIT_FAMILY_DOUBLING 1
 #define STRAIT_FAMILY_FLOAT 2
@@ -143,7 +143,7 @@ typedef struct strait_open {
 #define STRAIT_FAMILY_FLOAT_AFFINE 4
 #define STRAIT_FAMILY_STEPS 5
 
-/* Rounding of AFFINE. */
+/* How AFFINE rounds. */
 #define STRAIT_ROUND_FLOOR 0
 #define STRAIT_ROUND_CEIL 1
 #define STRAIT_ROUND_TOWARD_ZERO 2
@@ -153,25 +153,25 @@ typedef struct strait_open {
 #define STRAIT_ROUND_HALF_TOWARD_ZERO 6
 #define STRAIT_ROUND_HALF_EVEN 7
 
-/* A requantization: for each channel a family and its numbers. */
+/* A requantization: for each channel a family of arithmetic and its numbers. */
 typedef struct strait_form {
     uint32_t struct_size;
-    /* Number of entries in each array, not 0. */
+    /* Number of entries in each array; at least 1. */
     uint32_t channels;
-    /* 0: there is one entry, and it serves all channels. */
+    /* 1 if each channel has its own entry. 0 if there is one entry for all channels. */
     uint32_t per_channel;
     /* Type of the codes. */
     uint32_t out;
-    /* The least and the largest code. */
+    /* Smallest and largest code. */
     int32_t low;
     int32_t high;
     /* Name of the form's row in the table. */
     const char *row;
     uint64_t row_size;
-    /* The form as JSON, with the kind that the table names, for who links Strait. */
+    /* The form as JSON, with the kind that the table names, for plugins that link Strait. */
     const char *json;
     uint64_t json_size;
-    /* The arrays. A number that a family does not have is 0 there. */
+    /* The arrays. Numbers that a family does not use are 0. */
     const uint32_t *family;
     const uint32_t *rounding;
     const int32_t *factor;
@@ -181,68 +181,72 @@ typedef struct strait_form {
     const double *scale;
     const double *second_scale;
     const double *offset;
-    /* The accumulators on which the form is defined. One outside counts as the nearer end. */
+    /* The range of accumulators for which the form is defined. An accumulator outside counts as the nearer end. */
     const int64_t *domain_low;
     const int64_t *domain_high;
-    /* Those of all channels one after the other, in order within each; threshold_count has the number of each channel. */
+    /* The thresholds of all channels, one channel after the other, each in ascending order. threshold_count has the number
+     * of thresholds of each channel. */
     const int32_t *thresholds;
     const uint32_t *threshold_count;
 } strait_form;
 
-/* Along what the channels of a tile run. */
+/* Whether the channels of a tile are its rows or its columns. */
 #define STRAIT_CHANNELS_ALONG_ROWS 0
 #define STRAIT_CHANNELS_ALONG_COLUMNS 1
 
-/* Accumulators that are to become codes. The channel of row r and column c is first_channel + r, or first_channel + c. */
+/* Accumulators that are to be requantized. The channel of the accumulator in row r and column c is first_channel + r if
+ * channels are rows, and first_channel + c if they are columns. */
 typedef struct strait_tile {
     uint32_t struct_size;
-    /* 32 or 64: the accumulators are int32_t or int64_t. */
+    /* 32 if the accumulators are int32_t, 64 if they are int64_t. */
     uint32_t accumulator_bits;
     uint64_t rows;
     uint64_t columns;
     uint32_t channel_axis;
     uint32_t first_channel;
-    /* rows * columns of them, row by row, aligned to 64 bytes. */
+    /* The accumulators: rows * columns of them, row by row, aligned to 64 bytes. */
     const void *accumulators;
-    /* Room for as many codes, aligned to 64 bytes. Those of 4 bits take a byte each. */
+    /* Memory for as many codes, aligned to 64 bytes. Codes of 4 bits take a byte each. */
     void *codes;
-    /* In bytes. */
+    /* Size of that memory in bytes. */
     uint64_t codes_size;
 } strait_tile;
 
-/* A tensor of IR bytes. */
+/* A tensor that belongs to IR bytes. */
 typedef struct strait_tensor {
     uint32_t struct_size;
     uint32_t type;
     const uint64_t *extents;
     uint64_t rank;
-    /* Little-endian, row by row; two elements of 4 bits share a byte, the first has the low half. */
+    /* The elements, little-endian, row by row. Two elements of 4 bits share a byte; the first one has the low half. */
     const uint8_t *data;
     uint64_t data_size;
 } strait_tensor;
 
-/* Argument of emit. */
+/* Argument of emit: a compiled model. */
 typedef struct strait_emit {
     uint32_t struct_size;
-    /* As many as the IR bytes speak of, in their order; from one to the next it is tensor_stride bytes. */
+    /* The tensors, in the order in which the IR bytes refer to them. The distance from one to the next is tensor_stride
+     * bytes. */
     uint32_t tensor_count;
     const strait_tensor *tensors;
     uint64_t tensor_stride;
-    /* The compiled model, in the integer stage. strait_ir.h reads it. */
+    /* The compiled model in the integer stage, as IR bytes. strait_ir.h reads them. */
     const uint8_t *ir;
     uint64_t ir_size;
-    /* For write. */
+    /* First argument of write. */
     void *sink;
-    /* Appends to the file of this name in the artifact; the first piece makes it. Names are relative, with forward slashes,
-     * of ASCII letters, digits and "._-+"; docs/plugins/interface.md has all rules, and limits on number and sizes.
-     * Anything but STRAIT_OK should end emit, with that status; emit has failed even if it goes on. */
+    /* Appends bytes to the file of this name in the artifact. The first call makes the file. Names are relative, with
+     * forward slashes, and consist of ASCII letters, digits and "._-+". docs/plugins/interface.md has all rules, and the
+     * limits on number and sizes. If it returns anything but STRAIT_OK, emit should return that status; emit has failed even
+     * if it continues. */
     strait_status (*write)(void *sink, const char *path, uint64_t path_size, const uint8_t *bytes, uint64_t size);
 } strait_emit;
 
 /* Flags of an operand. */
-/* An optional operand that the node does not have. */
+/* The operand is optional, and the node does not have it. */
 #define STRAIT_OPERAND_ABSENT 1
-/* A tensor of the model. */
+/* The operand is a constant of the model. */
 #define STRAIT_OPERAND_CONSTANT 2
 
 /* An operand or the result of a node. */
@@ -251,82 +255,87 @@ typedef struct strait_operand {
     uint32_t flags;
     uint32_t type;
     uint32_t rank;
-    /* NULL: not all of them are known, and rank is 0. A scalar has none either, and a place that is not NULL. */
+    /* Shape of the operand. If it is NULL, some dimension is unknown, and rank is 0. For a scalar rank is 0, too, but the
+     * pointer is not NULL. */
     const uint64_t *extents;
 } strait_operand;
 
-/* Type of an attribute's values: the numbers of IR bytes. */
+/* Kind of an attribute's values. The numbers are those of IR bytes. */
 #define STRAIT_ATTRIBUTE_INT 0
 #define STRAIT_ATTRIBUTE_INTS 1
 #define STRAIT_ATTRIBUTE_FLOAT 2
 #define STRAIT_ATTRIBUTE_FLOATS 3
 #define STRAIT_ATTRIBUTE_TEXT 4
 
-/* An attribute of a node, by its name in the text form. */
+/* An attribute of a node. The name is that of the text form. */
 typedef struct strait_attribute {
     uint32_t struct_size;
     uint32_t kind;
     const char *key;
     uint64_t key_size;
-    /* int64_t, float, or the bytes of a text; as many as count says, and one of what is no list. Truth values are 0 and 1. */
+    /* The values: `count` elements of int64_t or float, or the bytes of a text. If the attribute is not a list, there is one
+     * element. Truth values are 0 and 1. */
     const void *values;
     uint64_t count;
 } strait_attribute;
 
-/* Argument of admits: a node of the float model. */
+/* Argument of admits: a node of the float model that the table admits. */
 typedef struct strait_node {
     uint32_t struct_size;
     uint32_t operand_count;
-    /* Its name in the model. */
+    /* Name of the node in the model. */
     const char *name;
     uint64_t name_size;
-    /* The word under which tables speak of its op: "conv", "sigmoid", "reduce_mean". A later Strait has more of them. */
+    /* The word by which target tables call the node's op: "conv", "sigmoid", "reduce_mean". Later versions of Strait have
+     * more of them. */
     const char *term;
     uint64_t term_size;
-    /* All of them, those that are absent among them; from one to the next it is operand_stride bytes. */
+    /* All operands, including those that are absent. The distance from one to the next is operand_stride bytes. */
     const strait_operand *operands;
     uint64_t operand_stride;
-    /* The first one. */
+    /* The node's first result. */
     const strait_operand *result;
-    /* From one to the next it is attribute_stride bytes. */
+    /* The attributes. The distance from one to the next is attribute_stride bytes. */
     const strait_attribute *attributes;
     uint64_t attribute_count;
     uint64_t attribute_stride;
-    /* For refuse. */
+    /* First argument of refuse. */
     void *sink;
-    /* The node stays on the host. `code` is for programs, lower-case words with hyphens, and "target-code" if it is NULL;
-     * `text` is a sentence for the report. Both are copied. */
+    /* Says that the node must stay on the host. `code` is a reason for programs: lower-case words with hyphens, or
+     * "target-code" if it is NULL. `text` is a sentence for the report. Both are copied. */
     void (*refuse)(void *sink, const char *code, uint64_t code_size, const char *text, uint64_t text_size);
 } strait_node;
 
-/* A plugin: one target. It and all that it points to stay where they are for ever. */
+/* A plugin, which provides one target. The struct and everything that it points to must stay valid for as long as the
+ * process runs. */
 typedef struct strait_plugin {
     uint32_t struct_size;
     uint32_t interface_major;
     uint32_t interface_minor;
-    /* The `schema` of its table. */
+    /* The `schema` of the plugin's table. */
     uint32_t table_schema;
-    /* The version of the IR bytes that emit reads; 0.0 without emit. */
+    /* Version of the IR bytes that emit reads; 0.0 without emit. */
     uint32_t ir_major;
     uint32_t ir_minor;
-    /* Name and version: "acme-npu 1.2.0". */
+    /* Name and version of the package, such as "acme-npu 1.2.0". */
     const char *package;
     uint64_t package_size;
-    /* The target's table, TOML. */
+    /* The target's table, in TOML. */
     const char *table;
     uint64_t table_size;
-    /* Makes the target with these options. NULL: it is always the same, and `target` is NULL in the calls below. */
+    /* Makes the target with the given values of its options. If this is NULL, the target has no state, and `target` is NULL
+     * in the calls below. */
     strait_status (*open)(const strait_host *host, const strait_open *options, void **target);
-    /* The end of what open made. */
+    /* Called when the target that open made is no longer used. */
     void (*close)(void *target);
-    /* Computes codes of a tile in the chip's own way. STRAIT_UNSUPPORTED leaves the form to the host, for accumulators of so
-     * many bits: the first tile of a form has an accumulator of each channel, and the answer to it counts. Later it is an
-     * error. */
+    /* Computes the codes of a tile as the chip does. With STRAIT_UNSUPPORTED the plugin leaves the form to the host, for
+     * accumulators of this many bits. This is decided by the first tile of a form, which has an accumulator of each channel;
+     * for later tiles it is an error. */
     strait_status (*requantize)(const strait_host *host, void *target, const strait_form *form, const strait_tile *tile);
-    /* Writes the target's own files: the format `package` of its table. */
+    /* Writes the target's own files, which the table calls the format `package`. */
     strait_status (*emit)(const strait_host *host, void *target, const strait_emit *model);
-    /* Asked for each node that the table admits, before anything has a grid: it calls refuse, or does not. STRAIT_UNSUPPORTED
-     * leaves the node to the table; any other failure stops the compilation. */
+    /* Called for each node that the table admits, before anything is quantized. It calls refuse if the node must stay on the
+     * host. With STRAIT_UNSUPPORTED the table decides. Any other failure stops the compilation. */
     strait_status (*admits)(const strait_host *host, void *target, const strait_node *node);
 } strait_plugin;
 
@@ -338,11 +347,12 @@ typedef struct strait_plugin {
 #define STRAIT_EXPORT
 #endif
 
-/* The entry, which a plugin defines. The arguments are the interface's version in the host. The answer is the same to every
- * version: the host compares, and says which side is too old. NULL: the plugin refuses to serve at all. */
+/* The entry function, which a plugin defines. The arguments are the version of the interface in the host. The result must
+ * not depend on them: the host compares the versions and says which side is too old. If it is NULL, the plugin refuses to
+ * work at all. */
 STRAIT_EXPORT const strait_plugin *strait_plugin_entry(uint32_t interface_major, uint32_t interface_minor);
 
-/* The layout, once more: a field that moves is a mistake that no compiler would notice. */
+/* The layout, checked: a compiler would not notice a field that moves. */
 STRAIT_ASSERT(sizeof(strait_host) == 40);
 STRAIT_ASSERT(offsetof(strait_host, struct_size) == 0);
 STRAIT_ASSERT(offsetof(strait_host, interface_major) == 4);

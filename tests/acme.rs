@@ -1,6 +1,7 @@
-//! A network with all that the table of `acme-npu2` says in its own way: a residual sum inside the accumulator, a linear resize
-//! and a function by straight lines. Every plan makes the integers of the definition, of the lowered graph and of the fused one.
-//! That each op of it is a step from its simulation is tested with the other graphs of `rows`.
+//! Tests a network that uses everything special in the table of `acme-npu2`: a residual sum inside the accumulator, a
+//! linear resize, and a function computed by straight lines. Every way to run it gives the same integers: the
+//! definition, the lowered graph and the fused graph. `simulation.rs` tests with the other graphs of `rows` that each
+//! op is within a step of its simulation.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::num::NonZeroUsize;
@@ -27,7 +28,7 @@ fn every_plan_of_a_network_for_acme_makes_the_integers_of_the_definition() {
     assert_eq!(added.count(), 1);
     assert_eq!(count(&|op| matches!(op, Op::IntegerResize(_))), 1);
     assert_eq!(count(&|op| matches!(op, Op::Interpolate(_))), 1);
-    // Nothing is left to the host, and each product is narrowed where it is made.
+    // Nothing runs on the host, and each product is requantized by its own layer.
     assert_eq!(count(&|op| matches!(op, Op::Conv(_))), 3);
     assert_eq!(
         count(&|op| matches!(op, Op::Add(_) | Op::Unary(_) | Op::Resize(_) | Op::Relu(_))),

@@ -1,4 +1,4 @@
-//! The word of a target's own code about nodes that its table admits.
+//! Tests that a target's own code can refuse nodes that its table admits.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ graph @main(%x: f32[1,2,4,4]) {
 data @w: f32[2,1,1,1] = inline [1.0, 0.5]
 data @v: f32[2,2,1,1] = inline [1.0, 0.5, 2.0, 0.25]";
 
-/// Refuses convolutions of which the groups have one channel each, or panics.
+/// A target that refuses convolutions whose groups have one channel each, or panics.
 struct Chip {
     table: Arc<dyn Target>,
     fails: bool,

@@ -1,5 +1,5 @@
-//! Ascend's package and records as AMCT has them: ReLU6 in front of quantizations, scales of transposed convolutions and of such that
-//! became one, and products of two activations.
+//! Tests that Ascend's package and records are as AMCT writes them: ReLU6 before quantizations, scales of transposed
+//! convolutions and of convolutions that were made from such, and products of two activations.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::frozen;
@@ -23,9 +23,9 @@ fn a_relu6_on_the_host_in_front_of_a_quantization_is_written_as_relu() {
     assert!(report.contains("relu6-to-relu"), "{report}");
     let fake = made.bytes("net_fake_quant_model.onnx");
     let has = |op: &[u8]| fake.windows(op.len()).any(|bytes| bytes == op);
-    // The quantizations' own Clips have names of their own, and no other is left.
+    // The Clips of the quantizations have names of their own, and no other Clip is left.
     assert!(has(b"\"\x04Relu") && !has(b"Relu6:max"), "the ReLU6 is there");
-    // On a grid that goes beyond 6 it stays, and is counted as looked at.
+    // If its range goes beyond 6, the ReLU6 stays, and it is counted as looked at.
     let rule = "[[quantize.rule]]\ntensors = [\"Relu6:0\"]\nrange = [0, 12]\n";
     let made = compiled(folder.path(), "stays", &two(true), rule).unwrap();
     assert_eq!(made.deployed()["Relu6"], "clip");
@@ -52,7 +52,7 @@ fn a_transposed_convolution_has_a_scale_for_each_output() {
     let (_folder, made) = round_trip(&graph(&nodes));
     let layers = made.layers();
     assert_eq!((layers.len(), layers["up"].1), (1, 3));
-    // A record of another program, with as many scales.
+    // A record that another program wrote, with the same number of scales.
     let folder = tempfile::tempdir().unwrap();
     let record =
         "record { key: \"up\" value { scale_d: 0.0625 offset_d: 0 scale_w: 0.5 scale_w: 0.25 scale_w: 0.125 } }";
@@ -156,7 +156,7 @@ fn a_product_of_two_activations_is_in_the_package() {
         (&*deployed["product"], &*deployed["sum"], &*deployed["product.dequant"]),
         ("MatMul", "Add", "AscendDequant")
     );
-    // The constant is added to the sums, and the real numbers of both are the result.
+    // The constant is added to the integer sums, and the dequantized sum is the layer's result.
     let names = made.json("net_quant.json");
     let ops = names["graph"][0]["op"].as_array().unwrap();
     let of = |name: &str| ops.iter().find(|op| op["name"] == name).unwrap();
@@ -164,7 +164,7 @@ fn a_product_of_two_activations_is_in_the_package() {
     assert_eq!(of("product.dequant")["input"][0], json!("sum:0"));
     let layers: Vec<String> = made.layers().into_keys().collect();
     assert_eq!(layers, ["product", "product:1"]);
-    // What the artifact adds in real numbers are whole sums, as the constant of the package is.
+    // The constant is rounded to a whole number of sums' steps in the artifact, as in the package.
     let record = ["product", "product:1"]
         .map(|layer| format!("record {{ key: \"{layer}\" value {{ scale_d: 0.75 offset_d: 0 }} }}\n"));
     fs::write(folder.path().join("record.txt"), record.concat()).unwrap();

@@ -1,4 +1,5 @@
-//! Integers against the arithmetic that they stand for. One program, so that it is linked once.
+//! Tests that integer models compute the arithmetic that they stand for. All are in one program, so that it is linked
+//! once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "bounds/main.rs"]

@@ -1,4 +1,4 @@
-//! Decision of a target's own code at a fusion site: the step behind an op, and not the op.
+//! Tests that a target's own code can decide a fusion. It decides about the step after an op, not about the op.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -20,11 +20,11 @@ graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
 data @w: i8[1,1,1,1] = inline [3]
 data @b: i32[1] = inline [5]";
 
-/// A target whose row for convolutions leaves the decision to code: to take over the requantization as it is, into the
-/// producer's op or into another one.
+/// A target whose fusion row for convolutions leaves the decision to code. The code fuses the requantization as it is,
+/// into the producer's op or into another one.
 struct Deciding {
     spec: TargetSpec,
-    /// The same without that row: a table alone has no code.
+    /// The same target without that row, since a table alone has no code.
     table: Arc<dyn Target>,
 }
 

@@ -1,4 +1,4 @@
-//! Deployments as users make them. One program, so that it is linked once.
+//! Tests of deployments as users make them. All are in one program, so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod frozen;

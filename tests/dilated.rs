@@ -1,22 +1,23 @@
-//! Convolutions of blocks of an image, as TensorFlow and Keras write dilated ones, give the same numbers as one convolution.
+//! Tests that convolutions on blocks of an image, by which TensorFlow and Keras write dilated ones, give the same
+//! numbers as one convolution.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::{Elem, Module, Op, text};
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
 
-/// An image [batch, rows, columns, 3], its blocks, its padding (rows and columns, in front and behind), what is cropped of the
-/// result (the same way), and the padding of the convolution itself.
+/// An image [batch, rows, columns, 3], its block sizes, its padding (rows and columns, before and after), what is
+/// cropped from the result (in the same form), and the padding of the convolution itself.
 struct Case {
     image: [i64; 3],
     blocks: [i64; 2],
     padded: [[i64; 2]; 2],
     cropped: [[i64; 2]; 2],
     own: i64,
-    /// A slice stays behind the convolution.
+    /// True if a slice stays after the convolution.
     stays_cropped: bool,
 }
 
-/// SpaceToBatchND, a convolution by 2 by 3 with a ReLU, and BatchToSpaceND, as the readers write them.
+/// SpaceToBatchND, a convolution of 2 by 3 with a ReLU, and BatchToSpaceND, as the readers represent them.
 fn model(case: &Case) -> Module {
     let [n, rows, columns] = case.image;
     let [[top, bottom], [left, right]] = case.padded;
@@ -138,7 +139,7 @@ fn a_convolution_of_blocks_is_a_dilated_one_with_the_same_numbers() {
             case.stays_cropped,
             "{text}"
         );
-        // Beside the convolution and the crop, what turns the channels.
+        // Besides the convolution and the crop there are the transpositions of the channels.
         assert!(graph.nodes().count() <= 4 + usize::from(case.stays_cropped), "{text}");
         assert!(run(&module, &shape) == expected, "{text}");
     }

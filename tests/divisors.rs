@@ -1,4 +1,5 @@
-//! Means of windows that count different numbers of elements, against sums and means that are taken here one by one.
+//! Tests averages over windows that have different numbers of elements. The expected sums and averages are computed
+//! here one by one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -10,10 +11,11 @@ use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, 
 use strait_kernels::{Context, Isa};
 use strait_tests::integer::{InMemory, Integer, integer};
 
-/// Extents of the image.
+/// Shape of the image.
 const IMAGE: [usize; 4] = [1, 3, 7, 6];
 
-/// Size, stride, pads, dilation, whether to round up, whether padding counts; the extents of the result and the divisors.
+/// Size, stride, padding, dilation, whether the output size is rounded up, and whether padding counts. Then the
+/// expected output size and divisors.
 struct Pool {
     size: [usize; 2],
     stride: [usize; 2],
@@ -116,7 +118,7 @@ fn sample(seed: u64, scale: f32) -> Vec<Tensor> {
     vec![Tensor::from_values(&IMAGE, &reals).unwrap()]
 }
 
-/// The integers of every value of the lowered graph.
+/// The integers of every value in the lowered graph.
 fn values(integer: &Integer, inputs: &[Tensor]) -> (Vec<Tensor>, BTreeMap<ValueId, Vec<i64>>) {
     let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
     let mut found = BTreeMap::new();
@@ -151,7 +153,7 @@ fn same_by_every_plan(integer: &Integer, inputs: &[Tensor], expected: &[Tensor],
     }
 }
 
-/// Holds the requantization of a pool's sums against the mean of the codes, position by position.
+/// Compares the requantized sums of a pool with the averages of the codes, position by position.
 fn check(pool: &Pool, integer: &Integer, found: &BTreeMap<ValueId, Vec<i64>>, case: &str) {
     let module: &Module = &integer.module;
     let graph = module.graph(integer.lowered).unwrap();
@@ -185,7 +187,7 @@ fn check(pool: &Pool, integer: &Integer, found: &BTreeMap<ValueId, Vec<i64>>, ca
         let sum_of_codes: i64 = inside.iter().map(|&at| code(at)).sum();
         let padded = (taps - inside.len() as i64) * i64::from(x_zero);
         assert_eq!(found[&sum.outputs[0]][index], sum_of_codes + padded, "{case}, {index}");
-        // The form of its divisor on what reaches it, which is the sum or the sum less its zero point.
+        // The form with the divisor of this position. Its input is the sum, or the sum minus its zero point.
         let own = picks.as_ref().map_or(0, |picks| picks[position] as usize);
         let of = pool.divisors.iter().position(|&divisor| divisor == n);
         assert_eq!(Some(own), of, "{case}, {index}: {n} elements count");
@@ -210,7 +212,7 @@ fn check(pool: &Pool, integer: &Integer, found: &BTreeMap<ValueId, Vec<i64>>, ca
 fn every_position_is_the_form_of_its_divisor_and_beside_the_real_mean() {
     for pool in &POOLS {
         let ([rows, columns], text) = (pool.result, pool.text());
-        // The product reads codes, wherever a target has real numbers between its layers.
+        // The product makes sure that the pool reads codes, even if a target has float values between its layers.
         let text = format!(
             "strait 1 float graph @main(%x: f32[1,3,7,6]) {{
                %y: f32[1,3,{rows},{columns}] = {text}
@@ -224,7 +226,7 @@ fn every_position_is_the_form_of_its_divisor_and_beside_the_real_mean() {
             "../configs/targets/acme-npu2.toml",
             "ascend",
         ] {
-            // The others have no pools with gaps, and one of them counts no padding.
+            // Other targets have no pools with dilation, and one of them does not count padding.
             let taken = pool.dilation == [1, 1] && !(pool.counted && target.contains("acme"));
             if !taken && !target.contains("every-form") {
                 continue;
@@ -236,7 +238,7 @@ fn every_position_is_the_form_of_its_divisor_and_beside_the_real_mean() {
                 check(pool, &integer, &found, &case);
                 same_by_every_plan(&integer, inputs, &outputs, &case);
             }
-            // Only where the sum need not be centred first is it the pool that takes the requantization.
+            // The pool only takes the requantization if the zero point need not be subtracted from the sum first.
             let main = integer.module.main();
             let fused = main
                 .nodes()

@@ -1,9 +1,10 @@
-//! Runs every file below `filetests/`. `STRAIT_BLESS=1` rewrites expectations; `STRAIT_FILETEST=part-of-path` runs a few.
+//! Runs every file below `filetests/`. With `STRAIT_BLESS=1` the expectations are rewritten. With
+//! `STRAIT_FILETEST=part-of-path` only a few files are run.
 
 use std::path::{Path, PathBuf};
 use strait_tests::case::check;
 
-/// The cases below `folder`, in the order of their paths.
+/// Finds the cases below `folder`, in the order of their paths.
 fn discover(folder: &Path, cases: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let mut entries = Vec::new();
     for entry in folder.read_dir()? {

@@ -1,5 +1,5 @@
-//! Rules over the float graph that a target's table switches on: what they make is observed, and rules of the configuration
-//! find it.
+//! Tests rules over the float graph that a target's table switches on: what they create is observed, and rules of the
+//! configuration apply to it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{fs, num::NonZeroUsize, path::Path, sync::Mutex};
@@ -34,7 +34,7 @@ const MODEL: &str = "
     data @mean: f32[2] = inline [3.0,1.0]
     data @variance: f32[2] = inline [4.0,4.0]";
 
-/// Phases that were begun.
+/// Records the phases that have begun.
 #[derive(Default)]
 struct Phases(Mutex<Vec<String>>);
 
@@ -44,7 +44,7 @@ impl Progress for Phases {
     }
 }
 
-/// The report of the model for `generic-int8` with these rules, and the phases.
+/// Compiles the model for `generic-int8` with these rules. Returns the report and the phases.
 fn compiled(rules: &str, configured: &str) -> (Report, Vec<String>) {
     compiled_model(MODEL, rules, configured)
 }
@@ -53,12 +53,12 @@ fn compiled_model(model: &str, rules: &str, configured: &str) -> (Report, Vec<St
     compiled_in(tempfile::tempdir().unwrap().path(), model, rules, configured)
 }
 
-/// The same with the artifact in a folder.
+/// The same, with the artifact in this folder.
 fn compiled_in(folder: &Path, model: &str, rules: &str, configured: &str) -> (Report, Vec<String>) {
     tried_in(folder, model, (rules, "with-rules"), configured).unwrap_or_else(|stop| panic!("{stop}"))
 }
 
-/// The same for a target, which may be another one than that of the rules.
+/// The same, for a target that may be another one than that of the rules.
 fn tried_in(
     folder: &Path,
     model: &str,
@@ -103,7 +103,7 @@ fn applied(report: &Report) -> Vec<(&str, usize)> {
         .collect()
 }
 
-/// Ops of the layers of the accelerator that were made from a layer of the model.
+/// The ops of the accelerator's layers that were made from this layer of the model.
 fn made_from<'a>(report: &'a Report, source: &str) -> Vec<&'a str> {
     let made = report
         .layers
@@ -143,7 +143,7 @@ fn only_what_a_rule_creates_is_observed_again() {
     );
     assert_eq!(observed(&phases), 2, "{phases:?}");
     assert_eq!(made_from(&report, "s"), ["lookup", "mul"]);
-    // A batch normalization creates nothing: its result keeps its name.
+    // Folding a batch normalization creates no new value: the result keeps its name.
     let (_, phases) = compiled("rules = [\"batch-normalization-to-conv\"]", "");
     assert_eq!(observed(&phases), 1, "{phases:?}");
 }
@@ -156,7 +156,7 @@ fn what_a_rule_makes_of_a_layer_is_found_by_the_name_and_the_operator_of_the_lay
         assert_eq!(made_from(&report, "s"), [""; 0], "{selector}");
         assert_eq!(report.rules[0].layers.len(), 2, "{selector}");
     }
-    // A range is that of the result which has the layer's name, and of no value in between.
+    // A range applies to the result that has the layer's name, and to no value in between.
     let (report, _) = compiled(BOTH, "[[quantize.rule]]\nlayers = [\"s_1\"]\nrange = [-0.3, 4]\n");
     assert_eq!(report.rules[0].tensors, ["s"]);
 }
@@ -203,7 +203,7 @@ fn what_is_written_for_ascend_has_a_relu_where_saturation_is_the_upper_end_of_a_
     assert!(Shown(&report).to_string().contains(remark), "{}", Shown(&report));
     let (report, _) = compiled_model(model, "", "");
     assert!(!Shown(&report).to_string().contains("ReLU6"), "{}", Shown(&report));
-    // It is off by its name, as every rule is, and is no fusion.
+    // The rule can be switched off by its name, like every rule, and it is not a fusion.
     for (configured, is_off) in [("off = [\"relu6-to-relu\"]", true), ("do_fusion = false", false)] {
         let folder = tempfile::tempdir().unwrap();
         let configured = format!("[rewrite]\n{configured}");
@@ -222,7 +222,7 @@ fn what_is_written_for_ascend_has_a_relu_where_saturation_is_the_upper_end_of_a_
 
 #[test]
 fn a_bias_that_does_not_fit_fails_the_compilation_where_it_is_asked_to() {
-    // Sums have steps of some 2^-11, so that the second bias has far more than 32 bits.
+    // One step of a sum is about 2^-11, so the second bias needs far more than 32 bits.
     let model = "
     strait 1 float
     graph @main(%x: f32[1,2,4,4]) {
@@ -250,7 +250,7 @@ fn a_bias_that_does_not_fit_fails_the_compilation_where_it_is_asked_to() {
             assert!(told.contains(part), "{told}");
         }
     }
-    // By default the scale of the weights is raised; with "float" the layer runs in float, with a warning.
+    // By default the scale of the weights is raised. With "float" the layer runs in float, with a warning.
     assert!(tried("").is_ok());
     let report = tried("[quantize.weights]\nunfit = \"float\"").unwrap();
     assert!(report.contains("`c` stays in float on the target `ascend`"), "{report}");

@@ -1,5 +1,5 @@
-//! Results of random fused graphs: under `exact` the bits of the lowered graph, under a bound no more than each
-//! certificate says of its value; and what the verifier says of them: it finds nothing.
+//! Tests random graphs after fusing. With `exact` they have the bits of the lowered graph; with a bound, each value
+//! differs by no more than its certificate says. The verifier finds nothing wrong.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Maker {
         words[self.below(words.len() as u64) as usize]
     }
 
-    /// A requantization by at most 2^-shift, to i8 or i32, with parameters per channel where that is asked for.
+    /// A requantization with a shift of at most `shift`, to i8 or i32, with parameters per channel if asked for.
     fn form(&mut self, shift: u64, channels: bool, out: &str) -> String {
         let rounding = self.one_of(&["half_even", "half_up", "floor"]);
         let each = |maker: &mut Maker, low: u64, high: u64| {
@@ -74,7 +74,8 @@ impl Maker {
         }
     }
 
-    /// A producer, perhaps a clamp, a requantization, perhaps a second one, perhaps a clamp; perhaps a second reader.
+    /// A producer, perhaps a clamp, a requantization, perhaps a second one, perhaps another clamp, and perhaps a second
+    /// reader.
     fn site(&mut self, index: usize) {
         let window = "size=[2,2], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0";
         let kernel = "stride=[1,1], pad=[1,1,0,0], dilation=[1,1], groups=1, pad_value=-4";
@@ -99,7 +100,7 @@ impl Maker {
         let wide = if producer.starts_with("quantize") { "i16" } else { "i32" };
         let channels = may_channels && self.below(2) == 0;
         let _ = writeln!(self.nodes, "  %a{index}: {wide}{dims} scale=0.0625 zero=0 = {producer}");
-        // Behind a pool, an operand may pick the channels by position.
+        // After a pool, an operand may pick the channels by position.
         let picks = |maker: &mut Maker, form: &str| match form.contains('[') && producer.starts_with("sum_pool") {
             true => maker.one_of(&["", ", @rows", ", @positions"]).to_owned(),
             false => String::new(),
@@ -154,7 +155,7 @@ impl Maker {
     }
 }
 
-/// A lowered graph of some sites side by side.
+/// A lowered graph of several such sites side by side.
 fn graph(seed: u64) -> String {
     let mut maker = Maker {
         random: SplitMix64::new(seed),
@@ -184,7 +185,7 @@ data @constant: i32[2] = inline [100,-77]",
     )
 }
 
-/// The module with a fused copy of its graph as its main one.
+/// The module with a fused copy of its graph as the main one.
 fn fused(text: &str, on: &str, policy: FusionPolicy) -> (Module, Fusion) {
     let mut module = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -211,7 +212,7 @@ fn inputs(seed: u64) -> [Tensor; 2] {
     ]
 }
 
-/// The integers of every value of a graph, by name.
+/// The integers of every value in a graph, by name.
 fn values(module: &Module, graph: GraphId, inputs: &[Tensor]) -> (Vec<Tensor>, BTreeMap<String, Vec<i64>>) {
     let g = module.graph(graph).unwrap();
     let mut all = BTreeMap::new();
@@ -240,7 +241,7 @@ fn exact_fusions_change_no_bit_and_bounded_ones_no_more_than_they_say() {
             for policy in [FusionPolicy::Exact, FusionPolicy::Bounded(1), FusionPolicy::Any] {
                 let (module, fusion) = fused(&text, on, policy);
                 let case = format!("seed {seed} on {on} under {policy:?}\n{text}");
-                // It takes as long as all the rest.
+                // Verifying takes as long as everything else, so it is only done for some.
                 if seed % 3 == 0 {
                     assert_eq!(findings(&module, &fusion).unwrap(), [], "{case}");
                 }
@@ -248,7 +249,7 @@ fn exact_fusions_change_no_bit_and_bounded_ones_no_more_than_they_say() {
                     let (after, found) = values(&module, module.main, inputs);
                     for fired in &fusion.fired {
                         let bound = fired.certificate.worst().max_lsb();
-                        // A constant that was requantized is none that is computed.
+                        // A constant that was requantized is no longer computed.
                         let (Some(a), Some(b)) = (expect.get(&fired.value), found.get(&fired.value)) else {
                             continue;
                         };
@@ -274,8 +275,8 @@ fn exact_fusions_change_no_bit_and_bounded_ones_no_more_than_they_say() {
     );
 }
 
-/// Published passes put two terms of a fused quantization's zero point together, the first one's on the new grid and
-/// the offset, each cut off on its own.
+/// Published passes add two terms for the zero point of a fused quantization, the first zero point at the new scale and
+/// the offset, and truncate each of them by itself.
 #[test]
 fn the_zero_point_of_a_fused_quantization_is_not_cut_off_twice() {
     let mut random = SplitMix64::new(1);
@@ -283,7 +284,8 @@ fn the_zero_point_of_a_fused_quantization_is_not_cut_off_twice() {
     let (mut text, mut expected, mut truncated) = (String::new(), Vec::new(), 0);
     for index in 0..300 {
         let (factor, before, after) = ((1 << 14) + below(1 << 14), below(256) - 128, below(200) - 100);
-        // A zero point of 8 bits, by a factor from 2^-9 to 1, and what is missing to the result's.
+        // An 8-bit zero point, multiplied by a factor from 2^-9 to 1, and what is missing to the zero point of the
+        // result.
         let shift = 15 + below(9);
         let offset = (after << shift) - before * factor;
         truncated += usize::from((before * factor) / (1 << shift) + offset / (1 << shift) != after);
@@ -303,7 +305,7 @@ fn the_zero_point_of_a_fused_quantization_is_not_cut_off_twice() {
     );
     let (module, fusion) = fused(&text, "sima", FusionPolicy::Any);
     assert_eq!(fusion.fired.len(), expected.len());
-    // At the real zero, where a fused quantization gives its zero point.
+    // At real zero, a fused quantization outputs its zero point.
     let zero = Tensor::from_values(&[1], &[0f32]).unwrap();
     let (_, found) = values(&module, module.main, &[zero]);
     for (name, after) in expected {
@@ -312,7 +314,7 @@ fn the_zero_point_of_a_fused_quantization_is_not_cut_off_twice() {
     assert!((100..180).contains(&truncated), "{truncated} of 300 would be wrong");
 }
 
-/// Names do not tell the values of the called graph from those of the calling one.
+/// Values of the called graph and of the calling graph may have the same names.
 #[test]
 fn what_is_fused_in_a_called_graph_is_held_against_what_the_lowered_graph_calls() {
     let gemm = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";

@@ -1,5 +1,5 @@
-//! Grids and codes that are given: through annotation, simulation, baking and lowering they stay what they are, and a node
-//! that needs another grid says so.
+//! Tests scales, zero points and codes that are given: annotation, simulation, quantization of parameters and lowering
+//! keep them as they are. A node that would need another scale says so.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -32,9 +32,9 @@ fn text(module: &Module) -> String {
     print(module, &PrintOptions::default())
 }
 
-/// All that a table says, as if it had come with the model.
+/// Everything that a table states, as if it had come with the model.
 fn all_of(table: &QuantTable) -> Givens {
-    // What is on the border follows from these.
+    // What is at inputs and outputs follows from these.
     let inside = table.iter().filter(|(_, config)| !config.port.is_border());
     let given = inside.filter_map(|(id, config)| {
         let given = Given {
@@ -72,7 +72,7 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
             for (id, config) in table.iter() {
                 if config.port.is_border() {
                     let before = first.main().quant.params_of(config.node, config.port);
-                    // Grids that happen to be the same are one where they are given.
+                    // Scales that happen to be equal are shared once they are given.
                     assert!(before.is_none() || table.params(id) == before, "{case}");
                     continue;
                 }
@@ -116,7 +116,7 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                 simplify: seed % 4 != 0,
                 force_overlap: seed % 3 == 0,
             };
-            // Every fourth grid, two or four times as coarse as it would be.
+            // Every fourth scale, two or four times as large as it would be.
             let all = {
                 let how = Annotation::new(spec, &observation, &settings, &constraints);
                 place(&mut module, main, &how);
@@ -172,7 +172,7 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
     assert!(kept > 300 && refused > 20, "{kept}, {refused}");
 }
 
-/// The reasons for which a graph with these grids has nodes on the host, by name.
+/// The reasons why nodes of a graph run on the host when these scales are given, by the nodes' names.
 fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], range: Option<[f32; 2]>) -> String {
     let text = format!(
         "strait 1 float\ngraph @main(%x: f32[1,2]) {{\n{lines}}}\n\
@@ -293,7 +293,7 @@ fn who_needs_another_grid_is_refused_and_says_so() {
                 ("y", result(0), int8(0.3)),
             ],
             None,
-            // A sum that is read as real numbers has no other grid.
+            // A sum that is read as real numbers cannot have another scale.
             "result 0 is given in another type than that of the sum that it belongs to",
         ),
     ] {
@@ -306,7 +306,7 @@ fn who_needs_another_grid_is_refused_and_says_so() {
     }
 }
 
-/// The layers of `quantization.json` of the digits, compiled with what is given, or what stopped that.
+/// The layers in `quantization.json` of the digits model, compiled with what is given; or the error.
 fn compiled(given: Vec<config::Given>) -> Result<serde_json::Value, String> {
     let (folder, repository) = (
         tempfile::tempdir().unwrap(),
@@ -335,7 +335,7 @@ fn a_program_states_grids_of_a_compilation_by_layer_and_position() {
     };
     let (stem, conv) = ("/stem/norm/BatchNormalization", Port::Result(0));
     let layers = compiled(vec![given(stem, conv, QuantParams::tensor(0.125, -100))]).unwrap();
-    // The layer answers for the normalization that was folded into it.
+    // The layer stands for the normalization that was folded into it.
     let found = layers
         .as_array()
         .unwrap()

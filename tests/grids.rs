@@ -1,5 +1,6 @@
-//! Grids that a target's table or the forms of its ops ask for: of weights, powers of two; of results, as coarse as the
-//! form needs. And steps between grids that are powers of two, which become one where a row of the table says so.
+//! Tests scales that a target's table or its forms require: powers of two for weights, and larger ones for results if a
+//! form needs that. Also tests requantizations between scales that are powers of two, which a row of the table can
+//! fuse.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -15,7 +16,7 @@ fn module(text: &str) -> Module {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The table of the keys with some of its text replaced, compiled.
+/// Compiles with the test table, some of whose text is replaced.
 fn compiled(changes: &[(&str, &str)], float: &Module, samples: &InMemory) -> Integer {
     let text = changes.iter().fold(KEYS.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "{from:?} is not in the table");
@@ -58,7 +59,8 @@ fn where_the_table_says_so_the_scales_of_weights_are_powers_of_two_in_every_chan
     for (changes, of_conv) in [
         (weight_only.to_vec(), 5),
         (both.to_vec(), 5),
-        // What a table with such weights, and other scales of activations, is told: crates/target-table/tests/errors.
+        // What a table is told that has such weights but other scales of activations: see
+        // crates/target-table/tests/errors.
         ([both, &shifts].concat(), 5),
         ([both, &shifts, &per_tensor].concat(), 1),
     ] {
@@ -77,8 +79,8 @@ fn where_the_table_says_so_the_scales_of_weights_are_powers_of_two_in_every_chan
     }
 }
 
-/// A convolution whose result is all but nothing beside what its weights can reach: the elements of its operand are
-/// pairs that differ by `apart`.
+/// A convolution whose result is tiny compared with what its weights could reach: the elements of its operand are pairs
+/// that differ by `apart`.
 fn cancelling(apart: f32) -> (Module, InMemory) {
     let text = format!(
         "strait 1 float graph @main(%x: f32[1,4,1,1]) {{
@@ -93,7 +95,7 @@ fn cancelling(apart: f32) -> (Module, InMemory) {
     (module(&text), InMemory((-4..=4).map(|k| vec![sample(k)]).collect()))
 }
 
-/// The convolution's reason to be on the host, if it is there, and the scale of its result.
+/// Why the convolution runs on the host, if it does, and the scale of its result.
 fn convolution(integer: &Integer) -> (Option<ReasonCode>, Option<f32>) {
     let graph = lowered(integer);
     let host = graph.nodes().find_map(|(_, node)| match (&node.op, &node.place) {
@@ -114,7 +116,7 @@ fn a_convolution_whose_form_does_not_cover_its_reach_gets_a_coarser_grid_before_
         let doublings: Vec<u32> = integer.coarser.iter().map(|coarser| coarser.doublings).collect();
         (host, scale, doublings)
     };
-    // The largest magnitude of the result is 4·apart: the grid of its range, as long as the form covers that.
+    // The largest magnitude of the result is 4·apart. The scale follows from it, as long as the form can reach it.
     let ratio = |apart: f32, scale: f32| scale / (8.0 * apart / 255.0);
     let (host, scale, told) = of(1e-2);
     assert_eq!((host, ratio(1e-2, scale.unwrap()).round(), told), (None, 1.0, vec![]));
@@ -122,9 +124,9 @@ fn a_convolution_whose_form_does_not_cover_its_reach_gets_a_coarser_grid_before_
     let coarser = ratio(2e-5, scale.unwrap()).round();
     assert!(host.is_none() && (2.0..=128.0).contains(&coarser), "{host:?} {coarser}");
     assert_eq!(told.iter().map(|n| f32::from(1u8 << n)).collect::<Vec<_>>(), [coarser]);
-    // Past a factor of 128 no codes of what was seen would be left.
+    // If the scale were more than 128 times as large, nothing would be left of the values seen.
     assert_eq!(of(1e-7).0, Some(ReasonCode::OutsideDomain));
-    // Nor does the sign of a sum mean anything where one step of it is far beyond that.
+    // The sign of a sum has no meaning, either, if a single step of it is far larger than that.
     assert_eq!(of(1e-8).0, Some(ReasonCode::SumStep));
 }
 
@@ -138,7 +140,7 @@ fn where_nothing_but_zero_was_seen_the_grid_is_as_coarse_as_it_has_to_be() {
          data @w: f32[1,4,1,1] = splat -1.0"
     );
     let samples = |size: f32| InMemory(vec![vec![Tensor::from_values(&[1, 4, 1, 1], &[size; 4]).unwrap()]]);
-    // With a factor of 2^18 accumulators of 17 bits pass 32, and a factor of 2^31 is none of the form's.
+    // With a factor of 2^18, accumulators of 17 bits need more than 32 bits. The form cannot have a factor of 2^31.
     for (size, coarser) in [(1e10, 2.0..1e3), (1e14, 1e5..1e7)] {
         let found = convolution(&integer(&module(&text), "generic-int8", &samples(size)).unwrap());
         let (None, Some(scale)) = found else {
@@ -166,7 +168,8 @@ fn another_form_of_the_row_comes_before_a_coarser_grid() {
 
 #[test]
 fn a_clamp_between_two_requantizations_moves_behind_them_where_the_row_says_so() {
-    // A convolution, its ReLU, and the way of that to the common grid of a sum: three steps, of which two round down.
+    // A convolution, its ReLU, and its requantization to the common scale of a sum: three steps, two of which round
+    // down.
     let float = module(&format!(
         "strait 1 float graph @main(%x: f32[1,3,4,4]) {{
            %c: f32[1,3,4,4] = conv(%x, @w) {CONV}

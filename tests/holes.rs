@@ -1,4 +1,5 @@
-//! Tensors without elements, and rows that are NaN: neither says anything of a range, and neither takes layers to the host.
+//! Tests tensors without elements and rows that are NaN: they do not influence ranges, and they do not move layers to
+//! the host.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -27,7 +28,7 @@ fn on_host(made: &Integer) -> Vec<(String, Reason)> {
         .collect()
 }
 
-/// The ratio of what float is where it is a number, to what the integer model misses there.
+/// The signal-to-noise ratio of the integer model, over all places where the float model has a number.
 fn ratio(float: &Module, other: &Integer, samples: &InMemory) -> f64 {
     let (mut expect, mut found) = (Vec::new(), Vec::new());
     for sample in &samples.0 {
@@ -93,7 +94,7 @@ fn an_empty_piece_of_a_split_leaves_its_neighbours_where_they_are() {
 
 #[test]
 fn an_empty_value_that_stays_says_nothing_false_and_nothing_of_a_range() {
-    // An output without elements, one behind a sum, and a product over no element, which is zero.
+    // An output without elements, one after a sum, and a product over no elements, which is zero.
     let text = format!(
         "strait 1 float graph @main(%x: f32[1,4,7,7], %n: f32[4,0]) {{
            %c: f32[1,4,7,7] = conv(%x, @w) {CONV}
@@ -121,7 +122,7 @@ fn an_empty_value_that_stays_says_nothing_false_and_nothing_of_a_range() {
     }
 }
 
-/// Attention of 6 tokens, of which `%m` masks some.
+/// Attention over 6 tokens, some of which `%m` masks.
 const ATTENTION: &str = "strait 1 float graph @main(%x: f32[1,6,16], %m: f32[1,6,6]) {
        %q: f32[1,6,16] = gemm(%x, @wq) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
        %k: f32[1,6,16] = gemm(%x, @wk) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
@@ -182,7 +183,8 @@ fn what_is_nan_everywhere_or_infinite_anywhere_stays_on_the_host() {
            return %y }
          data @w: f32[16,16] = random 1
          data @factor: f32[] = inline [FACTOR]";
-    // A product with 3e38 is infinite where the other factor is above 1.1, and the difference of two infinite numbers is NaN.
+    // A product with 3e38 is infinite if the other factor is above 1.1, and the difference of two infinite numbers is
+    // NaN.
     for (factor, told) in [
         ("3e38", "of its elements are infinite in the calibration data"),
         ("inf", "all of its elements are NaN in the calibration data"),

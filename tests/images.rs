@@ -1,5 +1,5 @@
-//! Images as samples, from files to an artifact: folders, labels, what cannot be decoded, random numbers, and what the network
-//! sees. The model says how red, green and blue an image is, so that every answer is known.
+//! Tests images as samples, from files to an artifact: folders, labels, files that cannot be decoded, random numbers,
+//! and what the network sees. The model outputs how red, green and blue an image is, so every answer is known.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{
@@ -24,7 +24,7 @@ use strait_images::{Pixels, decode, encode_png};
 use strait_kernels::Context;
 use strait_samples::{Array, NumberType, encode};
 
-/// The mean of each channel of eight by eight pixels.
+/// A model that computes the mean of each channel over eight by eight pixels.
 const MODEL: &str = "
     strait 1 float
     graph @main(%image: f32[1,3,8,8]) {
@@ -33,7 +33,7 @@ const MODEL: &str = "
     }
     data @mean: f32[3,1,8,8] = splat 0.015625";
 
-/// The sum of two images.
+/// A model that adds two images.
 const TWO: &str = "
     strait 1 float
     graph @main(%left: f32[1,1,8,8], %right: f32[1,8,8]) {
@@ -51,7 +51,7 @@ struct Bench {
     folder: tempfile::TempDir,
 }
 
-/// An image of nearly one color, which is not the same everywhere.
+/// An image of nearly one color, with small differences.
 fn image(color: [u8; 3], width: usize, height: usize) -> Pixels {
     let pixel = |at: usize| color.map(|level| level.saturating_add((at * 7 % 31) as u8));
     Pixels {
@@ -72,7 +72,8 @@ impl Bench {
         bench
     }
 
-    /// Two images of each class in a folder for each, in the order of their names blue, green and red.
+    /// Two images for each of three classes, in one folder for each class. In the order of their names the classes are
+    /// blue, green and red.
     fn new() -> Bench {
         let bench = Bench::of(MODEL);
         for (name, color) in [("blue", [0, 0, 200]), ("green", [0, 200, 0]), ("red", [200, 0, 0])] {
@@ -235,7 +236,7 @@ fn an_image_that_cannot_be_decoded_is_named_and_left_out_where_that_is_said() {
     let printed = Shown(&compiled.report).to_string();
     let told = "[calibration] goes without 2 images that cannot be decoded: green/1.png, red/0.jpg";
     assert!(printed.contains(told), "{printed}");
-    // Labels that go by the order would go by another one.
+    // Without the images that are left out, labels that go by order would be assigned to other images.
     fs::write(bench.at("y.npy"), encode(NumberType::U8, &[5], &[0, 0, 1, 2, 2])).unwrap();
     let found = bench.refused("'images'", &format!("{skip}labels = 'y.npy'"));
     assert!(found.contains("2 images are left out"), "{found}");
@@ -250,7 +251,7 @@ fn random_samples_are_for_a_first_look_alone() {
     assert!(Shown(&compiled.report).to_string().contains(reason));
     let sources = Artifact::open(&compiled.folder).unwrap().manifest().sources.clone();
     assert_eq!(sources.not_for_deployment.as_deref(), Some(reason));
-    // Whole numbers of 0 to 255 go through the steps.
+    // Whole numbers from 0 to 255 go through the preprocessing.
     let numbers = Array::open(&bench.seen("'random:5'", 5).inputs[0].file).unwrap();
     assert_eq!(numbers.shape(), [5, 3, 8, 8]);
     let numbers = numbers.reals();
@@ -272,7 +273,7 @@ fn the_network_is_seen_in_numbers_and_in_true_colors() {
     let input = &seen.inputs[0];
     assert_eq!((seen.samples, &input.shape[..]), (4, &[3, 8, 8][..]));
     let numbers = Array::open(&input.file).unwrap();
-    // The second image has the size already: blue comes first.
+    // The second image already has the right size. Its first channel is blue.
     let stored = image([0, 0, 200], 8, 8);
     let expected: Vec<f32> = (0..192)
         .map(|at| f32::from(stored.levels[at % 64 * 3 + 2 - at / 64]) / 256.0)
@@ -355,7 +356,7 @@ fn what_is_said_of_images_and_arrays_has_to_be_true_of_them() {
     );
 }
 
-/// As a rename does that exchanges the folder with another: the images are opened one by one.
+/// A rename may exchange the folder with another one. Since images are opened one by one, this would mix both.
 #[test]
 fn images_that_are_exchanged_while_they_are_observed_are_an_error() {
     let bench = Bench::new();
@@ -369,6 +370,6 @@ fn images_that_are_exchanged_while_they_are_observed_are_an_error() {
     let told = stop.to_string();
     assert!(told.contains("green/1.png was changed while it was in use"), "{told}");
     assert!(!bench.at("cache").exists() && !bench.at("artifact").exists());
-    // Nobody writes to them any more.
+    // Nobody writes to the images any more.
     bench.compiled("'images'", "").unwrap();
 }

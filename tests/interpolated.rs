@@ -1,5 +1,5 @@
-//! Functions by straight lines between entries: the integers of every code, against the lines of real numbers and against the
-//! functions.
+//! Tests functions that are computed by straight lines between table entries. The result of every code is compared with
+//! the lines in real numbers and with the function itself.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::num::NonZeroUsize;
@@ -9,7 +9,7 @@ use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, 
 use strait_kernels::{Context, Isa};
 use strait_tests::integer::{InMemory, findings, integer};
 
-/// Each code of 16 bits, on a grid from -8 to 8.
+/// Every 16-bit code, with a scale so that they go from -8 to 8.
 fn every_code() -> Vec<Tensor> {
     let scale = 8.0 / 32_767.0;
     let reals: Vec<f32> = (-32_768..32_768).map(|code| code as f32 * scale).collect();
@@ -27,8 +27,9 @@ fn real(function: &str, x: f64) -> f64 {
 
 #[test]
 fn every_code_is_on_the_line_between_two_rounded_entries() {
-    // The largest distance from the function, in codes: |f''|·h²/8 in the middle of a line of h = 128 codes, and half a code for
-    // each of both roundings. The exponential's last entry, behind the last code, saturates: its last line ends too low.
+    // The largest distance from the function in codes: |f''|·h²/8 in the middle of a line over h = 128 codes, and half
+    // a code for each of two roundings. The exponential's last entry, which lies behind the last code, saturates, so
+    // its last line ends too low.
     for (function, most) in [("sigmoid", 1.21), ("tanh", 3.9), ("exp", 8.01), ("hard_swish", 1.01)] {
         let text = format!(
             "strait 1 float graph @main(%x: f32[65536]) {{ %y: f32[65536] = unary(%x) {{function={function}}} return %y }}"
@@ -72,14 +73,14 @@ fn every_code_is_on_the_line_between_two_rounded_entries() {
         let mut worst = 0f64;
         for (code, &y) in (-32_768i64..).zip(&found) {
             let (i, f) = ((code + 32_768) as usize / 128, (code + 32_768) % 128);
-            // Half up: ⌊(t·(128 − f) + u·f + 64) / 128⌋.
+            // Rounded half up: ⌊(t·(128 − f) + u·f + 64) / 128⌋.
             let line = (entries[i] * (128 - f) + entries[i + 1] * f + 64).div_euclid(128);
             assert_eq!(y, line, "{function} at {code}");
             worst = worst.max((ideal(code) - y as f64).abs());
         }
         println!("{function}: {worst:.3} of {most}");
         assert!(worst <= most && 0.95 * most <= worst, "{function} is {worst} codes off");
-        // An increasing function does not decrease anywhere, so that its bounds are those of its ends.
+        // An increasing function never decreases, so its bounds are the results at its ends.
         let rises = function != "hard_swish";
         assert!(!rises || found.is_sorted(), "{function}");
         for isa in Isa::available() {

@@ -1,5 +1,5 @@
-//! Kernels of a target that are wrong, fail or panic: `compile`, `eval` and `run` say so by the names of target, form and
-//! layer, and blame neither Strait nor the model.
+//! Tests kernels of a target that are wrong, fail or panic: `compile`, `eval` and `run` report the names of target,
+//! form and layer, and do not blame Strait or the model.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -16,12 +16,12 @@ use strait_target::{FormKernel, Prepare, Registry, TargetFactory};
 
 const FORM: &str = "two-roundings";
 
-/// Computes the form, but for what it does wrong with a tile.
+/// Computes the form, and then makes an error in the tile.
 struct Bad(fn(&Tile, &[i32], &mut [u8]) -> Result<(), KernelError>);
 
 impl TileKernel for Bad {
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
-        // This form's results have 8 bits, or are sums of 32.
+        // Results of this form have 8 bits, or are sums of 32.
         let width = usize::from(form.out().bits()) / 8;
         for (at, (&accumulator, out)) in accumulators.iter().zip(out.chunks_exact_mut(width)).enumerate() {
             let along = if tile.channels == Axis::Rows {
@@ -47,7 +47,7 @@ fn tile(bad: Bad, form: &Requantization, clamp: Option<[i32; 2]>) -> Made {
     Ok(Box::new(ThroughTile::new(bad, form.clone(), clamp)?))
 }
 
-/// One beside every code.
+/// A kernel that is off by one for every code.
 fn wrong(form: &Requantization, clamp: Option<[i32; 2]>) -> Made {
     let bad = |_: &Tile, _: &[i32], out: &mut [u8]| {
         out.iter_mut().for_each(|code| *code ^= 1);
@@ -56,7 +56,7 @@ fn wrong(form: &Requantization, clamp: Option<[i32; 2]>) -> Made {
     tile(Bad(bad), form, clamp)
 }
 
-/// One beside the codes of some accumulators, none of which a look at a few would meet.
+/// A kernel that is off by one for a few accumulators, none of which a quick check would try.
 fn seldom_wrong(form: &Requantization, clamp: Option<[i32; 2]>) -> Made {
     if form.out().bits() != 8 {
         return standard(form, clamp);
@@ -95,7 +95,7 @@ fn panicking_early(_: &Requantization, _: Option<[i32; 2]>) -> Made {
     panic!("no such multiplier")
 }
 
-/// The kernels, and what is said of them: at once, and when the layers are computed.
+/// The kernels, and the expected messages: first at once, then when the layers are computed.
 const KERNELS: [(&Prepare, &[&str]); 5] = [
     (
         &wrong,
@@ -126,7 +126,7 @@ fn session() -> Session<'static> {
     Session::new(NonZeroUsize::MIN, Context::detect(), &Silent)
 }
 
-/// Compiles the model in the repository into a folder, without an evaluation of its own.
+/// Compiles the model in the repository into a folder, without evaluating it.
 fn compile(folder: &Path, prepare: &'static Prepare) -> Result<PathBuf, Stop> {
     let overrides = [
         Override::output(folder.join("artifact").to_string_lossy()),
@@ -137,7 +137,7 @@ fn compile(folder: &Path, prepare: &'static Prepare) -> Result<PathBuf, Stop> {
     Ok(compiled.remove(0).folder)
 }
 
-/// A kernel's fault is a finding, which ends with exit code 1, and says whose it is and where.
+/// Checks that a kernel's fault is reported as a finding (exit code 1) that says who is at fault and where.
 fn blamed(what: &str, stop: Stop, expected: &[&str]) {
     let Stop::Found(found) = stop else {
         panic!("{what}: {stop}")

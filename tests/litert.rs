@@ -1,8 +1,9 @@
-//! LiteRT's int8 kernels, written down here from their public definition (gemmlowp's fixed point, the reference kernels
-//! CONV_2D, FULLY_CONNECTED, ADD, MUL, MEAN, REDUCE_MAX, LOGISTIC, TANH and LEAKY_RELU), against what the target generic-int8 computes: every code must be equal.
+//! Compares what the target generic-int8 computes with LiteRT's int8 kernels, which are written here again from their
+//! public definition (gemmlowp's fixed point; the reference kernels CONV_2D, FULLY_CONNECTED, ADD, MUL, MEAN,
+//! REDUCE_MAX, LOGISTIC, TANH and LEAKY_RELU). Every code must be equal.
 //!
-//! The port starts from what a .tflite file holds: scales in f32, codes of the weights, biases before anything is
-//! folded into them. It shares no arithmetic with the compiler.
+//! The port starts from the contents of a .tflite file: scales in f32, codes of the weights, and biases into which
+//! nothing has been folded. It shares no arithmetic with the compiler.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -11,27 +12,27 @@ use strait_core::{Module, Value};
 use strait_execute::{Tensor, TensorView, reference};
 use strait_tests::integer::{InMemory, Integer, integer};
 
-/// `SaturatingRoundingDoublingHighMul`.
+/// gemmlowp's `SaturatingRoundingDoublingHighMul`.
 fn doubling_high_multiply(a: i32, b: i32) -> i32 {
     if a == i32::MIN && b == i32::MIN {
         return i32::MAX;
     }
     let product = i64::from(a) * i64::from(b);
     let nudge = if product >= 0 { 1 << 30 } else { 1 - (1 << 30) };
-    // C++ divides towards zero.
+    // Division in C++ rounds towards zero.
     ((product + nudge) / (1 << 31)) as i32
 }
 
-/// `RoundingDivideByPOT`.
+/// gemmlowp's `RoundingDivideByPOT`.
 fn rounding_divide(x: i32, exponent: i32) -> i32 {
     let mask = ((1i64 << exponent) - 1) as i32;
     let threshold = (mask >> 1) + i32::from(x < 0);
     (x >> exponent) + i32::from(x & mask > threshold)
 }
 
-/// `QuantizeMultiplier`: a 31-bit significand and a shift to the left.
+/// LiteRT's `QuantizeMultiplier`: a 31-bit significand and a left shift.
 fn quantize_multiplier(real: f64) -> (i32, i32) {
-    // frexp by hand: real = significand * 2^shift with the significand in [0.5, 1).
+    // frexp written out: real = significand * 2^shift, with the significand in [0.5, 1).
     let (mut significand, mut shift) = (real, 0);
     while significand >= 1.0 {
         (significand, shift) = (significand / 2.0, shift + 1);
@@ -46,14 +47,14 @@ fn quantize_multiplier(real: f64) -> (i32, i32) {
     if shift < -31 { (0, 0) } else { (fixed as i32, shift) }
 }
 
-/// `MultiplyByQuantizedMultiplier` with two roundings.
+/// LiteRT's `MultiplyByQuantizedMultiplier`, which rounds twice.
 fn multiply(x: i32, real: f64) -> i32 {
     let (multiplier, shift) = quantize_multiplier(real);
     let (left, right) = (shift.max(0), (-shift).max(0));
     rounding_divide(doubling_high_multiply(x.wrapping_shl(left as u32), multiplier), right)
 }
 
-/// FULLY_CONNECTED has no multiplier: `round` of C, ties away from zero, of a product of two doubles.
+/// FULLY_CONNECTED has no integer multiplier. It applies C's `round`, ties away from zero, to a product of two doubles.
 fn multiply_once(x: i32, real: f64) -> i32 {
     (f64::from(x) * real).round() as i32
 }
@@ -62,7 +63,7 @@ fn saturate(x: i32) -> i32 {
     x.clamp(-128, 127)
 }
 
-/// Scale and zero point of a value, and its codes where it is a constant.
+/// Scale and zero point of a value, and its codes if it is a constant.
 struct Quantized {
     scale: f64,
     zero: i32,
@@ -85,7 +86,7 @@ fn grid(integer: &Integer, name: &str) -> Quantized {
     Quantized { scale, zero }
 }
 
-/// A model in one operator, its integers, the codes that go in, and those that come out.
+/// A model of one operator, its integers, its input codes and its output codes.
 struct Run {
     integer: Integer,
     inputs: Vec<Vec<i32>>,
@@ -112,7 +113,7 @@ impl Run {
             .collect();
         let mut sample = |scale: f32| -> Vec<Tensor> {
             let tensor = |(input, shape): (usize, &Vec<usize>)| {
-                // Inputs on different grids, with other middles than zero.
+                // The inputs have different scales and are not centred at zero.
                 let (scale, middle) = (scale * (1.0 + input as f32 * 1.7), 0.3 * input as f32);
                 let real = |_| ((random.next_u64() >> 40) as f32 / 8_388_608.0 - 1.0) * scale + middle;
                 let values: Vec<f32> = (0..shape.iter().product()).map(real).collect();
@@ -121,7 +122,7 @@ impl Run {
             dims.iter().enumerate().map(tensor).collect()
         };
         let samples = InMemory((0..3).map(|_| sample(1.0)).collect());
-        // Twice as far out as anything in the calibration data: accumulators and results saturate, too.
+        // Twice as far out as anything in the calibration data, so that accumulators and results saturate, too.
         let far = sample(2.0);
         let integer = integer(&float, "generic-int8", &samples).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let views: Vec<TensorView<'_>> = far.iter().map(Tensor::view).collect();
@@ -151,7 +152,7 @@ impl Run {
         &self.codes.iter().find(|(name, _)| name == "r:requantize").unwrap().1
     }
 
-    /// Codes of the weights, their scale per output, and the biases without what lowering folds into them.
+    /// Codes of the weights, their scale for each output, and the biases without what lowering folds into them.
     fn parameters(&self, x_zero: i32) -> (Vec<i32>, Vec<f64>, Vec<i32>) {
         let module = &self.integer.module;
         let constant = |name: &str| {
@@ -280,7 +281,7 @@ fn mul() {
             run.grid("y:quantized"),
             run.grid("r:requantize"),
         );
-        // MUL's factor is computed in f32.
+        // MUL computes its factor in f32.
         let factor = f64::from(x.scale as f32 * y.scale as f32 / r.scale as f32);
         let one = |(&a, &b): (&i32, &i32)| saturate(multiply((a - x.zero) * (b - y.zero), factor) + r.zero);
         run.inputs[0].iter().zip(&run.inputs[1]).map(one).collect()
@@ -289,13 +290,13 @@ fn mul() {
     assert_eq!(differing(model, kernel), (0, 8000));
 }
 
-/// `MultiplyByQuantizedMultiplier` with two roundings, of integers that are there.
+/// `MultiplyByQuantizedMultiplier` with two roundings, for given integers.
 fn multiply_fixed(x: i32, fixed: i32, shift: i32) -> i32 {
     let (left, right) = (shift.max(0), (-shift).max(0));
     rounding_divide(doubling_high_multiply(x.wrapping_shl(left as u32), fixed), right)
 }
 
-/// MEAN over some axes of `[2, 3, 4, 5]`: the count is divided out of the multiplier.
+/// MEAN over some axes of `[2, 3, 4, 5]`: the multiplier is divided by the number of elements.
 #[test]
 fn mean() {
     let dims = [2usize, 3, 4, 5];
@@ -314,7 +315,7 @@ fn mean() {
             })
             .collect();
         let list: Vec<String> = axes.iter().map(ToString::to_string).collect();
-        // Negative axes count from the end, and their order says nothing.
+        // Negative axes count from the end, and their order does not matter.
         let list = if keep {
             list.join(",")
         } else {
@@ -353,7 +354,7 @@ fn mean() {
     }
 }
 
-/// REDUCE_MAX and REDUCE_MIN: codes of the operand, on its grid.
+/// REDUCE_MAX and REDUCE_MIN: the results are codes of the operand, with its scale.
 #[test]
 fn extremes() {
     for (word, extreme) in [("max", i32::max as fn(i32, i32) -> i32), ("min", i32::min)] {
@@ -377,7 +378,7 @@ fn extremes() {
     }
 }
 
-/// LOGISTIC and TANH are tables that C's library fills in f32, LEAKY_RELU has a multiplier for each sign.
+/// LOGISTIC and TANH are tables that the C library fills in f32. LEAKY_RELU has a multiplier for each sign.
 #[test]
 fn functions_of_one_code() {
     type Kernel = fn(i32, &Quantized, &Quantized) -> i32;

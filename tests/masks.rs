@@ -1,4 +1,5 @@
-//! Masks, padding of maxima and norms: what the integer model computes of them is as near to float as without them.
+//! Tests attention masks, padding of maxima and norms: the integer model must be as near to float with them as without
+//! them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -12,10 +13,10 @@ use strait_tests::numeric::{inputs, run, signal_to_noise};
 
 const TARGETS: [&str; 3] = ["generic-int8", "sima", "ascend"];
 
-/// A table whose islands run on the accelerator: the masked scores have codes there.
+/// A table with which islands run on the accelerator, so that the masked scores are quantized.
 const IN_INTEGERS: &str = "filetests/tables/islands.toml";
 
-/// A table that narrows operands, with products of 8 bits and scores of 16: their scale, their mask and their softmax.
+/// A table that requantizes operands. Products have 8 bits; scores, with their scale, mask and softmax, have 16.
 const SCORES_OF_16_BITS: &str = "filetests/tables/operands.toml";
 
 const MASKS: [&str; 4] = ["-100.0", "-10000.0", "-3.4e38", "-inf"];
@@ -24,7 +25,7 @@ fn samples(float: &Module) -> InMemory {
     InMemory((0..4).map(|seed| inputs(float, seed, 1.0)).collect())
 }
 
-/// The signal-to-noise ratio of a model's results on the samples, against those of the float model.
+/// The signal-to-noise ratio of a model's results on the samples, compared with the float model.
 fn nearness(float: &Module, other: &Module, samples: &InMemory) -> f64 {
     let (mut expect, mut found) = (Vec::new(), Vec::new());
     for sample in &samples.0 {
@@ -35,7 +36,7 @@ fn nearness(float: &Module, other: &Module, samples: &InMemory) -> f64 {
     signal_to_noise(&expect, &found)
 }
 
-/// The signal-to-noise ratio of a graph's integer model, calibrated on what it is measured on.
+/// The signal-to-noise ratio of a graph's integer model. It is calibrated on the samples that it is measured on.
 fn ratio(text: &str, target: &str) -> f64 {
     let float = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let samples = samples(&float);
@@ -43,8 +44,8 @@ fn ratio(text: &str, target: &str) -> f64 {
     nearness(&float, &integer.module, &samples)
 }
 
-/// Attention of 16 tokens, the scores multiplied by `factor` (their largest is near 3·`factor`) and then what `nodes` make
-/// of `%t`, called `%m`.
+/// Attention over 16 tokens. The scores are multiplied by `factor` (their largest is about 3·`factor`) and become `%t`.
+/// `nodes` compute `%m` from it.
 fn attention(factor: f32, nodes: &str, data: &str) -> String {
     format!(
         "strait 1 float graph @main(%q: f32[1,2,16,8], %k: f32[1,2,8,16], %v: f32[1,2,16,8]) {{
@@ -60,13 +61,14 @@ fn attention(factor: f32, nodes: &str, data: &str) -> String {
     )
 }
 
-/// Numbers of a tensor: `value` where `masked`, else zero.
+/// The numbers of a mask: `value` where `masked` is true, and zero elsewhere.
 fn mask(value: &str, count: usize, masked: impl Fn(usize) -> bool) -> String {
     let numbers: Vec<&str> = (0..count).map(|i| if masked(i) { value } else { "0.0" }).collect();
     format!("inline [{}]", numbers.join(","))
 }
 
-/// A mask as models have it: the nodes between `%t` and `%m`, those without the mask, and the mask's numbers.
+/// Masks as models have them. Each has the nodes between `%t` and `%m`, the same without the mask, and the mask's
+/// numbers.
 fn masks(value: &str) -> [(&'static str, &'static str, &'static str, String); 6] {
     let causal = format!("data @mask: f32[16,16] = {}", mask(value, 256, |i| i % 16 > i / 16));
     let keys = format!("data @mask: f32[1,1,1,16] = {}", mask(value, 16, |i| i > 10));
@@ -111,7 +113,7 @@ fn masks(value: &str) -> [(&'static str, &'static str, &'static str, String); 6]
     ]
 }
 
-/// Prints and collects what misses its mark, so that one run shows all.
+/// Prints and collects what misses its limit, so that one run shows all.
 #[derive(Default)]
 struct Marks(Vec<String>);
 
@@ -130,8 +132,8 @@ impl Drop for Marks {
     }
 }
 
-/// The signal-to-noise ratio of float attention whose probabilities alone are rounded, to 255 steps between 0 and 1: what
-/// no grid of 8 bits avoids that covers a probability of 1.
+/// The signal-to-noise ratio of float attention in which only the probabilities are rounded, to 255 steps between 0 and
+/// 1. No 8-bit quantization that covers a probability of 1 can do better.
 fn ratio_of_rounded_probabilities(text: &str) -> f64 {
     let rounded = text.replace(
         "%o: f32[1,2,16,8] = matmul(%p, %v)",
@@ -144,7 +146,7 @@ fn ratio_of_rounded_probabilities(text: &str) -> f64 {
     nearness(&exact, &rounded, &samples(&exact))
 }
 
-/// The ratio of a signal to two noises that have nothing to do with each other.
+/// The signal-to-noise ratio of a signal with two independent noises.
 fn both_noises(a: f64, b: f64) -> f64 {
     -10.0 * (10f64.powf(-a / 10.0) + 10f64.powf(-b / 10.0)).log10()
 }
@@ -158,9 +160,9 @@ fn masked_attention_is_as_near_to_float_as_without_its_mask() {
                 for target in TARGETS {
                     let plain = ratio(&attention(factor, without, &data), target);
                     let found = ratio(&attention(factor, nodes, &data), target);
-                    // Under a causal mask the first token attends to itself alone: one probability is 1, where all are
-                    // below 0.2 without the mask. The grid of the probabilities is that much coarser, whatever is done
-                    // to the scores, and that noise comes on top.
+                    // With a causal mask the first token only attends to itself: one probability is 1, while all are
+                    // below 0.2 without the mask. The scale of the probabilities must be that much larger, whatever is
+                    // done to the scores, and that noise is added.
                     let near = match name == "causal" && factor < 1.0 {
                         true => both_noises(plain, ratio_of_rounded_probabilities(&attention(factor, nodes, &data))),
                         false => plain,
@@ -313,7 +315,7 @@ fn masked_scores_of_16_bits_stay_right_between_products_of_8() {
             for (name, nodes, _, data) in masks(value).into_iter().filter(|(name, ..)| *name != "chosen") {
                 let text = attention(factor, nodes, &data);
                 let [eight, sixteen] = [IN_INTEGERS, SCORES_OF_16_BITS].map(|table| ratio(&text, table));
-                // The eight bits have a softmax in float behind them.
+                // With eight bits, the softmax runs in float.
                 marks.check(
                     &format!("{name} {value} ·{factor}, scores of 16 bits"),
                     sixteen,

@@ -1,5 +1,5 @@
-//! Layers and tensors of frozen TensorFlow graphs, whose channels are last: rules, records, settings and the files that Ascend's
-//! package has know them by the names that the graph has.
+//! Tests frozen TensorFlow graphs, whose channels are the last axis: rules, records, settings and the files of Ascend's
+//! package use the names of layers and tensors that the graph has.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::frozen;
@@ -74,7 +74,7 @@ fn rules_find_layers_and_tensors_by_their_names() {
     ] {
         assert_eq!(scales(name, rule), expected, "{rule}");
     }
-    // The result of the convolution went into what is behind it.
+    // The result of the convolution was folded into what follows.
     let rule = "[[quantize.rule]]\nlayers = [\"Conv2D\"]\nrange = [0, 3]\n";
     let told = compiled(folder.path(), "gone", &two(false), rule).err().unwrap();
     assert!(
@@ -109,7 +109,7 @@ fn settings_name_the_observer_of_each_layer() {
             "{name}"
         );
     }
-    // What is said of the operand is said of what it is moved to as well.
+    // What is set for the operand also applies to its transposed form.
     let lines = format!("[[quantize.rule]]\ntensors = [\"x:0\"]\n{hfmg}\n");
     let config = compiled(folder.path(), "input", &two(false), &lines)
         .unwrap()
@@ -131,7 +131,7 @@ fn names_in_the_files_are_those_of_the_graph() {
         (&of("Conv2D_1")["type"], sources("Conv2D_1")),
         (&json!("Conv"), json!(["Conv2D_1"]))
     );
-    // The image is brought into its order in front of the layer, which has not been computed then.
+    // The image is transposed before the layer, so that node does not belong to the layer's results.
     let front = &ops[0];
     assert_eq!(
         (&front["type"], &front["name"]),

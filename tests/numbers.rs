@@ -1,5 +1,5 @@
-//! Results of integer graphs: the same by every way of running them, inside the bounds that proofs rely on, and near to
-//! what the float graph computes.
+//! Tests the results of integer graphs: they are the same in every way of running them, lie inside the bounds that
+//! proofs rely on, and are near to what the float graph computes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -36,7 +36,7 @@ fn bits(tensors: &[Tensor]) -> Vec<Vec<u8>> {
     tensors.iter().map(|t| t.view().bytes().to_vec()).collect()
 }
 
-/// Interprets one graph and holds each integer that occurs against its bounds, channel by channel where they are.
+/// Interprets one graph and checks every integer against its bounds, for each channel if the bounds are.
 fn interpret(integer: &Integer, graph: GraphId, inputs: &[Tensor], case: &str) -> Vec<Tensor> {
     let module = &integer.module;
     let main = module.graph(graph).unwrap();
@@ -48,7 +48,7 @@ fn interpret(integer: &Integer, graph: GraphId, inputs: &[Tensor], case: &str) -
         }
         let Some(interval) = bounds.of(value) else { return };
         let codes = tensor.to_tensor().to_data().unwrap().to_i64().unwrap();
-        // Sums of products have channels: axis 1 of a convolution's, the last of a fully connected layer's.
+        // Sums of products have channels: axis 1 for a convolution, the last axis for a fully connected layer.
         let shape = tensor.shape();
         let inner: usize = if shape.len() == 4 {
             shape[2..].iter().product()
@@ -68,8 +68,9 @@ fn interpret(integer: &Integer, graph: GraphId, inputs: &[Tensor], case: &str) -
     reference::run(module, graph, &views, &mut observe).unwrap_or_else(|error| panic!("{case}: {error}"))
 }
 
-/// Lowered and fused, interpreted and planned, with the scalar and the widest loops, with one thread and two: one
-/// result, on data like that of the calibration and on data so far outside that codes saturate.
+/// Runs the lowered and the fused graph, interpreted and planned, with the scalar and the widest loops, with one thread
+/// and with two. All must give the same result, both on data like the calibration's and on data that makes codes
+/// saturate.
 fn all_ways_agree(integer: &Integer, inputs: &[Tensor], case: &str) -> Vec<Tensor> {
     let (module, fused) = (&integer.module, integer.module.main);
     let expect = interpret(integer, integer.lowered, inputs, case);
@@ -133,9 +134,9 @@ fn fusions_that_change_results_are_certified_on_all_that_can_occur() {
     assert!(exact > 20 && bounded > 20, "{exact} exact, {bounded} bounded");
 }
 
-/// One operator on values in [-1, 1), and by how many steps of its result's grid (of 255 over the range of the float
-/// result) an integer result may differ: half a step for each rounding of an operand, times what the operator makes of
-/// it, and one for that of the result and its factor. Operators that keep codes stand behind a lookup of -x, `%p`.
+/// Operators on values in [-1, 1), each with the number of steps (of 255 over the range of the float result) by which
+/// an integer result may differ. It is half a step for rounding each operand, times what the operator does to that, and
+/// one step for rounding the result and its factor. Operators that keep codes read `%p`, which a lookup of -x makes.
 const OPERATORS: &[(&str, &str, &str, f64)] = &[
     (
         "conv",
@@ -247,8 +248,8 @@ fn each_operator_is_within_its_steps_of_float_for_every_target() {
 
 #[test]
 fn weights_and_biases_of_extreme_sizes_stay_inside_32_bits() {
-    // Weight and bias of the second channel (next to nothing, nothing, a bias that dwarfs the weight, a huge weight),
-    // and whether a factor in front of a range of 6 is one that forms have.
+    // Weight and bias of the second channel (a tiny weight, zero, a bias much larger than the weight, a huge weight),
+    // and whether a form can have the factor for a range of 6.
     for (weight, bias, has_factor) in [
         ("1e-20", "0.5", true),
         ("1e-20", "-0.5", true),
@@ -355,7 +356,7 @@ fn a_rule_for_integers_keeps_an_island_on_the_accelerator() {
         names.collect::<Vec<_>>().join(" ")
     };
     assert_eq!(on_host(&[]), "a b c p");
-    // What it reads is then read by a node of the accelerator.
+    // A node of the accelerator then reads what it reads.
     assert_eq!(on_host(&["b"]), "c p");
     assert_eq!(on_host(&["c"]), "p");
 }

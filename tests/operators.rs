@@ -1,5 +1,5 @@
-//! `docs/operators.md` is made of the operators that are read, of what the oracles found them to become, and of the tables in
-//! the box.
+//! Makes `docs/operators.md` from the operators that are read, from what the oracles found them to become, and from the
+//! built-in tables.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -54,17 +54,17 @@ states of 0, whereas LiteRT continues with the states of the previous run.
 
 ";
 
-/// The operators of a format.
+/// The operators of a model format.
 struct Format {
     head: &'static str,
-    /// Title of the versions that are read, where the format has some.
+    /// Heading for the versions that are read, if the format has versions.
     versions: Option<&'static str>,
-    /// The operators and the ops of each way in which they are read, and the file that they are from.
+    /// The file that has, for each form of an operator, the ops that it becomes.
     forms: &'static str,
     file: &'static str,
-    /// The names, and the versions.
+    /// Names of the operators, and their versions.
     operators: Vec<(String, Option<String>)>,
-    /// Operators that compare truth values or extents, or with an infinite number, of which there are no codes.
+    /// Operators that compare truth values, dimensions or infinite numbers, for which there are no codes.
     without_codes: &'static [&'static str],
 }
 
@@ -143,7 +143,8 @@ impl Format {
                 .collect();
             let computes = targets.iter().map(|(_, target)| {
                 let has = |term: &Term| {
-                    // What is nothing is taken out, and grids are those of the layers around.
+                    // Nodes that do nothing are removed, and quantize nodes become the scales of the layers around
+                    // them.
                     matches!(term, Term::Identity | Term::Quantize | Term::Dequantize)
                         || target.spec().op_rows(*term).any(|(_, row)| !row.is_host())
                 };

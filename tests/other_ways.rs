@@ -1,5 +1,5 @@
-//! Ways to compute that a table may choose, written down here in integers of 64 bits, against what the plain interpreter and
-//! a plan make of the graphs that they become: every code must be equal.
+//! Tests ways to compute that a table may choose. They are written here again in 64-bit integers and compared with the
+//! results of the interpreter and of a plan. Every code must be equal.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
@@ -20,7 +20,7 @@ use strait_tests::numeric::{inputs, run};
 
 const OTHER: &str = "filetests/tables/other-ways.toml";
 
-/// A quotient by 2^shift, ties to even or up.
+/// A quotient by 2^shift, rounded to nearest with ties to even or up.
 fn shifted(x: i64, shift: u32, even: bool) -> i64 {
     let (one, below) = (1i64 << shift, x >> shift);
     let twice = 2 * x.rem_euclid(one);
@@ -32,7 +32,7 @@ fn shifted(x: i64, shift: u32, even: bool) -> i64 {
     }
 }
 
-/// OutputCodes and grid of every value with codes.
+/// Codes, scale and zero point of every quantized value.
 type OutputCodes = BTreeMap<String, (Vec<i64>, f64, i64)>;
 
 /// All codes of the lowered graph, and the results of the fused one, on inputs up to `scale`.
@@ -96,7 +96,7 @@ fn a_sum_on_the_coarser_grid_shifts_the_finer_operand() {
     }
 }
 
-/// Windows of 3 x 3 with one element of padding over 5 x 6, by position: their elements.
+/// The elements of each 3 x 3 window over 5 x 6, with a padding of one.
 fn windows(x: &[i64]) -> Vec<Vec<i64>> {
     let at = |row: i64, column: i64| {
         let inside = (0..5).contains(&row) && (0..6).contains(&column);
@@ -180,7 +180,7 @@ fn entries_of_a_table_are_rounded_as_the_row_says() {
     assert!(nearer > 100, "{nearer}");
 }
 
-/// The digits for ESP-DL on a chip: its report, and the text of its integer graphs.
+/// Compiles the digits model for a chip of ESP-DL. Returns the report and the text of the integer graphs.
 fn digits(chip: &str) -> (Report, String) {
     let folder = tempfile::tempdir().unwrap();
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -212,7 +212,7 @@ fn esp_dl_compiles_the_digits_for_both_chips_and_rounds_as_each_does() {
         let host = |layer: &Layer| layer.host.as_ref().map(|host| (layer.name.clone(), host.text.clone()));
         let hosted: Vec<(String, String)> = report.layers.iter().filter_map(host).collect();
         let widest = hosted.iter().find(|(name, _)| name == "/head/conv/Conv");
-        // The sums of 144 products are past 20 bits where every operand is the worst.
+        // The sums of 144 products need more than 20 bits if every operand is as large as possible.
         let past = widest.is_some_and(|(_, why)| why.contains("past 20 bits"));
         assert!(
             if chip == "s3" { past } else { hosted.is_empty() },

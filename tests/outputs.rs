@@ -1,4 +1,4 @@
-//! Outputs of the model that other layers read, too: they keep the numbers that a bound behind them cuts off.
+//! Tests outputs of the model that other layers also read: they keep numbers that a clamp after them cuts off.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;

@@ -1,4 +1,5 @@
-//! An override of a table: what it touches is simulated anew on the values in front of it, and that is all of the difference.
+//! Tests changing the configs of a simulated graph: only what the change affects is simulated again, with the values
+//! before it, and nothing else differs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use strait_tests::numeric::{inputs, run};
 use strait_tests::passes::target;
 use strait_tests::random_graph::random_graph;
 
-/// Every value of a run by name, inputs too.
+/// Every value of a run by name, including the inputs.
 fn values(module: &Module, fed: &[Tensor]) -> BTreeMap<String, Tensor> {
     let graph = module.main();
     let name = |id| module.name(graph.value(id).unwrap().name).to_owned();
@@ -28,7 +29,7 @@ fn values(module: &Module, fed: &[Tensor]) -> BTreeMap<String, Tensor> {
     found
 }
 
-/// The module with another grid, or none, for the group of a config; nothing where that cannot be.
+/// The module with another scale, or none, for the group of a config; `None` if that is not possible.
 fn overridden(before: &Module, id: ConfigId, spec: &TargetSpec, to_float: bool) -> Option<Module> {
     let mut module = before.clone();
     let table = &mut module.main_mut().quant;
@@ -47,7 +48,7 @@ fn overridden(before: &Module, id: ConfigId, spec: &TargetSpec, to_float: bool) 
     Some(module)
 }
 
-/// The nodes that can see a difference, in one sweep from the inputs to the outputs.
+/// The nodes that can see a difference, found in one pass from the inputs to the outputs.
 fn behind(after: &Module, before: &Module) -> BTreeSet<NodeId> {
     let (graph, tables) = (after.main(), [&after.main().quant, &before.main().quant]);
     let differs = |node, port| {
@@ -114,7 +115,7 @@ fn an_override_simulates_what_it_touches_and_that_is_all_of_the_difference() {
                     behind(&after, &before),
                     "{case}"
                 );
-                // These, and nothing else of the model, are in the graph that runs.
+                // The graph that runs has exactly these nodes of the model.
                 let names: BTreeSet<&str> = (after.main().nodes()).map(|(_, node)| after.name(node.name)).collect();
                 let (graph, module) = (part.module.main(), &part.module);
                 let run_again = graph.nodes().filter(|(_, node)| names.contains(module.name(node.name)));

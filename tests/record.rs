@@ -1,4 +1,4 @@
-//! Records of Ascend's toolkit in the place of calibration.
+//! Tests records of Ascend's toolkit that replace calibration.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{fs, num::NonZeroUsize, path::Path};
@@ -12,7 +12,7 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 
-/// The digits for `ascend`, from their samples or from a record, in `folder/NAME`.
+/// Compiles the digits model for `ascend`, from its samples or from a record, to `folder/NAME`.
 fn compiled(folder: &Path, name: &str, record: Option<&str>) -> Result<(), String> {
     compiled_with(folder, name, record, &[])
 }
@@ -122,7 +122,7 @@ fn what_is_wrong_with_a_record_is_said_with_its_line() {
         (name, "  key: \"nobody\"", "the model has no such layer"),
         (first, &channels, "scales for them"),
     ] {
-        // An offset more, where there is a scale more.
+        // If there is one scale more, there is one offset more.
         let mut text = record.replacen(line, by, 1);
         if line == first {
             text = text.replacen("    offset_w: 0", "    offset_w: 0\n    offset_w: 0", 1);

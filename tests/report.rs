@@ -1,5 +1,5 @@
-//! Report on requantizations: on clamps that were left out, of integers that were chosen, and of those that the runtime
-//! makes.
+//! Tests what the report says about requantizations: clamps that were left out, integers that the compiler chose, and
+//! integers that the runtime computes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
@@ -21,8 +21,7 @@ use strait_quantize::annotate::{Coarser, Findings, Fixpoint, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 
-/// The report on the digits for a target in the box, or for a table among the files of this repository, and the
-/// artifact.
+/// Compiles the digits model for a built-in target, or for a table in this repository. Returns the report.
 fn compiled(folder: &Path, target: &str, table: Option<&str>) -> Report {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let path = |path: &Path| format!("'{}'", path.display());
@@ -59,7 +58,7 @@ fn free_integers_are_told_with_how_near_they_are() {
     let text = Details(&report).to_string();
     assert!(text.contains(line) && text.contains(" optimal; "), "{text}");
     assert!(report.layers.iter().all(|layer| layer.from_scales.is_none()));
-    // The block's sum is inside the accumulator of its second convolution.
+    // The block's sum is added inside the accumulator of its second convolution.
     let sum = report
         .layers
         .iter()
@@ -70,7 +69,7 @@ fn free_integers_are_told_with_how_near_they_are() {
             .iter()
             .any(|source| source == "/block/Add:accumulate")
     );
-    // Codes shifted to the left by 8: results of 32 bits, on few enough accumulators to look at each.
+    // Codes are shifted to the left by 8. Results have 32 bits, but there are few enough accumulators to look at each.
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/targets/acme-npu2.toml");
     let text = std::fs::read_to_string(table)
         .unwrap()
@@ -88,7 +87,7 @@ fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
     let folder = tempfile::tempdir().unwrap();
     let report = compiled(folder.path(), "generic-int8", None);
     let of = |name: &str| layer(&report, name).from_scales.as_ref().unwrap();
-    // Two roundings of each convolution's sum, one of the classifier's.
+    // Each convolution's sum is rounded twice, the classifier's once.
     let conv = of("/head/conv/Conv:accumulate");
     let (runtime, best) = (conv.runtime.as_ref().unwrap(), conv.best.as_ref().unwrap());
     assert_eq!((runtime.max_lsb, best.max_lsb, conv.channels), (1, 0, 32));
@@ -101,7 +100,8 @@ fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
         !gemm.rounds_once && gemm.runtime.as_ref().unwrap().max_lsb <= 1,
         "{gemm:?}"
     );
-    // Operands of the sum are shifted to the left by 20, which makes results of 32 bits: by their parameters.
+    // Operands of the sum are shifted to the left by 20, so that results have 32 bits. They are compared by their
+    // parameters.
     let operand = of("/block/Add:operand").runtime.as_ref().unwrap();
     assert!(operand.max_lsb <= 1 && operand.accumulators > 1 << 27, "{operand:?}");
     assert!(report.layers.iter().all(|layer| layer.free_integers.is_none()));
@@ -111,7 +111,7 @@ fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
         "{text}"
     );
 
-    // Where the details of layers are shown.
+    // Here the details of layers are shown.
     let artifact = folder.path().join("artifact");
     let shown = inspect::open(&artifact, Some("/head/conv/**")).unwrap().summary();
     let head = shown
@@ -158,7 +158,7 @@ fn a_row_is_missed_only_where_its_option_is_on() {
     }
 }
 
-/// A clamp that no accumulator reaches and one that acts.
+/// A clamp that no accumulator reaches, and one that has an effect.
 #[test]
 fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     let graph = "strait 1 integer
@@ -201,7 +201,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     );
 }
 
-/// Reference that the classifiers of `k` inputs are said to equal, and number of units by which they reach past the
+/// The reference that a classifier with `k` inputs claims to equal, and by how much its accumulators exceed the
 /// evidence.
 fn claimed(inputs: usize) -> (String, Option<u64>, String) {
     let gemm = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
@@ -237,7 +237,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
     (report.evidence.claim.clone(), past, Shown(&report).to_string())
 }
 
-/// FULLY_CONNECTED was compared below 2^20: 127 inputs of -128 under a weight of 64 stay there, 128 do not.
+/// FULLY_CONNECTED was compared below 2^20. 127 inputs of -128 with weights of 64 stay below that, 128 do not.
 #[test]
 fn equality_is_claimed_only_on_accumulators_that_were_compared() {
     let (claim, past, _) = claimed(127);
@@ -333,7 +333,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     assert!(text.contains(line), "{text}");
 }
 
-/// Where a value is another one than its schema allows, as paths with a word.
+/// Collects the places where a value does not fit its schema, as paths with a word.
 fn against(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<String>) {
     let mut say = |what: &str| found.push(format!("{path}: {what}"));
     if let Some(name) = schema["$ref"].as_str() {

@@ -1,4 +1,4 @@
-//! Linear resampling of codes, against sums of products that are taken here one by one.
+//! Tests linear resampling of codes. The expected sums of products are computed here one by one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{fs, num::NonZeroUsize, path::Path};
@@ -21,9 +21,9 @@ fn sample(seed: u64) -> Vec<Tensor> {
 /// A target that interpolates.
 struct Case {
     target: String,
-    /// Bits of its fractions.
+    /// Number of bits of its fractions.
     bits: u32,
-    /// It rounds to the nearest code, halves up; else down.
+    /// True if it rounds to the nearest code, halves up; false if it rounds down.
     half: bool,
 }
 
@@ -41,7 +41,7 @@ fn cases() -> [Case; 2] {
     ]
 }
 
-/// The table of lines with another fraction.
+/// The table for straight lines, with another fraction.
 fn with_fraction(name: &str, bits: u32, half: bool) -> Case {
     let text = include_str!("filetests/tables/lines.toml");
     let stated = "{ bits = 4, rounding = \"floor\" }";
@@ -53,15 +53,15 @@ fn with_fraction(name: &str, bits: u32, half: bool) -> Case {
     case(file.to_str().unwrap(), bits, half)
 }
 
-/// Position `i` of `to` in an axis of `from` elements: a coordinate in parts of an element.
+/// The coordinate of output position `i` in an axis that is resized `from` … `to`, in fractions of an element.
 fn coordinate(i: usize, [from, to]: [usize; 2], whole: i64, half_pixel: bool) -> i64 {
     let step = (whole * from as i64 + to as i64 / 2) / to as i64;
     let first = if half_pixel { step / 2 - whole / 2 } else { 0 };
     i as i64 * step + first
 }
 
-/// Doubles rows and columns, or takes four times as many, in this way to choose coordinates. Each code is held against the
-/// rounded sum of its neighbours, and all are the result.
+/// Doubles or quadruples rows and columns with this choice of coordinates. Compares each code with the rounded sum of
+/// its neighbours. Returns all codes.
 fn resized(case: &Case, half_pixel: bool, factors: [usize; 2]) -> Vec<i64> {
     let word = if half_pixel { "half_pixel" } else { "asymmetric" };
     let (whole, shift) = (1i64 << case.bits, 2 * case.bits);
@@ -101,7 +101,8 @@ fn resized(case: &Case, half_pixel: bool, factors: [usize; 2]) -> Vec<i64> {
         let [column, row, plane] = [index % columns, index / columns % rows, index / (rows * columns)];
         let at = [row, column];
         let at = [0, 1].map(|axis| coordinate(at[axis], extents[axis], whole, half_pixel));
-        // Each of four neighbours by its distance, those beside the image by the nearest in it.
+        // Each of four neighbours has a weight by its distance. Neighbours outside of the image are replaced by the
+        // nearest inside.
         let mut sum = 0i128;
         for neighbour in [[0, 0], [0, 1], [1, 0], [1, 1]] {
             let [(r, wr), (c, wc)] = [0, 1].map(|axis| {

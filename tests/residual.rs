@@ -1,4 +1,5 @@
-//! Residual sums inside the accumulator, against sums of products that are taken here one by one, and against real numbers.
+//! Tests residual sums inside the accumulator. They are compared with sums of products that are computed here one by
+//! one, and with real numbers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use strait_tests::integer::{InMemory, Integer, findings, integer};
 
 const ACME: &str = "../configs/targets/acme-npu2.toml";
 
-/// A residual block with a projection, and one whose sum is clipped; a channel of the first has tiny weights.
+/// A residual block with a projection, and one whose sum is clipped. One channel of the first has tiny weights.
 const BLOCKS: &str = "strait 1 float graph @main(%x: f32[2,3,5,6]) {
   %p: f32[2,4,5,6] = conv(%x, @proj) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
   %a: f32[2,4,5,6] = conv(%x, @w, @b) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=0}
@@ -140,8 +141,8 @@ fn a_sum_is_its_products_and_the_addend_rounded_once() {
                 let [low, high] = fused.clamp.unwrap_or([-128, 127]);
                 let expected = fused.requant.eval(c, sum + added).unwrap().clamp(low, high);
                 assert_eq!(code, i64::from(expected), "{index}");
-                // The real sum of what both operands stand for, which is rounded to the nearest code but for a step of the
-                // accumulator.
+                // The result is the real sum of what both operands stand for, rounded to the nearest code, within a
+                // step of the accumulator.
                 let step = f64::from(x_scale) * f64::from(*scales.get(c).unwrap());
                 let real = step * sum as f64 + f64::from(r_scale) * (residual - i64::from(r_zero)) as f64;
                 let ideal = (real / f64::from(y_scale) + f64::from(y_zero)).clamp(low.into(), high.into());

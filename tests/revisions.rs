@@ -1,5 +1,5 @@
-//! Revisions through the compiler: whatever rules change, what comes out is what compiling anew makes, certificates, findings
-//! and all, and so are the outputs of the fake-quantized model.
+//! Tests that compiling again with other rules gives the same as compiling from the beginning, including certificates,
+//! findings and the outputs of the simulation.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use strait_tests::numeric::inputs;
 use strait_tests::passes::target;
 use strait_tests::random_graph::{observation, random_graph};
 
-/// Those in the box, and one with sums inside accumulators.
+/// The built-in targets, and one with sums inside accumulators.
 const TARGETS: [&str; 4] = ["generic-int8", "sima", "ascend", "../configs/targets/acme-npu2.toml"];
 
-/// A module with all of its numbers, whatever else is in the pool.
+/// The text of a module with all its numbers, independent of what else it stores.
 fn text(module: &Module) -> String {
     let all = PrintOptions {
         inline_limit: usize::MAX,
@@ -30,7 +30,7 @@ fn text(module: &Module) -> String {
     print(module, &all)
 }
 
-/// All that a compilation answers with.
+/// Everything that a compilation returns.
 fn told(built: Result<&Built, &CompileError>) -> Vec<String> {
     match built {
         Err(error) => vec![error.to_string()],
@@ -72,7 +72,7 @@ fn changed(before: &Resolved, spec: &TargetSpec, module: &Module, random: &mut S
             settings.values.entry(value).or_default().range = Some(RangeFrom::Rule(range));
         }
         2 => settings.layers.entry(node).or_default().alignment = Some(Alignment::ALL[draw(Alignment::ALL.len())]),
-        // Where the table has no such row, the node moves to the host.
+        // If the table has no such row, the node moves to the host.
         3 => settings.layers.entry(node).or_default().activation = Some(Activation::Codes(Integer::Int16)),
         4 => settings.layers.entry(node).or_default().activation = Some(Activation::Float32),
         5 => settings.values.entry(value).or_default().grid.symmetric = Some(true),
@@ -95,7 +95,7 @@ fn changed(before: &Resolved, spec: &TargetSpec, module: &Module, random: &mut S
             params: QuantParams::tensor(0.25, 0),
             codes: None,
         }),
-        // What was said before is taken back.
+        // An earlier rule is removed.
         _ => {
             after.given.pop();
             settings.values.pop_first();
@@ -107,20 +107,21 @@ fn changed(before: &Resolved, spec: &TargetSpec, module: &Module, random: &mut S
     after
 }
 
-/// Counts of a run of the test.
+/// What the test has counted.
 #[derive(Debug, Default)]
 struct Seen {
     revisions: usize,
-    /// Of those that went on from what there was: nodes that were annotated, and nodes.
+    /// For revisions that reused earlier work: the number of nodes that were annotated, and of all nodes.
     annotated: usize,
     nodes: usize,
-    /// Of those the ones that moved a node.
+    /// How many of those moved a node to the host.
     moved: usize,
-    /// Of the others: those of a model of which annotation had refused nodes, and those by which it does.
+    /// For other revisions: how many were of a model in which annotation had refused nodes, and how many refused some
+    /// themselves.
     anew: [usize; 2],
-    /// Rules that ask for what cannot be.
+    /// Rules that ask for something impossible.
     failed: usize,
-    /// Nodes that simulations behind revisions have run.
+    /// Nodes that simulations after revisions have run.
     simulated: usize,
     /// Nodes of all of these simulations.
     all: usize,
@@ -160,7 +161,7 @@ fn held(seed: u64, name: &str, (count, memory): (u64, Option<u64>), seen: &mut S
         let resolved = resolved.clone();
         |_: &Module| Ok::<_, CompileError>(resolved)
     };
-    // Ranges that are far apart, for some of which there is no form.
+    // Very different ranges, for some of which there is no form.
     if seed % 3 == 1 {
         for (value, _) in observed.model.module.main().values() {
             let most = [1e-20, 1e-5, 1e10][(random.next_u64() >> 8) as usize % 3];
@@ -215,7 +216,7 @@ fn a_revision_makes_what_compiling_anew_makes() {
     assert!(4 * seen.simulated < seen.all, "{seen:?}");
 }
 
-/// With little memory fewer values are kept, and more of the model runs again for them.
+/// With little memory fewer values are kept, and a larger part of the model runs again.
 #[test]
 fn values_that_are_not_kept_are_made_again() {
     let (mut all, mut few) = (Seen::default(), Seen::default());
@@ -240,7 +241,7 @@ graph @body(%n: i64[], %more: bool[], %v: f32[1,4]) stage=float {
 }
 data @two: f32[4,4] = random 3";
 
-/// A model that came in integers.
+/// A model that is already quantized.
 const QUANTIZED: &str = "strait 1 float
 graph @main(%x: f32[1,4] scale=0.5 zero=3 codes=i8) {
   %y: f32[1,4] scale=0.5 zero=-5 codes=i8 = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}

@@ -1,9 +1,9 @@
-//! Every row of the tables in the box, and a graph that it is for: those of [`strait_tests::row_graph`].
+//! Tests every row of the built-in tables with the graphs of [`strait_tests::row_graph`].
 //!
-//! A row of an op fires for one op on one type, or one pair of types; a row of the host for an op that it leaves there; a
-//! fusion row behind one op. A row that an overlay brings, or changes by itself or by one of its forms, has to fire with
-//! the overlay, too: in a graph with that option, or in one that it fires in without.
-//! With `STRAIT_BLESS=1` the lines behind `; fires` are rewritten.
+//! A row of an op must be used for each of its ops on each type, or pair of types; a row of the host for each op that
+//! it leaves there; a fusion row after each of its ops. If an overlay adds or changes a row, or one of its forms, the
+//! row must be used with the overlay, too: either in a graph with that option, or in a graph in which it is used
+//! without. With `STRAIT_BLESS=1` the lines after `; fires` are rewritten.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +18,9 @@ use strait_tests::row_graph::{FIRES, Made, RowGraph, tables};
 
 /// A table with the overlay of one value of an option, or without any.
 struct Variant {
-    /// `OPTION=VALUE`, or nothing.
+    /// The option as `OPTION=VALUE`, or empty.
     options: String,
-    /// The target with it.
+    /// Name of the target with this option.
     name: String,
     target: Arc<dyn Target>,
 }
@@ -46,8 +46,8 @@ fn variants(id: &str) -> Vec<Variant> {
     std::iter::once(base).chain(others).collect()
 }
 
-/// Everything that a row of a table can do, as the files spell it; of rows that differ from those of another table, where
-/// there is one.
+/// Everything that rows of a table can do, as the files spell it. If another table is given, only for rows that differ
+/// from it.
 fn table(spec: &TargetSpec, other: Option<&TargetSpec>) -> BTreeSet<String> {
     let same =
         |other: &TargetSpec, forms: &[String]| forms.iter().all(|form| spec.form.get(form) == other.form.get(form));
@@ -66,7 +66,7 @@ fn table(spec: &TargetSpec, other: Option<&TargetSpec>) -> BTreeSet<String> {
                     Some(RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights) => {
                         format!("op {name}: {term} on {activation}, {weight}")
                     }
-                    // It reads sums.
+                    // This recipe reads sums.
                     Some(RecipeName::AddShifted) => format!("op {name}: {term} on int16"),
                     Some(_) => format!("op {name}: {term} on {activation}"),
                 });
@@ -90,36 +90,36 @@ fn terms(name: &str, row: &OpRow) -> Vec<Term> {
     names.iter().map(|name| Term::parse(name).unwrap()).collect()
 }
 
-/// Which primitives recipes leave in front of their requantizations.
+/// Which primitives each recipe leaves before its requantizations.
 type Left = BTreeSet<(RecipeName, Term)>;
 
-/// The primitives that are requantized by the row that made them, with the recipe of that row.
+/// The primitives whose requantization belongs to the same row, with the recipe of that row.
 fn left(module: &Module, lowered: &Graph, origins: &BTreeMap<String, String>, spec: &TargetSpec) -> Left {
     let origin = |node: &Node| origins.get(module.name(node.name));
     let found = lowered.nodes().filter(|(_, node)| matches!(node.op, Op::Requantize(_)));
     let found = found.filter_map(|(_, node)| {
         let (_, producer) = lowered.producer(node.inputs.first().copied().flatten()?)?;
         let row = origin(node).filter(|row| origin(producer) == Some(row))?;
-        // Not what another node of the same row made.
+        // Primitives that another node of the same row made are left out.
         let ours = producer.sources.last() == node.sources.last() && !producer.sources.is_empty();
         Some((spec.op[row].recipe.filter(|_| ours)?, producer.op.term()))
     });
     found.collect()
 }
 
-/// The rows that fire in a graph.
+/// The rows that are used in a graph.
 fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> Result<BTreeSet<String>, String> {
     let Made {
         float, integer: made, ..
     } = graph.make(target)?;
     let (module, lowered) = (&made.module, made.module.graph(made.lowered).unwrap());
-    // What the artifact says of operands and results agrees with what was lowered.
+    // What the artifact says about operands and results agrees with the lowered graph.
     let untrue = contradictions(&Quantization::of(&made.annotated), module, lowered);
     if !untrue.is_empty() {
         return Err(untrue.join("; "));
     }
     all.extend(left(module, lowered, &made.origins, spec));
-    // A rule that makes one op of several names it after one of them.
+    // A rule that makes one op from several names it after one of them.
     let of_ops = |module: &Module| -> BTreeMap<String, Term> {
         let nodes = module.main().nodes();
         nodes
@@ -148,7 +148,7 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> R
             found.insert(match (row.recipe, code(lowered, node, 1)) {
                 (Some(RecipeName::MultiplyAccumulate), Some(w)) => format!("op {name}: {term} on {activation}, {w}"),
                 (Some(RecipeName::MultiplyAccumulate), None) => continue,
-                // What it reads are the codes of the weights.
+                // This row reads the codes of the weights.
                 (Some(RecipeName::DequantizeWeights), _) => format!("op {name}: {term} on float32, {activation}"),
                 _ => format!("op {name}: {term} on {activation}"),
             });
@@ -168,9 +168,9 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> R
     Ok(found)
 }
 
-/// The type of an operand that is codes.
+/// Type of an operand that has codes.
 fn code(graph: &Graph, node: &Node, operand: usize) -> Option<Integer> {
-    // A condition stands in front of what it chooses between.
+    // The condition comes before the values that it selects from.
     let operand = operand + usize::from(matches!(node.op, Op::Select(_)));
     let value: ValueId = node.inputs.get(operand).copied().flatten()?;
     let elem = graph.value(value)?.ty.elem;
@@ -190,7 +190,8 @@ fn every_row_of_the_tables_in_the_box_fires_in_a_graph() {
             }
         }
         let base = variants[0].target.spec();
-        // Of the table without an overlay: a row that an overlay leaves as it is may fire with that.
+        // The rows of the table without overlays. A row that an overlay does not change may be used with the overlay
+        // instead.
         let mut plain = table(base, None);
         for variant in &variants {
             let (spec, name) = (variant.target.spec(), &variant.name);

@@ -1,4 +1,4 @@
-//! Each graph of a rule's filetests computes the same numbers after the rule.
+//! Tests that each graph in the filetests of a rule computes the same numbers after the rule was applied.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::fs;
@@ -9,17 +9,18 @@ use strait_kernels::Isa;
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::passes::{Outcome, find};
 
-/// Sums in another order, and parameters that are rounded once more.
+/// The least SNR. Sums may run in another order, and parameters may be rounded once more.
 const LEAST_DECIBEL: f64 = 110.0;
 
-/// The rule of a filetest and its graph.
+/// The rule of a filetest, and its graph.
 fn case(text: &str) -> Option<(&str, Module)> {
     let rule = text.lines().find_map(|line| line.strip_prefix("; run: rewrite "))?;
     let graph = text.split("\n; expect").next()?;
     Some((rule, text::parse(graph).unwrap()))
 }
 
-/// The inputs and results are floats of shapes that are known, and no floats are on grids, at which rules may round.
+/// True if the inputs and results are floats of known shapes. Floats with a scale are excluded, since rules may round
+/// there.
 fn can_run(module: &Module) -> bool {
     let graph = module.main();
     let is_plain = |id: &_| {
@@ -53,7 +54,7 @@ fn a_rewritten_filetest_computes_the_same_numbers() {
         else {
             panic!("{rule} is no rewrite");
         };
-        // Some show what stays.
+        // Some filetests show what stays unchanged.
         if !remarks.iter().any(|remark| remark.contains(" applied at ")) {
             continue;
         }
@@ -61,7 +62,7 @@ fn a_rewritten_filetest_computes_the_same_numbers() {
         let [before, after] = [&plain, &rewritten].map(|module| run(module, module.main, &given, Isa::Scalar, 1));
         for (place, (before, after)) in before.iter().zip(&after).enumerate() {
             assert_eq!(before.shape(), after.shape());
-            // Numbers that are not finite are the same.
+            // Numbers that are not finite must be the same.
             let [before, after] = [before, after].map(|tensor| tensor.values::<f32>().unwrap());
             let pairs = before.iter().zip(after).map(|(&b, &a)| (b, a));
             let is_finite = |&(b, a): &(f32, f32)| b.is_finite() || a.is_finite();

@@ -1,4 +1,4 @@
-//! Rules of a configuration for single operands and results, from the file to the plan.
+//! Tests rules of a configuration for single operands and results, from the file to the plan.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{num::NonZeroUsize, path::Path};
@@ -17,12 +17,12 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 
-/// The digits for generic-int8, with rules.
+/// Compiles the digits model for generic-int8 with these rules.
 fn compiled(folder: &Path, rules: &str) -> Result<Compiled, Stop> {
     compiled_with(folder, rules, [])
 }
 
-/// The same with more overrides.
+/// The same, with further overrides.
 fn compiled_with(folder: &Path, rules: &str, more: impl IntoIterator<Item = Override>) -> Result<Compiled, Stop> {
     let quoted = |path: &Path| format!("'{}'", path.display());
     let mut overrides = vec![
@@ -52,7 +52,7 @@ fn grid(compiled: &Compiled, layer: &str, port: &str) -> (String, f32, i32, Stri
     )
 }
 
-/// Requantizations of codes in the plan: the type that they make, and who reads it.
+/// Requantizations of codes in the plan: the type that each makes, and who reads it.
 fn requantized(compiled: &Compiled) -> Vec<(Elem, Vec<String>)> {
     let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
     let (module, graph) = (opened.module(), opened.module().main());
@@ -86,7 +86,7 @@ fn a_range_of_one_operand_is_requantized_for_that_reader_alone() {
     let of_operand = compiled(folder.path(), rule).unwrap();
     let after = [stem, depthwise].map(|(layer, port)| grid(&of_operand, layer, port));
     assert_eq!(before, after);
-    // 5.1 / 255, and 0 is the lowest code.
+    // 5.1 / 255, and 0 has the lowest code.
     let own = grid(&of_operand, "/block/Add", "operand 1");
     assert_eq!(own, ("rule".into(), 0.02, -128, "i8".into()));
     let [(elem, readers)] = &requantized(&of_operand)[..] else {
@@ -99,12 +99,12 @@ fn a_range_of_one_operand_is_requantized_for_that_reader_alone() {
     assert_eq!(of_operand.report.rules[0].operands, ["operand 1 of /block/Add"]);
     assert_eq!(of_operand.report.rules[0].reason.as_deref(), Some("why"));
 
-    // A later rule for the tensor wins, and is for all readers.
+    // A later rule for the tensor overrides it, for all readers.
     let later = format!("{rule}, {{ tensors = ['/stem/act/Relu_output_0'], range = [0, 2.55] }}");
     let later = compiled(folder.path(), &later).unwrap();
     assert_eq!(requantized(&later), []);
     assert_eq!(grid(&later, "/block/Add", "operand 1").1, 0.01);
-    // An earlier one holds for the other reader.
+    // An earlier one applies to the other reader.
     let earlier = format!("{{ tensors = ['/stem/act/Relu_output_0'], range = [0, 2.55] }}, {rule}");
     let earlier = compiled(folder.path(), &earlier).unwrap();
     assert_eq!(requantized(&earlier).len(), 1);
@@ -130,7 +130,7 @@ fn one_operand_has_another_type_and_other_readers_do_not_see_it() {
     assert_eq!(grid(&compiled, "/block/depthwise/Conv", "operand 0").3, "i16");
     assert_eq!(grid(&compiled, "/block/Add", "operand 1").3, "i8");
     assert_eq!(grid(&compiled, "/stem/act/Relu", "result 0").3, "i8");
-    // The kernel of 16 bits leaves 16 bits, which the next layer does not want.
+    // The 16-bit kernel writes 16 bits, which the next layer does not read.
     let expected = [
         (Elem::I16, "/block/depthwise/Conv"),
         (Elem::I8, "/block/pointwise/Conv"),
@@ -153,7 +153,7 @@ fn one_operand_has_no_zero_point_or_an_observer_of_its_own() {
     let [own, other] = [own, other].map(|(layer, port)| grid(&observed, layer, port).1);
     assert!(own < other / 2.0, "{own} {other}");
     assert_eq!(requantized(&observed).len(), 1);
-    // The default, said once more, asks for nothing.
+    // Setting the default explicitly changes nothing.
     let rule = "{ layers = ['/block/Add'], operands = [1], observer = 'minmax' }";
     assert_eq!(requantized(&compiled(folder.path(), rule).unwrap()), []);
 }
@@ -169,7 +169,7 @@ fn scales_are_powers_of_two_for_one_operand_for_layers_or_everywhere() {
             let name = layer.name;
             layer.configs.into_iter().map(move |config| (name.clone(), config))
         });
-        // Biases and sums have scales that follow.
+        // The scales of biases and sums follow from others.
         let own = configs.filter(|(_, config)| !config.scale.is_empty() && config.port != "operand 2");
         own.map(|(name, config)| (name, config.port, config.scale.into_iter().all(is_power)))
             .collect::<Vec<_>>()
@@ -199,7 +199,7 @@ fn a_result_of_a_layer_is_the_tensor_that_it_makes() {
     let by_name = made("{ tensors = ['/block/norm2/BatchNormalization_output_0'], range = [-1, 1] }");
     assert_eq!(by_position, by_name);
     assert_eq!(by_position.0.0, "rule");
-    // The convolution has the normalization folded into it, and so no result of its own.
+    // The normalization was folded into the convolution, which therefore has no result of its own.
     let told = told("{ layers = ['/block/pointwise/Conv'], results = [0], range = [-1, 1] }");
     assert!(
         told.contains("it has gone into `/block/norm2/BatchNormalization`"),
@@ -439,7 +439,7 @@ fn the_report_says_what_each_rule_and_each_key_for_all_layers_came_to() {
     }
 }
 
-/// Statistics that are kept, after a compilation with this `[rewrite]` in the same folder.
+/// Number of kept files of statistics after compiling with this `[rewrite]` in the same folder.
 fn observed(folder: &Path, rewrite: &str) -> (usize, Compiled) {
     let compiled = compiled_with(folder, "", [Override::set(format!("rewrite={rewrite}"))]).unwrap();
     (std::fs::read_dir(folder.join("cache")).unwrap().count(), compiled)

@@ -1,4 +1,4 @@
-//! Rules, rows of tables and operators, each at least once. One program, so that it is linked once.
+//! Tests of rules, rows of tables and operators, each at least once. All are in one program, so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod admits;

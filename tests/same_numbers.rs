@@ -1,4 +1,4 @@
-//! Rules that take an op apart or fold it: the canonical graph computes the numbers of the graph as it was read.
+//! Tests rules that decompose or fold an op: the canonical graph computes the same numbers as the graph that was read.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use strait_core::{Module, Op, text};
@@ -14,7 +14,7 @@ fn both(model: &str) -> [Module; 2] {
     [plain, canonical]
 }
 
-/// Decibels between the results of both.
+/// The SNR between the results of both, in decibels.
 fn apart(models: &[Module; 2]) -> f64 {
     let given = inputs(&models[0], 7, 1.0);
     let [plain, canonical] = models.each_ref().map(|module| {
@@ -28,7 +28,7 @@ fn apart(models: &[Module; 2]) -> f64 {
     signal_to_noise(&plain, &canonical)
 }
 
-/// The same over three axes.
+/// A transposed convolution over three axes.
 fn transposed_volume(kernel: [u64; 3], stride: [u64; 3], pad: [u64; 6], groups: u64) -> String {
     let extent = |axis: usize, from: u64| (from - 1) * stride[axis] + kernel[axis] - pad[axis] - pad[axis + 3];
     let made = [extent(0, 2), extent(1, 3), extent(2, 4)];
@@ -68,7 +68,8 @@ fn has(module: &Module, op: impl Fn(&Op) -> bool) -> bool {
     module.main().nodes().any(|(_, node)| op(&node.op))
 }
 
-/// A transposed convolution of a plane of 3×4 with other settings along each axis; then a batch normalization, or none.
+/// A transposed convolution over 3×4 elements with different settings for each axis, optionally followed by a batch
+/// normalization.
 fn transposed(kernel: [u64; 2], stride: [u64; 2], pad: [u64; 4], more: u64, groups: u64, normalized: bool) -> String {
     let extent = |axis: usize, from: u64, more: u64| {
         ((from - 1) * stride[axis] + kernel[axis] + more).saturating_sub(pad[axis] + pad[axis + 2])
@@ -124,7 +125,8 @@ fn a_transposed_convolution_is_a_convolution_whose_results_are_put_in_their_plac
     assert!(compared > 150, "{compared}");
 }
 
-/// A network with the channels last, by chance: each step takes values of `f32[2,3,4,5]` that are there and makes another.
+/// A random network whose channels are the last axis. Each step takes existing values of shape `f32[2,3,4,5]` and makes
+/// another.
 fn channels_last(seed: u64) -> String {
     const TY: &str = "f32[2,3,4,5]";
     let mut state = seed;
@@ -217,11 +219,12 @@ fn transposes_cancel_between_ops_that_do_not_mind_them() {
         saved += before - behind;
         left += behind;
     }
-    // One in front of the first convolution, and one behind the last in front of each of two outputs.
+    // One transposition before the first convolution, and one after the last before each of two outputs.
     assert!(saved > left && left < 3 * 200, "{saved} saved, {left} left");
 }
 
-/// A layer over one axis and a dense layer as TensorFlow writes them, each with a bias, and with a normalization as a product and a sum.
+/// A layer over one axis and a dense layer as TensorFlow writes them, each with a bias, and with a normalization that
+/// is written as a product and a sum.
 const SPELLED_OUT: &str = "strait 1 float
 graph @main(%x: f32[2,3,1,9]) {
   %conv: f32[2,4,1,8] = conv(%x, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}

@@ -1,5 +1,5 @@
-//! The simulation of one op, on what the integer executor gave its operands, makes the codes that the integer op does, but
-//! for one step of the result and what the form or the function is off the ideal by itself.
+//! Tests that the simulation of each op gives the same codes as the integer op, when both read what the integer
+//! executor computed. They may differ by one step, and by what the form or function itself differs from the ideal.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,8 @@ use strait_tests::row_graph::{RowGraph, tables};
 
 const FUNCTIONS: &str = include_str!("../docs/functions.md");
 
-/// Every value of the annotated graph by name, as real numbers: that of the lowered graph, or of the simulation where the
-/// lowered graph has none.
+/// Every value of the annotated graph by name, in real numbers. It comes from the lowered graph, or from the simulation
+/// if the lowered graph does not have it.
 fn reals(integer: &Integer, spec: &TargetSpec, inputs: &[Tensor]) -> BTreeMap<String, Tensor> {
     let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
     let mut found = BTreeMap::new();
@@ -54,7 +54,8 @@ fn reals(integer: &Integer, spec: &TargetSpec, inputs: &[Tensor]) -> BTreeMap<St
     found
 }
 
-/// One node of an annotated graph alone, on the same grids, and its operands that are no constants.
+/// A module with a single node of an annotated graph and the same configs. Also returns the node's operands that are
+/// not constants.
 fn alone(annotated: &Module, id: NodeId, node: &Node) -> (Module, Vec<ValueId>) {
     let (graph, table) = (annotated.main(), &annotated.main().quant);
     let mut names = Names::default();
@@ -112,7 +113,7 @@ fn alone(annotated: &Module, id: NodeId, node: &Node) -> (Module, Vec<ValueId>) 
     (module, fed)
 }
 
-/// Σ w·x + b of each result in f64, from operands in real numbers; none for other ops.
+/// Σ w·x + b in f64 for each result, from operands in real numbers; `None` for other ops.
 fn in_f64(op: &Op, operands: &[Option<&TensorData>]) -> Option<Vec<f64>> {
     let real = |index: usize| -> Option<Vec<f64>> {
         let tensor = (*operands.get(index)?)?;
@@ -143,7 +144,7 @@ fn in_f64(op: &Op, operands: &[Option<&TensorData>]) -> Option<Vec<f64>> {
     }
 }
 
-/// Over one axis to three, of one image.
+/// A convolution over one to three axes of one image.
 fn convolved(
     conv: &Conv,
     (x, xs): (&[f64], &[usize]),
@@ -153,7 +154,7 @@ fn convolved(
     let (&[1, _, ref image @ ..], &[outs, each, ref kernel @ ..]) = (xs, ws) else {
         return None;
     };
-    // Of three axes, the missing ones in front.
+    // Extends to three axes; missing ones come first.
     let three = |list: &[usize], missing: usize| -> [usize; 3] {
         let mut all = [missing; 3];
         all[3 - list.len()..].copy_from_slice(list);
@@ -195,7 +196,7 @@ fn convolved(
     Some(found)
 }
 
-/// Bound of the error of sums of K products in f32: K·2⁻²⁴ of the sum of their sizes.
+/// A bound for the error of a sum of K products in f32: K·2⁻²⁴ times the sum of their magnitudes.
 fn f32_error(operands: &[Option<&TensorData>]) -> f64 {
     let most = |index: usize| {
         let values = operands[index].unwrap().to_f32().unwrap();
@@ -205,7 +206,7 @@ fn f32_error(operands: &[Option<&TensorData>]) -> f64 {
     (taps * taps) as f64 * most(0) * most(1) / f64::from(1 << 24)
 }
 
-/// The operands of the node of a simulation that is called like one of the model, as it reads them.
+/// The operands, as they are read, of the node in a simulation that has this name.
 fn operands(simulated: &Module, name: &str, fed: &[Tensor]) -> Vec<Option<TensorData>> {
     let graph = simulated.main();
     let mut seen: BTreeMap<ValueId, TensorData> = BTreeMap::new();
@@ -223,7 +224,7 @@ fn operands(simulated: &Module, name: &str, fed: &[Tensor]) -> Vec<Option<Tensor
     node.inputs.iter().map(operand).collect()
 }
 
-/// The largest distance of the node's narrowing form from the ideal, in steps of the result.
+/// The largest distance of the node's requantization from the ideal, in steps of the result.
 fn deviation(lowered: &Lowered) -> f64 {
     let narrows = lowered.nearness.iter().filter(|(name, _)| !name.contains(":operand"));
     let most = narrows.map(|(_, nearness)| match nearness {
@@ -234,9 +235,9 @@ fn deviation(lowered: &Lowered) -> f64 {
     f64::from(most.max().unwrap_or(0))
 }
 
-/// The largest distance of the integer function of a node's row from that of real numbers, in steps of the result, as
-/// `docs/functions.md` states it; half a step of a node without one, which rounds. Of straight lines both of their ends and the
-/// way are rounded, and the graphs are such that the function is a quarter of a step beside them at most.
+/// The largest distance of the integer function in a node's row from the real function, in steps of the result, as
+/// `docs/functions.md` states it. A node without a function rounds, which is half a step. For straight lines, both ends
+/// and the interpolation are rounded, and the tested functions are at most a quarter of a step away from the lines.
 fn of_function(module: &Module, node: &Node, spec: &TargetSpec) -> f64 {
     let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Operand(0));
     let codes = scheme.and_then(|scheme| scheme.elem()?.int_type()).map(Type::from);
@@ -256,22 +257,22 @@ fn of_function(module: &Module, node: &Node, spec: &TargetSpec) -> f64 {
     row.split(" | ").next().unwrap().parse().unwrap()
 }
 
-/// Figures of one comparison.
+/// What one comparison has counted.
 #[derive(Default, Debug)]
 struct Seen {
     ops: usize,
     elements: usize,
-    /// Elements that are a step apart.
+    /// Number of elements that differ by a step.
     apart: usize,
     in_f64: usize,
     refused: usize,
-    /// `OP on TYPE` of each op that was held against its simulation, the type being that of its first operand.
+    /// The ops that were compared with their simulation, as `OP on TYPE` with the type of the first operand.
     kinds: BTreeSet<String>,
-    /// The same of those that were refused.
+    /// The same for ops that were refused.
     alone: BTreeSet<String>,
 }
 
-/// Holds each node of the accelerator against its simulation.
+/// Compares each node on the accelerator with its simulation.
 fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen, case: &str) {
     let annotated = &integer.annotated;
     let reals = reals(integer, spec, fed);
@@ -279,7 +280,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
         if node.place != Placement::Accelerator {
             continue;
         }
-        // A sum that stays inside an accumulator is no operand of a node alone: `residual.rs` adds to these.
+        // A sum that stays inside an accumulator cannot be tested alone. `residual.rs` covers such sums.
         let table = &annotated.main().quant;
         let codes = (0..node.inputs.len()).all(|at| table.id(id, Port::Operand(at)).is_some());
         if matches!(node.op, Op::Add(_)) && !codes {
@@ -288,7 +289,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
         let name = annotated.name(node.name);
         let case = format!("{name} ({}) of {case}", node.op.term());
         let (mut module, from) = alone(annotated, id, node);
-        // A condition stands in front of what it chooses between.
+        // The condition comes before the values that it selects from.
         let first = usize::from(matches!(node.op, Op::Select(_)));
         let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Operand(first));
         let kind = match scheme.and_then(|scheme| scheme.elem()?.int_type()) {
@@ -300,7 +301,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
         bake(&mut module, spec, &mut Baked::default()).unwrap();
         let lowered = match lower(&module, spec) {
             Ok(lowered) => lowered,
-            // Alone its operands can be any pattern of codes, and its sums more.
+            // Alone, a node's operands may be any codes, so its sums may be larger.
             Err(LowerError::Nodes(_)) => {
                 seen.refused += 1;
                 seen.alone.insert(kind);
@@ -312,7 +313,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
         let integers = run(&lowered.module, lowered.module.main, &fed, Isa::detect(), 1);
         let simulated_results = run(&simulated, simulated.main, &fed, Isa::detect(), 1);
         if let Op::Compare(_) = node.op {
-            // Truth values have no step: numbers that are rounded to one grid compare as their codes do.
+            // Truth values have no step. Numbers that are rounded with the same scale compare like their codes.
             assert!(integers == simulated_results, "{case}");
             seen.ops += 1;
             seen.elements += integers[0].shape().iter().product::<usize>();
@@ -349,7 +350,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
                     f64::from(scale),
                     0.5 + deviation(&lowered) + of_function(&module, node, spec),
                 ),
-                // Real numbers: an accumulator has no step to lose.
+                // Float results: an accumulator has no step to lose.
                 None => (most.max(1e-6), 1e-5),
             };
             for (at, (&integer, &float)) in integers.iter().zip(&floats[position]).enumerate() {
@@ -396,15 +397,15 @@ fn each_op_is_a_step_from_its_simulation_at_most() {
                 end_to_end = end_to_end.min(ratio);
             }
         }
-        // Steps add up from op to op: that is told and not asserted.
+        // Differences add up from op to op, so this is printed and not asserted.
         println!("{name} {:?}: {seen:?}, end to end {end_to_end:.1} dB at least", types.0);
         assert!(seen.ops > 60 && seen.refused * 10 < seen.ops, "{name}: {seen:?}");
     }
 }
 
-/// Rows that compute no node of the annotated graph: they leave it to the host, requantize between two nodes, or make real
-/// numbers of weights, which is exact. Nor is an addition of sums, whose operands are two
-/// layers' accumulators, a node alone: `sums_of_16_bits.rs` computes these.
+/// Rows that compute no node of the annotated graph by itself. They leave it to the host, requantize between two nodes,
+/// or dequantize weights, which is exact. An addition of sums reads the accumulators of two layers, so it is no node by
+/// itself either; `sums_of_16_bits.rs` tests these.
 const NO_NODES: [&str; 4] = ["on the host", "requantize on", "on float32", "ascend: add on int16"];
 
 #[test]
@@ -421,7 +422,7 @@ fn each_op_of_every_row_is_a_step_from_its_simulation_at_most() {
             let made = graph.make(&name).unwrap_or_else(|error| panic!("{case}: {error}"));
             let target = target(&name).unwrap();
             each_op(&made.integer, target.spec(), &made.samples.0[0], &mut seen, &case);
-            // `op ROW: OP on TYPE[, TYPE]`
+            // A line `op ROW: OP on TYPE[, TYPE]`.
             let ops = graph.rows().filter_map(|row| row.strip_prefix("op ")?.split_once(": "));
             wanted.extend(ops.map(|(_, op)| op.split(',').next().unwrap().to_owned()));
         }
@@ -432,7 +433,7 @@ fn each_op_of_every_row_is_a_step_from_its_simulation_at_most() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The results of `add(%x, 0)` with a config of its first operand, on these numbers.
+/// The results of `add(%x, 0)` for these numbers, with this config for its first operand.
 fn rounded(config: &str, x: &[f32]) -> Vec<f32> {
     let count = x.len();
     let text = format!(
@@ -460,7 +461,7 @@ fn rounded(config: &str, x: &[f32]) -> Vec<f32> {
 
 #[test]
 fn small_floats_are_those_of_a_table() {
-    // e4m3 by its codes: 8 · 16 of them, the last of which is no number.
+    // The e4m3 number for a code. There are 8 · 16 codes; the last is not a number.
     let code = |code: i32| match code / 8 {
         0 => f64::from(code % 8) / 512.0,
         field => f64::from(8 + code % 8) * 2f64.powi(field - 10),
@@ -479,7 +480,7 @@ fn small_floats_are_those_of_a_table() {
         for (&x, found) in points.iter().zip(found) {
             let size = f64::from(x).abs() / scale;
             let distance = |at: &usize| (table[*at] - size).abs();
-            // Ties go to the even code, that is the even mantissa.
+            // Ties go to the even code, which has the even mantissa.
             let nearest = (0..127).min_by(|a, b| distance(a).total_cmp(&distance(b)).then((a % 2).cmp(&(b % 2))));
             let expected = (table[nearest.unwrap()] * scale).copysign(x.into()) as f32;
             assert_eq!(found, expected, "{x} by {scale}");
@@ -490,16 +491,16 @@ fn small_floats_are_those_of_a_table() {
 #[test]
 fn a_dynamic_range_is_that_of_each_run() {
     let asymmetric = "u8[0,255] asymmetric dynamic half_even initial";
-    // [−1, 3] in 255 steps; real zero is 63.75 steps above the lowest code, so 64.
+    // [−1, 3] in 255 steps. Real zero is 63.75 steps above the lowest code, so its code is 64 above.
     let found = rounded(asymmetric, &[-1.0, 0.0, 1.5, 3.0]);
     let step = 4.0f32 / 255.0;
     assert_eq!(found, [-64.0 * step, 0.0, 96.0 * step, 191.0 * step]);
-    // Ten times as far, ten times as coarse: the second run knows nothing of the first.
+    // With a ten times larger range the step is ten times as large: the second run does not depend on the first.
     let ten = rounded(asymmetric, &[-10.0, 0.0, 15.0, 30.0]);
     for (one, ten) in found.iter().zip(ten) {
         assert!((10.0 * one - ten).abs() < 1e-4);
     }
-    // By row: powers of two that hold 127·2^−6 = 1.98 and 127·2^−3 = 15.9.
+    // For each row: powers of two that hold 127·2^−6 = 1.98 and 127·2^−3 = 15.9.
     let rows = "i8[-127,127] symmetric power_of_two dynamic channel=0 half_even initial";
     assert_eq!(
         rounded(rows, &[1.3, -1.9, 0.3, 12.0]),

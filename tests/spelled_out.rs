@@ -1,4 +1,5 @@
-//! Functions that models spell out are placed and computed like the same functions in other words.
+//! Tests that functions which models write as several nodes run in the same place and give the same results as when
+//! they are written otherwise.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -12,7 +13,7 @@ const TARGETS: [&str; 3] = ["generic-int8", "sima", "ascend"];
 struct Made {
     /// The nodes on the host, by their ops.
     host: Vec<String>,
-    /// Results of the float graph as it is written, and of the integer one, of all samples.
+    /// Results of the float graph as it is written, and of the integer graph, for all samples.
     float: Vec<f32>,
     integer: Vec<f32>,
     /// The graph that is quantized.
@@ -50,7 +51,7 @@ impl Made {
     }
 }
 
-/// A gemm in front of a second product, with which it is one part of the accelerator.
+/// A gemm before a second product, so that both are one part of the accelerator.
 fn gemm(operands: &str, attributes: &str) -> String {
     format!(
         "strait 1 float graph @main(%x: f32[6,6], %z: f32[6,6], %v: f32[6]) {{
@@ -114,7 +115,8 @@ fn a_division_by_a_constant_is_where_a_product_would_be() {
     }
 }
 
-/// Layer normalization and softmax as JAX exports them, over the last axis of `[4,16]`. `offset` is where the numbers of a row lie.
+/// Layer normalization and softmax as JAX exports them, over the last axis of `[4,16]`. `offset` is about how large the
+/// numbers of a row are.
 fn jax(offset: f32) -> String {
     format!(
         "strait 1 float graph @main(%i: f32[4,16]) {{
@@ -162,7 +164,7 @@ fn jax(offset: f32) -> String {
     )
 }
 
-/// The same in f64, of the weights of the module: exactly what the words mean.
+/// The same in f64, with the weights of the module: the exact result.
 fn exactly(module: &Module, sample: &[f32]) -> Vec<f64> {
     let tensor = |name: &str| -> Vec<f64> {
         let graph = module.main();
@@ -199,7 +201,7 @@ fn exactly(module: &Module, sample: &[f32]) -> Vec<f64> {
 
 #[test]
 fn norms_and_softmaxes_of_jax_are_whole_and_right_without_the_cancellation() {
-    // At 300 the difference of the squares has three digits of f32 left.
+    // At 300, the difference of the squares has only three digits of f32 left.
     for (offset, mark) in [(0.5, 26.0), (300.0, 80.0)] {
         let text = jax(offset);
         let float = parse(&text).unwrap();

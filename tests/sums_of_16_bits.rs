@@ -1,5 +1,5 @@
-//! Sums of two layers that Ascend adds in 16 bits: the integers against a restatement on the annotated graph, and their
-//! nearness to the sums in float.
+//! Tests sums of two layers that Ascend adds in 16 bits. The integers are compared with a second implementation that
+//! works on the annotated graph, and with the sums in float.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -11,7 +11,7 @@ use strait_tests::numeric::{inputs, run, signal_to_noise};
 
 const IN_16_BITS: &str = "ascend,quant_mode=high_performance";
 
-/// The sum of two fully connected layers of 8 inputs, and what is made of it.
+/// The sum of two fully connected layers with 8 inputs, and what follows it.
 fn model(rest: &str) -> Module {
     let text = format!(
         "strait 1 float graph @main(%x: f32[16,8], %z: f32[16,8]) {{
@@ -34,7 +34,7 @@ const READ_AS_CODES: &str = "%u: f32[16,8] = gemm(%t, @o) {transpose_a=0, transp
 fn samples(float: &Module) -> InMemory {
     let mut samples: Vec<Vec<Tensor>> = (0..4).map(|seed| inputs(float, seed, 1.0)).collect();
     for sample in &mut samples {
-        // The second layer reads other numbers, so that its grid is another one.
+        // The second layer reads other numbers, so that it has another scale.
         let wide: Vec<f32> = sample[1].values::<f32>().unwrap().iter().map(|x| x * 3.7).collect();
         sample[1] = Tensor::from_values(&[16, 8], &wide).unwrap();
     }
@@ -52,7 +52,7 @@ fn grid(module: &Module, node: NodeId, port: Port) -> (f32, i32) {
     grid.as_tensor().unwrap()
 }
 
-/// Sums of a layer on codes of its operand, and their scale.
+/// The integer sums of a layer for the codes of its operand, and their scale.
 fn sums(module: &Module, name: &str, codes: &[i64]) -> (Vec<i64>, f32) {
     let id = node(module, name);
     let ((x, zero), (w, _)) = (grid(module, id, Port::Operand(0)), grid(module, id, Port::Operand(1)));
@@ -73,7 +73,7 @@ fn quantized(module: &Module, name: &str, numbers: &[f32]) -> Vec<i64> {
     numbers.iter().map(code).collect()
 }
 
-/// The sum in 16 bits, its scale, and the bits that were taken off.
+/// The sum in 16 bits, its scale, and the number of bits that were dropped.
 fn total(module: &Module, sample: &[Tensor]) -> (Vec<i64>, f32) {
     let quant = &module.main().quant;
     let operand = quant.id(node(module, "t"), Port::Operand(0)).unwrap();
@@ -141,7 +141,7 @@ fn sums_of_16_bits_are_as_near_to_float_as_sums_in_float() {
             signal_to_noise(&expect, &all)
         });
         println!("{in_float:.1} dB in float, {in_16_bits:.1} dB in 16 bits");
-        // The finer of the two layers' weights are on the coarser one's grid of sums.
+        // The layer with the smaller scale gets the scale of the other's sums.
         assert!(in_16_bits > in_float - 3.0, "{in_float} {in_16_bits}");
     }
 }

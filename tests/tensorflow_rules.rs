@@ -1,6 +1,7 @@
-//! Graphs that TensorFlow 2.15.1 wrote, for each fusion that AMCT documents and each way to write it down: read, made canonical, run
-//! in float and held against TensorFlow's own results, with the rules that must fire and those that must not.
-//! `tests/tensorflow/make_graphs.py` makes the graphs, each frozen as TensorFlow 1 and as TensorFlow 2 do.
+//! Tests graphs that TensorFlow 2.15.1 wrote, for each fusion that AMCT documents and each way to write it. They are
+//! read, made canonical, run in float and compared with TensorFlow's own results. Some rules must be applied, and
+//! others must not. `tests/tensorflow/make_graphs.py` makes the graphs, each frozen as by TensorFlow 1 and as by
+//! TensorFlow 2.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,13 +15,13 @@ use strait_kernels::Isa;
 use strait_samples::{Array, read_arrays};
 use strait_tests::numeric::run;
 
-/// The table: for each graph the fusion of [`FUSIONS`] that it shows, the rules that must fire, those that must not, and the
-/// ops that are left.
+/// The table. For each graph it has the fusion of [`FUSIONS`] that it shows, the rules that must be applied, those that
+/// must not, and the ops that are left.
 const TABLE: &str = include_str!("tensorflow/rules.txt");
 
-/// Fusions that AMCT documents for TensorFlow, and what we have beside them. Two of AMCT's have filetests alone: transposed convolutions
-/// with groups, which TensorFlow does not write (`batch-normalization-into-producer-moves`), and ReLU6 in front of a quantization,
-/// which needs grids (`relu6-to-relu`).
+/// Fusions that AMCT documents for TensorFlow, and our further ones. Two of AMCT's are only covered by filetests:
+/// transposed convolutions with groups, which TensorFlow does not write (`batch-normalization-into-producer-moves`),
+/// and ReLU6 before a quantization, which needs scales (`relu6-to-relu`).
 const FUSIONS: &[(&str, &str)] = &[
     (
         "conv-bn",
@@ -157,7 +158,7 @@ fn graphs_of_tensorflow_are_fused_as_the_table_says_and_compute_what_tensorflow_
         for version in [1, 2] {
             let file = format!("{}.{version}.pb", case.graph);
             let model = strait_tensorflow::Model::open(&folder().join(&file)).unwrap();
-            // The batch is free in some, and that of the result in the arrays.
+            // Some graphs have an open batch dimension, and so do their results in the arrays.
             let mut options = ReadOptions::default();
             let is_free = ["dynamic", "keras_dense"].iter().any(|word| case.graph.contains(word));
             if is_free {

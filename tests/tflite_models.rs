@@ -1,5 +1,6 @@
-//! The int8 models of MLPerf Tiny, compiled for generic-int8 as they are and without samples: every byte of their outputs is that of
-//! LiteRT's reference kernels. Skipped where the shared models are absent; `cargo xtask oracles --tflite` compares the tensors inside of them, too.
+//! Compiles the int8 models of MLPerf Tiny for generic-int8 without samples. Every byte of their outputs equals that of
+//! LiteRT's reference kernels. Skipped if the shared models are absent. `cargo xtask oracles --tflite` also compares
+//! the tensors inside of them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{num::NonZeroUsize, path::Path};

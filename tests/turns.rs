@@ -1,4 +1,5 @@
-//! Turns and revisions: what a refusal or another setting makes anew is what doing the whole graph again would make.
+//! Tests that handling a refusal, or another setting, incrementally gives the same result as doing the whole graph
+//! again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::random::SplitMix64;
@@ -13,7 +14,7 @@ use strait_target::spec::{Activation, Alignment, Alignments, Integer, WeightPer}
 use strait_tests::passes::plain;
 use strait_tests::random_graph::{observation, random_graph};
 
-/// A graph with all of its numbers, whatever else is in the pool.
+/// The text of a graph with all its numbers, independent of what else is stored.
 fn text(module: &Module) -> String {
     let all = PrintOptions {
         inline_limit: usize::MAX,
@@ -29,7 +30,7 @@ fn assert_same(made: &str, again: &str, case: &str) {
     assert_eq!(made.len(), again.len(), "{case}");
 }
 
-/// Those in the box, and one with sums inside accumulators.
+/// The built-in targets, and one with sums inside accumulators.
 const TARGETS: [&str; 4] = ["generic-int8", "sima", "ascend", "../configs/targets/acme-npu2.toml"];
 
 #[test]
@@ -91,7 +92,7 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
 
 const INT16: Activation = Activation::Codes(Integer::Int16);
 
-/// Other settings of a few values or nodes.
+/// Other settings for a few values or nodes.
 fn revised(before: &Settings, spec: &TargetSpec, module: &Module, random: &mut SplitMix64) -> Settings {
     let mut after = before.clone();
     let graph = module.main();
@@ -122,7 +123,7 @@ fn revised(before: &Settings, spec: &TargetSpec, module: &Module, random: &mut S
         4 => after.layers.entry(node).or_default().weights.per = Some(WeightPer::Tensor),
         5 => after.operands.entry((node, 0)).or_default().range = Some(RangeFrom::Rule([-4.0, 4.0])),
         6 => after.layers.entry(node).or_default().simplify = Some(draw(2) == 0),
-        // What was said before is taken back.
+        // An earlier setting is removed.
         _ => {
             after.values.pop_first();
             after.layers.pop_first();
@@ -157,7 +158,7 @@ fn a_revision_makes_what_annotating_everything_again_would_make() {
                 annotate(&mut again, main, &after, &mut anew).unwrap();
                 next.revise((&mut made, main), (&module, &fixpoint), [&before, &after]);
                 annotate(&mut made, main, &after, &mut next).unwrap();
-                // How far the passes come where they refuse nodes depends on the whole graph.
+                // If passes refuse nodes, how far they get depends on the whole graph.
                 if fixpoint.refusals() + next.refusals() == 0 {
                     assert_same(&text(&made), &text(&again), &case);
                     verify(&made).unwrap();
@@ -175,7 +176,7 @@ fn a_revision_makes_what_annotating_everything_again_would_make() {
     );
 }
 
-/// A lowered graph, or the nodes that are refused.
+/// The lowered graph as text, or the nodes that were refused.
 fn told(lowered: Result<Lowered, LowerError>) -> Result<String, Vec<Refusal>> {
     match lowered {
         Ok(done) => Ok(format!("{}{:?}{:?}", text(&done.module), done.nearness, done.origins)),
@@ -184,7 +185,7 @@ fn told(lowered: Result<Lowered, LowerError>) -> Result<String, Vec<Refusal>> {
     }
 }
 
-/// A node of the accelerator, refused for itself or for the sake of a grid that would be coarser.
+/// A random node on the accelerator that is refused, either for itself or because a scale would have to be larger.
 fn random_refusal(module: &Module, random: &mut SplitMix64) -> Option<Refusal> {
     let mut draw = |count: usize| (random.next_u64() >> 8) as usize % count.max(1);
     let nodes = module.main().nodes();
@@ -197,9 +198,9 @@ fn random_refusal(module: &Module, random: &mut SplitMix64) -> Option<Refusal> {
     })
 }
 
-/// Placing, annotating and lowering a graph with random refusals beside those of the recipes. Where nothing becomes coarser,
-/// each turn is held against doing everything anew; where grids do, its lowering. Answers with the nodes that later turns
-/// tried, and how many there were.
+/// Places, annotates and lowers a graph with random refusals in addition to those of the recipes. If no scale becomes
+/// larger, each turn is compared with doing everything again; otherwise only its lowering. Returns how many nodes later
+/// turns tried, and how many there were.
 fn held(seed: u64, name: &str) -> [usize; 2] {
     let case = format!("seed {seed} for {name}");
     let float = parse(&random_graph(seed, 60)).unwrap();
@@ -208,7 +209,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
     let target = strait_tests::passes::target(name).unwrap();
     let spec = target.spec();
     let (mut settings, constraints, _) = plain(spec);
-    // Ranges that are far apart, for some of which there is no form.
+    // Very different ranges, for some of which there is no form.
     for (value, _) in float.main().values() {
         let most = [1e-20, 1e-5, 1e10][(random.next_u64() >> 8) as usize % 3];
         if (random.next_u64() >> 8).is_multiple_of(5) {
@@ -257,7 +258,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
         };
         refuse(&mut module, &mut fixpoint);
         if !coarser {
-            // Nothing is known of the graph: all of it is settled again.
+            // Without earlier progress, the whole graph is settled again.
             refuse(&mut again, &mut Fixpoint::default());
             assert_same(&text(&module), &text(&again), &case);
         }

@@ -1,5 +1,6 @@
-//! Weight-only products, which compute on real numbers: the codes are the nearest ones of the finest grid, the artifact
-//! holds them, and integer graph, fused graph and simulation compute the same bits.
+//! Tests weight-only quantization: products of real numbers whose weights have codes. The codes are the nearest ones
+//! for the smallest possible scale, the artifact stores them, and integer graph, fused graph and simulation compute the
+//! same bits.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -13,10 +14,10 @@ use strait_tests::numeric::{inputs, run};
 use strait_tests::passes::target;
 use strait_tests::random_graph::random_graph;
 
-/// Its accelerator takes no such pair: the host computes them.
+/// A table whose accelerator does not have such pairs, so that the host computes them.
 const ON_HOST: &str = "filetests/tables/weights-on-host.toml";
 
-/// The same, with scales of two inputs each where there are whole blocks of them.
+/// The same, with a scale for each two inputs if there are whole blocks.
 const BY_BLOCK: &str = "filetests/tables/weights-by-block.toml";
 
 const CASES: [(&str, Type, [f64; 2]); 7] = [
@@ -38,8 +39,8 @@ fn compiled(name: &str, weight: Type, seed: u64) -> (Integer, Vec<Tensor>) {
     (integer, samples.0.into_iter().next().unwrap())
 }
 
-/// Products, and where they run: on the accelerator if it has a row for them, and they are in its limits. Of these Ascend has
-/// some for 4 bits.
+/// The products, and where they run: on the accelerator if it has a row for them and they are within its limits. For 4
+/// bits, Ascend has a row for some of them.
 fn products<'a>(graph: &'a Graph, target: &str, weight: Type) -> impl Iterator<Item = (NodeId, &'a Node)> {
     let on_host = [ON_HOST, BY_BLOCK].contains(&target);
     let has_limits = (target, weight) == ("ascend", Type::Int4);
@@ -52,13 +53,14 @@ fn products<'a>(graph: &'a Graph, target: &str, weight: Type) -> impl Iterator<I
     })
 }
 
-/// Elements that share a scale.
+/// The elements that share a scale.
 struct Part {
     scale: usize,
     elements: Vec<usize>,
 }
 
-/// Those of each scale: all, those of a row, or two inputs of a row at one position of the window, as they lie there.
+/// The elements of each scale: all, those of a row, or two inputs of a row at one position of the window, in the order
+/// in which they are stored.
 fn parts(grid: &QuantParams, shape: &[usize]) -> Vec<Part> {
     let rows = grid.scale.channels().map_or(1, |_| shape[0]);
     let each = shape.iter().product::<usize>() / rows;
@@ -119,7 +121,7 @@ fn codes_are_the_nearest_of_the_finest_grid_that_holds_the_weights() {
     assert!(seen > 60 && blocks > 6, "{seen} products, {blocks} by block");
 }
 
-/// The results of a graph as planned, which are those of the interpreter.
+/// The results of a graph as planned; the interpreter's must be the same.
 fn results(module: &Module, graph: strait_core::GraphId, fed: &[Tensor]) -> Vec<Vec<u8>> {
     let views: Vec<TensorView<'_>> = fed.iter().map(Tensor::view).collect();
     let bytes = |tensors: &[Tensor]| tensors.iter().map(|t| t.view().bytes().to_vec()).collect::<Vec<_>>();

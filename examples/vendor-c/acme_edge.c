@@ -14,7 +14,7 @@ static const char table[] = {
 
 static const char package[] = "acme-edge 1.2.0";
 
-/* A target with its options. */
+/* A target with the values of its options. */
 typedef struct target {
     int fields;
     uint64_t weights;
@@ -40,7 +40,7 @@ static strait_status open_target(const strait_host *host, const strait_open *opt
     opened->fields = 1;
     opened->weights = 0;
     for (o = 0; o < options->option_count; o++) {
-        /* An option may have grown: one to the next is the host's to say. */
+        /* The host's options may be larger than this file knows, so the host states the distance between them. */
         const strait_option *option =
             (const strait_option *)(const void *)((const char *)options->options + o * options->option_stride);
         if (option->name_size == 6 && memcmp(option->name, "fields", 6) == 0) {
@@ -58,7 +58,7 @@ static void close_target(void *opened) { free(opened); }
 
 /* ---- nodes ---- */
 
-/* Refuses a layer that has more weights than the board has room for. */
+/* Refuses a layer with more weights than the board has memory for. */
 static strait_status admits(const strait_host *host, void *opened, const strait_node *node) {
     uint64_t room;
     uint32_t o, e;
@@ -149,11 +149,11 @@ static strait_status requantize(const strait_host *host, void *opened, const str
 
 /* ---- files ---- */
 
-/* A model on its way into files. After the first failure nothing is written. */
+/* A model that is being written to files. After the first error nothing more is written. */
 typedef struct writer {
     const strait_emit *model;
     strait_status status;
-    /* Bytes of edge.bin so far. */
+    /* Number of bytes written to edge.bin so far. */
     uint64_t constants;
 } writer;
 
@@ -270,7 +270,7 @@ static strait_status emit(const strait_host *host, void *opened, const strait_em
     while (strait_ir_next_value(&graph.inputs, &value) || strait_ir_next_value(&graph.constants, &value)) {
         values[value.number] = value;
     }
-    /* Both files are there, however small the model is. */
+    /* This makes both files, even if the model has nothing to write. */
     bytes(&w, "edge.txt", "", 0);
     bytes(&w, "edge.bin", "", 0);
     while (strait_ir_next_node(&graph.nodes, &node)) {

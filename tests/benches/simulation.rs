@@ -1,5 +1,6 @@
-//! The cost of a simulation before and after its parameters are baked, on one thread: MobileNetV2 with weights at random, and
-//! the float model beside it. `cargo bench -p strait-tests` prints milliseconds per image, the least of some runs.
+//! Measures what a simulation costs before and after its parameters are quantized, on one thread, compared with the
+//! float model. The model is MobileNetV2 with random weights. `cargo bench -p strait-tests` prints milliseconds per
+//! image, the best of several runs.
 #![allow(clippy::unwrap_used, reason = "it serves nobody but its reader")]
 
 use std::fmt::Write;
@@ -12,7 +13,7 @@ use strait_tests::integer::{InMemory, integer_under};
 use strait_tests::numeric::inputs;
 use strait_tests::passes::target;
 
-/// Expansion, channels, blocks and the first stride of each stage: Sandler et al. (2018), MobileNetV2, table 2.
+/// Expansion, channels, blocks and first stride of each stage: Sandler et al. (2018), MobileNetV2, table 2.
 const STAGES: [[usize; 4]; 7] = [
     [1, 16, 1, 1],
     [6, 24, 2, 2],
@@ -38,7 +39,7 @@ impl Model {
         name
     }
 
-    /// A convolution with its bias, and ReLU6 behind it.
+    /// A convolution with its bias, followed by ReLU6.
     fn conv(
         &mut self,
         x: &str,
@@ -101,7 +102,7 @@ fn mobilenet_v2() -> Module {
     parse(&text).unwrap()
 }
 
-/// Milliseconds of the fastest of some runs.
+/// Milliseconds of the fastest of several runs.
 fn time(module: &Module, inputs: &[Tensor]) -> f64 {
     let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
     let mut space = Workspace::new(&plan, &Threads::one());
@@ -126,7 +127,7 @@ fn main() {
     let table = &mut annotated.main_mut().quant;
     let ids: Vec<_> = table.iter().map(|(id, _)| id).collect();
     for id in ids {
-        // Only parameters are baked.
+        // Configs of other values have nothing to undo.
         let _ = table.transition(id, Move::Unbake);
     }
     let of = |module: &Module, form| time(&simulate(module, Some(target.spec()), form).unwrap(), &sample);

@@ -1,5 +1,5 @@
-//! The head of networks that find segments and poses: boxes that are joined, scaled by the stride of their anchor, and joined with
-//! what belongs to them.
+//! Tests the bounds for the head of a segmentation and pose network: boxes are concatenated, scaled by the stride of
+//! their anchors, and concatenated with further outputs.
 
 use super::Both;
 use strait_core::text::parse;
@@ -7,7 +7,7 @@ use strait_core::text::random::SplitMix64;
 use strait_execute::Tensor;
 use strait_tests::integer::{InMemory, integer};
 
-/// The corners and extents of `anchors` boxes, their scale, and three numbers more of each.
+/// Corners, width and height of `anchors` boxes, their scale, and three more numbers for each.
 fn head(anchors: usize) -> String {
     let scales: Vec<String> = (0..anchors)
         .map(|anchor| format!("{:?}", 1.0 + 7.0 * anchor as f32 / anchors as f32))

@@ -1,22 +1,22 @@
-//! Random graphs of primitives on images of codes of 8 bits.
+//! Random graphs of integer primitives on images with 8-bit codes.
 
 use std::fmt::Write;
 use strait_core::text::random::SplitMix64;
 
-/// Channels, height and width, of a batch of one.
+/// Channels, height and width; the batch size is one.
 type Dims = [u64; 3];
 
-/// The codes of real zero of everything that is made here.
+/// The zero point of all values in these graphs.
 const ZERO: i64 = -9;
 
-/// First values of the graph.
+/// Shape of the graph's inputs.
 pub(crate) const INPUT: Dims = [2, 4, 5];
 
 struct Maker {
     random: SplitMix64,
     nodes: String,
     data: String,
-    /// Codes of 8 bits.
+    /// The 8-bit values that have been made so far.
     values: Vec<(String, Dims)>,
     counter: usize,
 }
@@ -43,7 +43,7 @@ impl Maker {
         self.values[index].clone()
     }
 
-    /// Two values of the same extents, the same one if there is no other.
+    /// Two values of the same shape; twice the same value if there is no other.
     fn pair(&mut self) -> (String, String, Dims) {
         let (first, dims) = self.pick();
         let alike: Vec<String> = (self.values.iter().filter(|v| v.1 == dims))
@@ -62,7 +62,7 @@ impl Maker {
         self.values.push((name, dims));
     }
 
-    /// A sum, and its requantization to codes; now and then with a clamp in front.
+    /// A sum, requantized to codes. Sometimes there is a clamp before that.
     fn sum(&mut self, text: &str, dims: Dims) {
         let (mut wide, [c, h, w]) = (self.fresh('a'), dims);
         let _ = writeln!(self.nodes, "  %{wide}: i32[1,{c},{h},{w}] scale=1.0 zero=0 = {text}");
@@ -84,7 +84,7 @@ impl Maker {
         self.codes(&format!("requantize(%{wide}) {{form={{{form}}}, axis=1}}"), dims);
     }
 
-    /// A sum, and its requantization by parameters that are picked by position, or by row alone.
+    /// A sum, requantized with parameters that an operand picks for each position, or for each row.
     fn picked(&mut self, text: &str, dims: Dims) {
         let (wide, picks, [c, h, w]) = (self.fresh('a'), self.fresh('p'), dims);
         let _ = writeln!(self.nodes, "  %{wide}: i32[1,{c},{h},{w}] scale=1.0 zero=0 = {text}");
@@ -99,8 +99,8 @@ impl Maker {
         );
     }
 
-    /// With gaps, strides and uneven padding; a pool's may hang over, and has padding that is narrower than it. `None`
-    /// where it is too large.
+    /// A random window with dilation, strides and uneven padding. A pool's window may reach beyond the image; its
+    /// padding is narrower than the window. `None` if the window is too large.
     fn window(&mut self, [_, h, w]: Dims, is_pool: bool) -> Option<Window> {
         let two = |maker: &mut Maker, low: u64, high: u64| [0; 2].map(|_: u64| low + maker.below(high - low));
         let (size, stride, dilation) = (two(self, 1, 4), two(self, 1, 3), two(self, 1, 4));
@@ -118,7 +118,7 @@ impl Maker {
             } else {
                 room / stride[axis]
             } + 1;
-            // A window that would start behind the elements is dropped.
+            // A window that would start behind the last element is dropped.
             let beyond = ceil && (count - 1) * stride[axis] >= extent + begin[axis];
             result[axis] = count - u64::from(beyond);
         }
@@ -150,7 +150,7 @@ impl Maker {
         );
         let biases: Vec<i64> = (0..outputs).map(|_| self.below(4000) as i64 - 2000).collect();
         let _ = writeln!(self.data, "data @{bias}: i32[{outputs}] = inline {biases:?}");
-        // Weights have a zero point or not, for all outputs or for each.
+        // Weights have no zero point, one for all outputs, or one for each.
         let zeros: Vec<i64> = (0..outputs).map(|_| self.below(256) as i64 - 128).collect();
         let weight_zero = match self.below(3) {
             0 => String::new(),

@@ -1,5 +1,6 @@
-//! Bounds of the verifier and of the compiler on random graphs of integer primitives: no other value occurs, and the verifier's
-//! are never wider than the compiler's, whose certificates it holds against its own.
+//! Tests the verifier's and the compiler's bounds on random graphs of integer primitives. No value may lie outside of
+//! either. The verifier's bounds must never be wider than the compiler's, since it compares the compiler's certificates
+//! with its own.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "../../crates/execute/tests/common/mod.rs"]
@@ -17,20 +18,20 @@ use strait_lower::interval::Bounds;
 use strait_requantize::Per;
 use strait_verify::{Interval, Intervals, Range, intervals};
 
-/// Every element of a tensor with its index along an axis.
+/// For every element of a tensor, its index along an axis.
 fn indices(shape: &[usize], axis: usize) -> impl Iterator<Item = usize> + use<> {
     let inner: usize = shape[axis + 1..].iter().product();
     let (extent, count) = (shape[axis], shape.iter().product());
     (0..count).map(move |element| element / inner % extent)
 }
 
-/// The bounds of both analyses for the values of one graph.
+/// The bounds that both analyses find for the values of a graph.
 struct Both<'a> {
     module: &'a Module,
     graph: GraphId,
     own: Intervals,
     theirs: Bounds<'a>,
-    /// By value: what is left of the verifier's bounds along its first axis where one of their ends occurs.
+    /// For each value, the verifier's bounds along its first axis whose ends have not all occurred yet.
     left: Vec<Option<Vec<Interval>>>,
     case: &'a str,
 }
@@ -53,7 +54,7 @@ impl<'a> Both<'a> {
         self.module.name(value.name).into()
     }
 
-    /// Holds every element of a value against the bounds that are meant for it.
+    /// Checks every element of a value against its bounds.
     fn hold(&mut self, value: ValueId, tensor: TensorView<'_>) {
         let Some(range) = self.own.value(value) else { return };
         let (name, shape) = (self.name(value), tensor.shape());
@@ -91,8 +92,8 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// Runs the graph and holds each of its values; answers the operands of what it calls. A run that fails has left what
-    /// carries a sum, or what a form is defined for, of which the verifier knows.
+    /// Runs the graph and checks each of its values. Returns the operands of the graphs that it calls. If the run
+    /// fails, a sum left its type or a form left its domain; the verifier knows that this can happen.
     fn run(&mut self, inputs: &[Tensor]) -> Vec<(GraphId, Vec<Tensor>)> {
         let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
         let (module, graph) = (self.module, self.graph);
@@ -121,7 +122,7 @@ impl<'a> Both<'a> {
             .collect()
     }
 
-    /// Holds the verifier's bounds against the compiler's.
+    /// Compares the verifier's bounds with the compiler's.
     fn compare(&mut self) -> Tally {
         let mut found = Tally::default();
         let graph = self.module.graph(self.graph).unwrap();
@@ -149,7 +150,8 @@ impl<'a> Both<'a> {
     }
 }
 
-/// True if the verifier's bounds of a value are narrower than the compiler's anywhere; `None` where they are wider somewhere.
+/// True if the verifier's bounds of a value are narrower than the compiler's anywhere; `None` if they are wider
+/// anywhere.
 fn is_narrower(own: &Range, theirs: &Per<(i64, i64)>, axis: Option<usize>) -> Option<bool> {
     let each: Vec<Interval> = theirs
         .values()
@@ -166,15 +168,15 @@ fn is_narrower(own: &Range, theirs: &Per<(i64, i64)>, axis: Option<usize>) -> Op
     })
 }
 
-/// Numbers of values.
+/// Counts of values.
 #[derive(Default)]
 struct Tally {
     values: usize,
-    /// Whose bounds are narrower in the verifier.
+    /// Values whose bounds are narrower in the verifier.
     narrower: usize,
-    /// Whose ends all occur.
+    /// Values of whose bounds all ends occur.
     attained: usize,
-    /// With bounds along an axis, and along several.
+    /// Values with bounds along an axis, and along several axes.
     along: usize,
     crossed: usize,
 }
@@ -189,7 +191,7 @@ impl Tally {
     }
 }
 
-/// Codes of all kinds: one everywhere, the ends at random, and any.
+/// Inputs of all kinds: the same code everywhere, random ends of the range, and random codes.
 fn codes(seed: u64) -> Vec<Tensor> {
     let mut random = SplitMix64::new(seed);
     let [c, h, w] = images::INPUT.map(|extent| extent as usize);
@@ -226,15 +228,15 @@ fn nothing_occurs_outside_of_the_bounds_of_windows_and_they_are_within_those_of_
         ..
     } = found;
     assert!(values > 6000, "{values} values");
-    // The bounds are not trivial: of a good part of the values, ends of every channel occur, and they are not always
-    // the compiler's.
+    // The bounds are not trivial: for many values the ends of every channel occur, and the verifier's bounds are not
+    // always the compiler's.
     assert!(
         attained * 4 > values && narrower > 100,
         "{values} values, {attained} attained, {narrower} narrower"
     );
 }
 
-/// Inputs of all kinds for the same graph: far below and above every grid, either at random, and any.
+/// Inputs of all kinds for the same graph: far below and far above every range, randomly either, and random numbers.
 fn reals(seed: u64, inputs: &[Tensor]) -> Vec<Vec<Tensor>> {
     let mut random = SplitMix64::new(seed);
     let mut far = |kind: u64| match kind {
@@ -256,7 +258,8 @@ fn reals(seed: u64, inputs: &[Tensor]) -> Vec<Vec<Tensor>> {
     all
 }
 
-/// Windows and products between moves, values that are longer than each other along different axes, and graphs that are called.
+/// Tests windows and products between ops that move elements, values that broadcast along different axes, and graphs
+/// that are called.
 #[test]
 fn nothing_occurs_outside_of_the_bounds_of_what_moves_and_broadcasts() {
     let (mut found, mut called) = (Tally::default(), 0);

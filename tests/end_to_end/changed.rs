@@ -1,10 +1,10 @@
-//! Files that other processes write to while a compilation is under way.
+//! Tests what happens if other processes write to files during a compilation.
 
 use std::io::Write as _;
 
 use super::*;
 
-/// Does something when a phase begins for the first time.
+/// Calls a function when a phase begins for the first time.
 pub(crate) struct At<'a> {
     phase: &'a str,
     work: Mutex<Option<Box<dyn FnOnce() + Send + 'a>>>,
@@ -48,7 +48,7 @@ fn setting<'a>(folder: &'a Path, [model, data]: &[PathBuf; 2], progress: &'a dyn
         .set(format!("calibration.data={}", quoted(data)))
 }
 
-/// Other bytes at the end of a file, in place.
+/// Overwrites the end of a file in place.
 fn overwrite(file: &Path) {
     let mut bytes = fs::read(file).unwrap();
     let end = bytes.len() - 1000;
@@ -84,7 +84,7 @@ fn what_is_written_to_in_place_ends_the_compilation_and_nothing_of_it_is_kept() 
     }
 }
 
-/// The file that was opened counts, and the next compilation finds the other.
+/// The file that was opened is used, and the next compilation finds the new one.
 #[test]
 fn what_is_replaced_by_a_rename_is_another_compilation() {
     let folder = tempfile::tempdir().unwrap();

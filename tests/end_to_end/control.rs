@@ -1,5 +1,5 @@
-//! The whole way of models with graphs that run as often as the data asks for: what is inside of them has codes, certificates
-//! and a check like any other layer.
+//! Tests models with loops and conditions from end to end. Layers inside of them are quantized, certified and checked
+//! like any other layer.
 
 use super::tokens::{Given, SAMPLES, save};
 use super::*;
@@ -10,8 +10,8 @@ use strait_samples::NumberType;
 use strait_tests::numeric::signal_to_noise;
 use strait_verify::{VerifyOptions, lay_open, verify_module};
 
-/// Three runs of a body that chooses: every other run goes through one convolution, the rest through another. Behind it a
-/// choice whose second graph no sample takes.
+/// Three runs of a loop whose body has a condition: every other run goes through one convolution, the rest through
+/// another. After the loop there is a condition whose second branch no sample takes.
 const MODEL: &str = "
     strait 1 float main=@main
     graph @even(%e: f32[1,4,6,6]) stage=float {
@@ -89,7 +89,7 @@ fn float() -> Vec<f32> {
     found
 }
 
-/// Where the layer of a source name runs in the main graph, with all bodies open.
+/// Where the layer with this source name runs in the main graph, with all bodies inlined.
 fn place(module: &Module, source: &str) -> Placement {
     let nodes = module.main().nodes();
     let mut found = nodes.filter(|(_, node)| node.sources.iter().any(|&name| module.name(name) == source));

@@ -1,4 +1,4 @@
-//! The whole way of models with graphs that run again and again, as decoders have them.
+//! Tests models with loops from end to end, as decoders have them.
 
 use super::tokens::{Given, save};
 use super::*;
@@ -6,7 +6,7 @@ use strait_samples::NumberType;
 
 const SAMPLES: usize = 4;
 
-/// Three steps, each of which counts, and appends a column to a sequence: the one that is as far from its end as the
+/// Three steps. Each one counts, and appends a column to a sequence: the column that lies as far from the end as the
 /// counter says, times the counter.
 const DECODER: &str = "
     strait 1 float main=@main
@@ -46,7 +46,7 @@ fn a_loop_that_counts_and_whose_sequence_grows_goes_the_whole_way_for_every_targ
         assert_eq!(outputs[1].shape(), [SAMPLES, 2, 7], "{target}");
         let found: Vec<f32> = outputs[1].view().unwrap().iter().copied().collect();
         for (row, first) in found.chunks(7).zip(numbers.chunks(4)) {
-            // The columns that are appended are 1, 2 and 3 times the last, the one in front of the last, and so on.
+            // The appended columns are 1, 2 and 3 times the last one, the second to last, and so on.
             let expected = [row[3], 2.0 * row[3], 3.0 * row[3]];
             assert_eq!(row[4..], expected, "{target}");
             for (found, given) in row.iter().zip(first) {

@@ -1,5 +1,5 @@
-//! The whole way on the model in the repository, for every target in the box: what a user gets, and that nothing but the
-//! input decides its bytes.
+//! Compiles the model in the repository for every built-in target, from end to end. Tests what a user gets, and that
+//! the bytes depend on nothing but the input.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 pub(crate) mod changed;
@@ -49,12 +49,12 @@ fn digits(file: &str) -> PathBuf {
     repository().join("models/digits").join(file)
 }
 
-/// A TOML string that is a path.
+/// A path as a TOML string.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display())
 }
 
-/// Everything that a compilation may vary in.
+/// Everything that a compilation may be varied in.
 struct Setting<'a> {
     folder: &'a Path,
     threads: usize,
@@ -81,7 +81,7 @@ impl<'a> Setting<'a> {
         self
     }
 
-    /// Compiles configs/TARGET.toml into `folder`/TARGET, with statistics of its own.
+    /// Compiles configs/TARGET.toml to `folder`/TARGET, with its own statistics.
     fn compile(self, target: &str) -> Result<Compiled, Stop> {
         let mut overrides = vec![
             Override::output(self.folder.join(target).to_string_lossy()),
@@ -107,7 +107,7 @@ fn differences(first: &Compiled, second: &Compiled) -> Vec<String> {
         .collect()
 }
 
-/// Every file below a folder with its bytes.
+/// Every file below a folder, with its bytes.
 fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -201,7 +201,7 @@ fn a_table_in_a_file_gives_the_same_bytes_as_built_in_but_for_its_origin() {
     assert_eq!(without(&from_file.target), without(&built_in.target));
 }
 
-/// Remembers what is said, and the phases.
+/// Records messages and phases.
 #[derive(Default)]
 struct Listener(Mutex<Vec<String>>);
 
@@ -235,7 +235,7 @@ fn statistics_are_reused_where_nothing_has_changed_and_that_is_said() {
     };
     assert_eq!(compile("calibration.samples=32"), (true, false));
     assert_eq!(compile("calibration.samples=32"), (false, true));
-    // Other data, and other preprocessing.
+    // Other data, then other preprocessing.
     assert_eq!(compile("calibration.samples=31"), (true, false));
     assert_eq!(
         compile("preprocess.steps=[{ scale = 0.125 }, { layout = \"NCHW\" }]"),
@@ -265,7 +265,7 @@ fn a_run_that_fails_leaves_the_previous_artifact_as_it_was() {
         assert!(message.contains(expected), "{set}: {message}");
         assert_eq!(content(&compiled.folder), before, "{set}");
     }
-    // Nothing is left beside it, either.
+    // Nothing is left beside the artifact, either.
     let entries = fs::read_dir(folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name());
@@ -336,7 +336,7 @@ fn what_run_writes_is_what_was_measured() {
     let top1 = compiled.report.accuracy.unwrap().of("top1").unwrap().integer.unwrap();
     assert_eq!(top1.count, Some(right as u64));
 
-    // The integers on their grid are the floats.
+    // The integers, scaled, are the floats.
     let index: serde_json::Value = serde_json::from_slice(&fs::read(integers.join(run::INDEX_FILE)).unwrap()).unwrap();
     assert_eq!(index["outputs"][0]["name"], "logits");
     let grid = &index["outputs"][0]["grid"];
@@ -391,7 +391,7 @@ fn gates_are_held_against_what_was_found() {
         ("accuracy_drop.agreement", false),
         ("accuracy_drop.top1", true),
         ("host_layers", false),
-        // Ascend's one fusion merges two scales: within one unit, and not exact.
+        // Ascend's only fusion merges two scales: the results are within one unit, but not exact.
         ("fusions", false),
     ];
     assert_eq!(met, expected);
@@ -421,7 +421,8 @@ fn one_configuration_compiles_for_several_targets_from_one_observation() {
         .filter(|line| *line == "phase observe")
         .count();
     assert_eq!(observed, 1);
-    // The same as from a configuration of its own, but for its digest in the manifest.
+    // The artifact is the same as from a configuration for this target alone, except for the configuration's digest in
+    // the manifest.
     let other = tempfile::tempdir().unwrap();
     let alone = Setting::new(other.path()).compile("ascend").unwrap();
     assert_eq!(differences(&compiled[0], &alone), [""; 0]);

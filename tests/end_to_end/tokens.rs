@@ -1,5 +1,5 @@
-//! The whole way of models whose inputs and outputs are integers and truth values: a look-up by tokens, attention under a
-//! mask, an image of bytes.
+//! Tests models whose inputs and outputs are integers and truth values from end to end: an embedding of tokens,
+//! attention with a mask, and an image of bytes.
 
 use super::*;
 use strait_core::text;
@@ -11,8 +11,8 @@ use strait_tests::numeric::signal_to_noise;
 pub(super) const SAMPLES: usize = 12;
 const TOKENS: usize = 8;
 
-/// One layer of an encoder over 8 tokens of 50: their scores, the class of their sum, the mask as it came, and how much was
-/// masked.
+/// One layer of an encoder over 8 tokens, of a vocabulary of 50. The outputs are their scores, the class of their sum,
+/// the mask as it came, and how much was masked.
 const ENCODER: &str = "
     strait 1 float
     graph @main(%ids: i64[1,8], %mask: i64[1,8]) {
@@ -58,7 +58,7 @@ const IMAGE: &str = "
     }
     data @w: f32[4,3,3,3] = random 8";
 
-/// Tokens and a mask whose first sample hides nothing, and no other all.
+/// Tokens and a mask. In the first sample nothing is masked, and in no sample everything.
 fn tokens() -> (Vec<i64>, Vec<i64>) {
     let ids = (0..SAMPLES * TOKENS).map(|at| (at * 29 % 50) as i64).collect();
     let hidden = |at: usize| at % TOKENS >= TOKENS - at / TOKENS % TOKENS;
@@ -69,7 +69,7 @@ pub(super) fn save<T: bytemuck::NoUninit>(path: &Path, number_type: NumberType, 
     fs::write(path, encode(number_type, shape, bytemuck::cast_slice(numbers))).unwrap();
 }
 
-/// The model in a folder, with samples `NAME.npy` in its `samples`.
+/// The model in a folder, with its samples in the files `samples/NAME.npy`.
 pub(super) struct Given {
     folder: tempfile::TempDir,
 }
@@ -184,7 +184,7 @@ fn a_token_model_goes_the_whole_way_for_every_target() {
         let scores: Vec<f32> = outputs[0].view().unwrap().iter().copied().collect();
         let ratio = signal_to_noise(&float, &scores);
         assert!(ratio > 25.0, "{target}: {ratio:.1} dB");
-        // What is no float is what it was, in its own type.
+        // Outputs that are not float keep their values and types.
         assert_eq!(
             (outputs[1].number_type(), outputs[1].shape()),
             (NumberType::Bool, &[SAMPLES, TOKENS][..])
@@ -239,7 +239,7 @@ fn samples_of_another_type_are_refused_by_name_and_narrower_ones_are_the_same_nu
     for part in ["[D003]", "\"ids\" takes int64", "holds float32", "astype(\"int64\")"] {
         assert!(refused.contains(part), "{refused}");
     }
-    // A token that the table does not have is the data's fault, in a run as in a calibration.
+    // If a token is not in the table, the data is at fault, both in a run and in calibration.
     save(
         &given.at("samples/ids.npy"),
         NumberType::I64,
@@ -269,7 +269,7 @@ fn steps_that_compute_are_refused_for_bytes_and_those_that_move_them_are_done() 
         assert_eq!(given.verified(&opened).findings.len(), 0, "{target}");
         let outputs = given.run(&opened, &[("image", "samples/image.npy")]).unwrap();
         let stored = |at: usize| {
-            // From position [c, y, x] of the model to [y, x, c] of the file.
+            // Index of the element in the file, [y, x, c], for the model's [c, y, x].
             let (sample, at) = (at / 108, at % 108);
             sample * 108 + at % 36 * 3 + at / 36
         };

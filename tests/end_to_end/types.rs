@@ -1,8 +1,8 @@
-//! Types that configurations choose.
+//! Tests the types that configurations choose.
 
 use super::*;
 
-/// Percent of the samples on which float and integer model agree.
+/// Percentage of the samples on which float and integer model agree.
 fn agreed(report: &strait_driver::report::Report) -> f64 {
     let accuracy = report.accuracy.as_ref().unwrap();
     accuracy.of("agreement").unwrap().integer.unwrap().value
@@ -40,8 +40,9 @@ fn types_are_chosen_for_all_layers_or_by_rules_and_lose_little() {
 
 #[test]
 fn weight_only_costs_next_to_nothing() {
-    // Products of the accelerator, of which Ascend takes none of 4 bits with groups or an odd number of channels; agreement, and
-    // how many times smaller than the float model's tensors those of the artifact are, at least.
+    // For each target and weight type: the number of products on the accelerator, the least agreement, and how many
+    // times smaller the artifact's tensors must be than the float model's. Ascend takes no product with 4-bit weights
+    // if it has groups or an odd number of channels.
     for (target, weight, count, agreement, smaller) in [
         ("generic-int8", "int8", 5, 99.5, 3.5),
         ("generic-int8", "int4", 5, 95.0, 7.0),
@@ -138,7 +139,7 @@ fn a_rule_says_what_scales_of_weights_are_for_then_the_configuration_then_the_ro
     let expected = |conv: bool, gemm: bool| [("conv".to_owned(), conv), ("gemm".to_owned(), gemm)].into();
     let (tensor, channel) = ("quantize.weights.per='tensor'", "quantize.weights.per='channel'");
     let rule = "quantize.rule=[{ op = ['Gemm'], weights = { per = 'channel' } }]";
-    // The row of generic-int8's Gemm prefers channels; that of Ascend's takes nothing but the tensor.
+    // The row of generic-int8's Gemm prefers scales per channel; Ascend's only takes one for the tensor.
     assert_eq!(scales("generic-int8", &[]), expected(true, true));
     assert_eq!(scales("generic-int8", &[tensor]), expected(false, false));
     assert_eq!(scales("generic-int8", &[tensor, rule]), expected(false, true));
@@ -224,7 +225,7 @@ fn a_layer_that_runs_in_float_keeps_codes_of_weights_where_a_rule_asks_for_both(
     ];
     assert_eq!(products(int4), [Some(Elem::I4)]);
     assert_eq!(products(&format!("{float}, {int8}")), [Some(Elem::I8)]);
-    // What was said of a layer in integers is not meant of one in float.
+    // What was set for a layer in integers does not apply to a layer in float.
     assert_eq!(products(&format!("{int8}, {float}")), [None]);
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(folder.path()).set(format!("quantize.rule=[{int4}]"));
@@ -253,7 +254,7 @@ fn weights_with_a_zero_point_are_chosen_by_their_type_verify_and_lose_little() {
         .nodes()
         .filter_map(|(_, node)| Some(node.op.weight_zero()?.of(0)))
         .collect();
-    // Digits have five products; their weights have both signs.
+    // The digits model has five products, whose weights have both signs.
     assert!(
         zeros.len() == 5 && zeros.iter().all(|zero| (1..255).contains(zero)),
         "{zeros:?}"
@@ -302,7 +303,7 @@ fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
         told.contains("`sima` makes the scales of weights from those of activations"),
         "{told}"
     );
-    // Each of two rules asks for a type that there is, and both together for a pair that there is not.
+    // Each of the two rules asks for a type that exists, but there is no pair of both.
     let rules = "quantize.rule=[{ layers = ['/head/conv/Conv'], activations = { type = 'int16' } }, \
                  { op = ['Conv'], weights = { type = 'int4' } }]";
     let told = refused("generic-int8", rules);
@@ -321,7 +322,7 @@ fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
     let per = "quantize={ activations = { type = 'uint8' }, weights = { per = 'channel' } }";
     let told = refused("generic-int8", per);
     assert!(told.contains("has no scales by channel of uint8 weights"), "{told}");
-    // Where codes read them, its weights have 8 bits.
+    // For an operand of codes, its weights have 8 bits.
     let told = refused(
         "ascend",
         "quantize.rule=[{ op = ['Conv'], weights = { type = 'int4' } }]",

@@ -1,9 +1,9 @@
-//! Writes the codes of all quantized values of an artifact for a few samples, less their zero points, for comparisons with other
-//! programs.
+//! Writes the codes of all quantized values of an artifact for a few samples, minus their zero points, to be compared
+//! with other programs.
 //!
 //! `cargo run -p strait-tests --example values -- ARTIFACT SAMPLES OUT [NAME=]FILE…`
 //!
-//! `OUT.json` has for each value its name and its place in `OUT.bin`, which holds the numbers in i32, sample by sample.
+//! `OUT.json` has the name of each value and where it is in `OUT.bin`, which has the numbers as i32, sample by sample.
 
 use std::error::Error;
 use std::fmt::Write as _;

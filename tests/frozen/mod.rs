@@ -1,4 +1,4 @@
-//! Frozen TensorFlow graphs, as the bytes of a `GraphDef`, and what is made of them for Ascend.
+//! Makes frozen TensorFlow graphs as the bytes of a `GraphDef`, and compiles them for Ascend.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -20,7 +20,7 @@ use strait_driver::{
 use strait_kernels::Context;
 use tempfile::TempDir;
 
-/// A field of a message that is bytes: a text, or a message itself.
+/// A field of a message with bytes, which are a text or another message.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut all = vec![(number << 3) | 2];
     all.extend(varint(bytes.len() as u64));
@@ -28,7 +28,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     all
 }
 
-/// A field that is a number.
+/// A field of a message with a number.
 fn number(field: u8, value: u64) -> Vec<u8> {
     let mut all = vec![field << 3];
     all.extend(varint(value));
@@ -83,7 +83,7 @@ pub fn layer(name: &str, op: &str, operands: &[&str], attributes: &[(&str, Vec<u
     node(name, op, operands, &[attributes, &types].concat())
 }
 
-/// An input of floats.
+/// A float input.
 pub fn placeholder(name: &str, shape: &[i64]) -> Vec<u8> {
     let attributes = [("dtype", number(6, 1)), ("shape", field(7, &extents(shape)))];
     node(name, "Placeholder", &[], &attributes)
@@ -99,20 +99,20 @@ fn tensor(name: &str, dtype: u64, shape: &[i64], content: &[u8]) -> Vec<u8> {
     )
 }
 
-/// A constant of floats.
+/// A float constant.
 pub fn constant(name: &str, shape: &[i64], values: &[f32]) -> Vec<u8> {
     let content: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     tensor(name, 1, shape, &content)
 }
 
-/// A constant list of integers; a single one is a number.
+/// A constant list of integers; a single integer becomes a scalar.
 pub fn list(name: &str, values: &[i32]) -> Vec<u8> {
     let content: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     let shape = [values.len() as i64];
     tensor(name, 3, if values.len() == 1 { &[] } else { &shape }, &content)
 }
 
-/// The graph of these nodes.
+/// The graph with these nodes.
 pub fn graph(nodes: &[Vec<u8>]) -> Vec<u8> {
     nodes.iter().flat_map(|node| field(1, node)).collect()
 }
@@ -137,8 +137,8 @@ pub fn conv(name: &str, operands: [&str; 2]) -> Vec<u8> {
     )
 }
 
-/// Two convolutions, called as TensorFlow calls them, with a bias and a ReLU6 in between; with `residual` the operand is added in
-/// front of that.
+/// Two convolutions, named as TensorFlow names them, with a bias and a ReLU6 in between. With `residual`, the input is
+/// added before the ReLU6.
 pub fn two(residual: bool) -> Vec<u8> {
     let mut nodes = vec![
         placeholder("x", &[1, 6, 6, 4]),
@@ -161,7 +161,7 @@ pub fn two(residual: bool) -> Vec<u8> {
     graph(&nodes)
 }
 
-/// The files in JSON, and the record, of a graph that is compiled for `ascend` with these settings.
+/// The JSON files and the record of a graph that was compiled for `ascend`.
 pub struct Made {
     folder: PathBuf,
 }
@@ -190,7 +190,7 @@ impl Made {
         String::from_utf8(self.bytes("record.txt")).unwrap()
     }
 
-    /// By layer of the record: the scale of its operand, and the number of scales of its weights.
+    /// For each layer of the record, the scale of its operand and the number of scales of its weights.
     pub fn layers(&self) -> BTreeMap<String, (f32, usize)> {
         let record = self.record();
         let layers = record.split("record {").skip(1).map(|layer| {
@@ -201,7 +201,7 @@ impl Made {
         layers.collect()
     }
 
-    /// The types of the deploy model's operators, by their names.
+    /// The operators of the deploy model, by name.
     pub fn deployed(&self) -> BTreeMap<String, String> {
         let names = self.json("net_quant.json");
         let ops = names["graph"][0]["op"].as_array().unwrap().clone();
@@ -228,7 +228,8 @@ pub fn compiled(folder: &Path, name: &str, graph: &[u8], lines: &str) -> Result<
     Ok(Made { folder: out })
 }
 
-/// Compiles a graph, and once more from the record that was written: the same integers, files and names.
+/// Compiles a graph, and compiles it again from the record that was written. Integers, files and names must be the
+/// same.
 pub fn round_trip(graph: &[u8]) -> (TempDir, Made) {
     let folder = tempfile::tempdir().unwrap();
     let first = compiled(folder.path(), "first", graph, "").unwrap();

@@ -1,4 +1,4 @@
-//! The keys of `[calibration]`.
+//! Cases for the keys of `[calibration]`.
 
 use super::Effect::{Bits, Error, Files};
 use super::configuration::{Case, case, given};
@@ -62,5 +62,5 @@ pub(super) const CASES: &[Case] = &[
         Files,
         &["calibration.cache='DIGITS/../../target/tmp/keys-cache'"],
     ),
-    // No model of floats has grids of its own.
+    // A float model has no scales of its own.
 ];

@@ -1,4 +1,4 @@
-//! The keys of a deployment's configuration.
+//! Cases for the keys of a deployment's configuration.
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report};
 use super::{calibration, compiled, differences, evaluation, images, repository, unmatched};
@@ -7,8 +7,8 @@ use strait_builtin as _;
 use strait_document::Document as _;
 use strait_driver::{config::types::Config, targets};
 
-/// A key, the assignments before, those that change the key, and where the change is seen. `DIGITS` stands for the folder
-/// of the model in the repository.
+/// A key, the assignments before it is changed, those that change it, and where the change shows. `DIGITS` stands for
+/// the folder of the model in the repository.
 pub(super) struct Case {
     key: &'static str,
     before: &'static [&'static str],
@@ -458,7 +458,8 @@ const CASES: &[Case] = &[
         &["target.use=['ascend']"],
         &["fusion.accept='exact'"],
     ),
-    // No fusion of the digits differs by more than one unit, so a larger bound changes nothing: without `accept` it is refused.
+    // No fusion of the digits model differs by more than one unit, so a larger bound changes nothing: without `accept`
+    // it is refused.
     case("fusion.max_lsb", Error, &["fusion.max_lsb=2"]),
     given(
         "fusion.refused",
@@ -474,7 +475,7 @@ const CASES: &[Case] = &[
     case("output.qdq_activations", Files, &["output.qdq_activations='int8'"]),
 ];
 
-/// Keys that are about libraries which are loaded, for which there is a worker in `crates/cli/tests/library` alone.
+/// Keys about libraries that are loaded. Only the tests in `crates/cli/tests/library` have a worker for these.
 const OF_LIBRARIES: &[&str] = &["plugin[].sha256", "trust.unpinned"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Words of a vendor's own tool in a configuration.
+//! Cases for settings of a vendor's own tool in a configuration.
 
 use super::{Effect, Outcome, compiled, quoted};
 use std::fs;
@@ -13,7 +13,7 @@ fn registry() -> strait_target::Registry {
     targets::registry([]).unwrap()
 }
 
-/// The digits for `ascend`, with a file in AMCT's form, where there is one, and assignments.
+/// Compiles the digits model for `ascend`, with these assignments and, if given, a file in AMCT's format.
 fn digits(file: Option<&str>, set: &[&str]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let mut all: Vec<String> = set.iter().map(|&assignment| assignment.to_owned()).collect();
@@ -46,7 +46,7 @@ fn a_file_options_and_rules_that_say_the_same_make_the_same_integers() {
     assert_eq!(bits(&digits(Some(file), &[])), bits(&rules));
     let by_options = digits(None, &[options]);
     assert_eq!(bits(&by_options), bits(&rules));
-    // The report has the rules with their fields as reasons.
+    // The report lists the rules, with the settings they come from as reasons.
     let report = &by_options[&Effect::Report];
     for reason in [
         "AMCT: activation_offset",
@@ -222,7 +222,8 @@ fn a_key_for_all_targets_is_not_said_by_one_of_several() {
             "{file} {set:?}\n{error}"
         );
     }
-    // What the configuration gives itself, what has its default, rules and options are no such keys.
+    // These do not count as such keys: keys that the configuration sets itself, keys with their default value, rules
+    // and options.
     let set = ["target.use=['ascend', 'sima']", "calibration.samples=8"];
     let words = "batch_num: 16 do_fusion: true skip_layers: 'a' fakequant_precision_mode: FORCE_FP16_QUANT";
     let (_folder, loaded) = loaded(words, &set);
@@ -244,7 +245,7 @@ fn fusions_that_are_off_are_keys_of_rewrite() {
     );
     assert_eq!(bits(&by_file), bits(&by_key));
     assert_ne!(bits(&by_file), bits(&words));
-    // A layer that there is not is told at its place.
+    // A layer that does not exist is reported at its place.
     let unknown = digits(
         Some("skip_fusion_layers: '/stem/conv/Conv'\nskip_fusion_layers: '/stem/conv'"),
         &[],
@@ -254,7 +255,7 @@ fn fusions_that_are_off_are_keys_of_rewrite() {
         error.contains("quant.cfg:2:21") && error.contains("`/stem/conv/Conv`"),
         "{error}"
     );
-    // Those of the options win over those of the file.
+    // Settings in the options override those in the file.
     let again = digits(Some("do_fusion: false"), &["target.options.ascend.do_fusion=true"]);
     assert_eq!(bits(&again), bits(&plain));
 }
@@ -267,7 +268,7 @@ fn the_rules_can_be_shown_as_a_configuration_has_them() {
     );
     let rules = dialect::rules(&loaded, &registry()).unwrap();
     assert_eq!(rules.matches("[[quantize.rule]]").count(), 3, "{rules}");
-    // Keys that are none of rules are shown, too, but those that the configuration gives itself.
+    // Keys that are not rules are shown, too, except those that the configuration sets itself.
     let words = "do_fusion: false skip_fusion_layers: 'a' batch_num: 4 fakequant_precision_mode: FORCE_FP16_QUANT";
     let (_folder, keys) = self::loaded(words, &["calibration.samples=8"]);
     let shown = dialect::rules(&keys, &registry()).unwrap();
@@ -281,7 +282,7 @@ fn the_rules_can_be_shown_as_a_configuration_has_them() {
     );
 }
 
-/// `docs/words-of-ID.md` is made of the types.
+/// The pages `docs/words-of-ID.md` are made from the types.
 #[test]
 fn the_pages_of_the_words_are_those_of_the_types() {
     let registry = registry();

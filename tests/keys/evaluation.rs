@@ -1,4 +1,4 @@
-//! The keys of `[evaluation]`, and the demands on what it finds.
+//! Cases for the keys of `[evaluation]`, and for the gates on its results.
 
 use super::Effect::{Error, Report, Warning};
 use super::configuration::{Case, given};
@@ -26,7 +26,7 @@ const LOSS: &[&str] = &[
     "evaluation.samples=40",
     "gate.accuracy_drop.agreement.points=1",
 ];
-/// `printf` prints its first argument, and leaves the path behind it out.
+/// `printf` prints its first argument and ignores the path after it.
 const OWN: &[&str] = &[
     "evaluation.data='DIGITS/eval_x.npy'",
     "evaluation.samples=2",
@@ -88,7 +88,7 @@ pub(super) const CASES: &[Case] = &[
         TABLE,
         &["evaluation.metric=[{ name = 'top5', labels = 'absent.npy' }]"],
     ),
-    // Of another metric than the one that knows it, a setting is refused.
+    // A setting is refused for a metric that does not have it.
     given(
         "evaluation.metric[].ignore",
         Error,
@@ -191,7 +191,7 @@ pub(super) const CASES: &[Case] = &[
         TABLE,
         &["evaluation.metric=[{ name = 'top5', labels = 'absent.npy' }]"],
     ),
-    // Of another metric than the one that knows it, a setting is refused.
+    // A setting is refused for a metric that does not have it.
     given(
         "evaluation.metric[].ignore",
         Error,

@@ -1,4 +1,4 @@
-//! The keys of preprocessing that are for images.
+//! Cases for the keys of preprocessing that are about images.
 
 use super::Effect::{Bits, Error, Report};
 use super::configuration::{Case, given};
@@ -6,11 +6,11 @@ use super::configuration::{Case, given};
 const PICTURE: &str = "calibration.data='DIGITS/../../crates/images/tests/recorded/source.png'";
 const TURNED: &str = "calibration.data='DIGITS/../../crates/images/tests/recorded/jpeg-turned.jpg'";
 const ONE: &str = "calibration.samples=1";
-/// An image, and a file that is none.
+/// An image, and a file that is not an image.
 const BROKEN: &str =
     "calibration.data=['DIGITS/../../crates/images/tests/recorded/source.png', 'DIGITS/../../README.md']";
 
-/// A preprocessing of images with these steps on gray pixels, which are eight by eight behind them.
+/// A preprocessing of images with these steps. The result is gray, eight by eight pixels.
 macro_rules! steps {
     ($table:literal, $steps:literal) => {
         concat!(
@@ -22,7 +22,7 @@ macro_rules! steps {
     };
 }
 
-/// A key below `steps[]` for all inputs and for one, and steps without it and with it.
+/// A key below `steps[]`, for all inputs and for one: the steps without it and with it.
 macro_rules! each {
     ($key:literal, $before:literal, $change:literal) => {
         [
@@ -175,7 +175,7 @@ static OTHERS: [Case; 6] = [
     ),
 ];
 
-/// All of them.
+/// All cases.
 pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
     STEPS.as_flattened().iter().chain(&OTHERS)
 }

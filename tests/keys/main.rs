@@ -1,5 +1,5 @@
-//! Every key of a target's table and of a configuration takes effect or is refused. The keys are those of the types'
-//! schemas: one that is new has no case here, and fails.
+//! Tests that every key of a target's table and of a configuration takes effect or is refused. The keys are read from
+//! the schemas of the types, so a new key without a case makes the test fail.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod calibration;
@@ -23,26 +23,26 @@ use strait_driver::{
 use strait_kernels::Context;
 use strait_target::Registry;
 
-/// Where a change is to be seen.
+/// Where a change shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
-    /// Graphs, parameters or forms of the integer model.
+    /// In graphs, parameters or forms of the integer model.
     Bits,
-    /// Which layers run on the host, and why.
+    /// In which layers run on the host, and why.
     Placement,
-    /// The report of the compilation.
+    /// In the report of the compilation.
     Report,
-    /// Output of `strait targets ID`.
+    /// In the output of `strait targets ID`.
     Sheet,
-    /// The files of the artifact, or the folder of measurements.
+    /// In the files of the artifact, or the folder of measurements.
     Files,
-    /// The compilation warns.
+    /// In a warning of the compilation.
     Warning,
-    /// The compilation is refused.
+    /// In an error of the compilation.
     Error,
 }
 
-/// Notes down the warnings.
+/// Collects warnings.
 #[derive(Default)]
 struct Warnings(Mutex<String>);
 
@@ -52,19 +52,19 @@ impl Progress for Warnings {
     }
 }
 
-/// Outcome of one compilation.
+/// What one compilation gives.
 type Outcome = BTreeMap<Effect, String>;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A TOML string that is a path.
+/// A path as a TOML string.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display())
 }
 
-/// The digits, compiled for `target` of the registry with these assignments.
+/// Compiles the digits model for `target` of the registry with these assignments.
 fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let mut overrides = vec![
@@ -112,7 +112,7 @@ fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Ou
     outcome
 }
 
-/// The channels that differ.
+/// In which respects two outcomes differ.
 fn differences(one: &Outcome, other: &Outcome) -> Vec<Effect> {
     let all = [
         Effect::Bits,
@@ -128,7 +128,7 @@ fn differences(one: &Outcome, other: &Outcome) -> Vec<Effect> {
         .collect()
 }
 
-/// Each key of the shape that is no table of further keys.
+/// Each key of the shape that is not a table of further keys.
 fn leaves(shape: &Shape) -> Vec<String> {
     let keys = shape.keys();
     let inside = |key: &str, other: &str| {
@@ -150,7 +150,7 @@ fn unmatched(shape: &Shape, cases: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The documents are understood in all their parts, and every key is documented.
+/// Every part of the schemas is understood, and every key is documented.
 #[test]
 fn every_part_of_the_schemas_is_understood_and_documented() {
     use strait_document::Document as _;

@@ -1,4 +1,4 @@
-//! The keys of a target's table.
+//! Cases for the keys of a target's table.
 
 mod extends;
 mod passes;
@@ -16,10 +16,10 @@ use strait_target::{Origin, Registry, RegistryError, Table, TargetSpec, read_tab
 const KEYS: &str = include_str!("table.toml");
 const ASCEND: &str = include_str!("../../targets/ascend/target.toml");
 
-/// Texts that are replaced, each where it stands first.
+/// Replacements of text. Each replaces the first place where the text occurs.
 type Changes = &'static [(&'static str, &'static str)];
 
-/// A key, what is changed of the table before, the change of the key itself, and where it is seen.
+/// A key, what is changed in the table before, the change of the key itself, and where it shows.
 struct Case {
     key: &'static str,
     table: &'static str,
@@ -42,7 +42,7 @@ const fn given(key: &'static str, effect: Effect, before: Changes, change: Chang
     }
 }
 
-/// Of Ascend's table without its code, which writes the package.
+/// A case for Ascend's table without its code, which writes the package.
 const fn of_ascend(key: &'static str, effect: Effect, change: Changes) -> Case {
     Case {
         table: ASCEND,
@@ -51,14 +51,14 @@ const fn of_ascend(key: &'static str, effect: Effect, change: Changes) -> Case {
     }
 }
 
-/// A form that has no integers for a layer.
+/// A form that cannot have integers for a layer.
 const NO_INTEGERS: Changes = &[(
     "shift      = { min = 1, max = 62 }",
     "shift      = { min = 1, max = 33 }",
 )];
-/// A ReLU whose grid goes below zero, so that it is a clamp.
+/// A ReLU whose range goes below zero, so that it is a clamp.
 const CLAMPED: Changes = &[("symmetric = false", "symmetric = true")];
-/// Scales of weights that leave a shift.
+/// Scales of weights for which a shift is enough.
 const SHIFTS: Changes = &[
     ("requantize  = [\"once\"]", "requantize  = [\"plain\"]"),
     ("accept    = [\"once\"]", "accept    = [\"plain\", \"once\"]"),
@@ -155,7 +155,8 @@ const CASES: &[Case] = &[
         Error,
         &[("bias       = { int8 = \"int32\" }", "bias       = { int8 = \"int16\" }")],
     ),
-    // Accumulators. What overflows, and so what `overflow` does to a layer, takes sums that are longer than the digits'.
+    // Accumulators. What `overflow` does to a layer can only be seen with sums that are longer than those of the digits
+    // model.
     case("accumulator.NAME.bits", Bits, &[("bits     = 32", "bits     = 40")]),
     case("accumulator.NAME.overflow", Sheet, &[("\"wrap\"", "\"saturate\"")]),
     case(
@@ -176,7 +177,7 @@ const CASES: &[Case] = &[
         Sheet,
         &[("accumulator note A", "accumulator note B")],
     ),
-    // The border to real numbers.
+    // Conversion between real numbers and codes.
     case(
         "quantize.rounding",
         Bits,
@@ -479,14 +480,14 @@ const CASES: &[Case] = &[
         &[("accept = \"exact\"", "accept = \"bounded\"")],
         &[("accept = \"bounded\"", "accept = \"bounded\"\nmax_lsb = 2")],
     ),
-    // The host has one way to compute, and one border.
+    // The host computes in one way only, and has one kind of boundary.
     case("host.default", Error, &[("\"float32\"", "\"float16\"")]),
     case(
         "host.boundary",
         Error,
         &[("\"dequantize_on_host\"", "\"dequantize_on_chip\"")],
     ),
-    // A sum and its ReLU in front of a pool on the host.
+    // A sum and its ReLU before a pool on the host.
     given(
         "host.islands",
         Placement,
@@ -532,7 +533,7 @@ fn changed(text: &str, changes: Changes) -> String {
     })
 }
 
-/// The table of a text in a file, with others beside it.
+/// Reads a table from a text, with others in the same folder.
 fn read(text: &str) -> Result<Table, RegistryError> {
     let folder = tempfile::tempdir().unwrap();
     extends::write_beside(folder.path());

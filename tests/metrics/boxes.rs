@@ -1,8 +1,8 @@
-//! The precision of boxes.
+//! Tests the precision of boxes.
 
 use super::*;
 
-/// Three boxes with a score and a class each; all pass as they are.
+/// A model with three boxes, each with a score and a class. All inputs are passed on unchanged.
 const BOXES: &str = "
     strait 1 float
     graph @main(%corners: f32[1,3,4], %likely: f32[1,3,1], %kinds: i64[1,3]) {
@@ -15,7 +15,7 @@ const BOXES: &str = "
     data @zero: i64[] = inline [0]";
 
 impl Bench {
-    /// Two images of 8 by 4, whose labels are the boxes of the first and nothing like those of the second.
+    /// Two images of 8 by 4. The labels are the boxes of the first image, and quite different from those of the second.
     fn boxes() -> Bench {
         let bench = Bench::of(BOXES);
         let corners: [[f32; 4]; 6] = [
@@ -59,13 +59,15 @@ fn boxes_of_the_model_are_held_against_those_of_the_labels() {
         .unwrap_or_else(|stop| panic!("{stop}"));
     let accuracy = compiled.report.accuracy.as_ref().unwrap();
     let float = |name: &str| accuracy.of(name).unwrap().float.unwrap().value;
-    // Class 0: of two objects one is found, by the largest score: 51 of 101 recalls. Class 1: both, one after the other.
+    // Class 0: one of two objects is found, with the largest score: 51 of 101 recalls. Class 1: both are found, one
+    // after the other.
     assert!(
         near(float("map"), 100.0 * (51.0 / 101.0 + 1.0) / 2.0),
         "{}",
         float("map")
     );
-    // Class 0: one of one, though a false box follows. Class 1: the box of the second image overlaps half of its object.
+    // Class 0: one of one is found, though a false box follows. Class 1: the box of the second image overlaps half of
+    // its object.
     assert!(near(float("half"), 100.0), "{}", float("half"));
     let map = accuracy.of("map").unwrap();
     assert_eq!((map.output.as_deref(), map.samples), (None, 2));

@@ -1,4 +1,4 @@
-//! Metrics that a command computes.
+//! Tests metrics that a command computes.
 
 use super::*;
 use std::{
@@ -8,7 +8,7 @@ use std::{
 use strait_driver::session::Progress;
 use strait_samples::read_arrays;
 
-/// A metric that a line of the shell computes; the path is `$1`.
+/// A metric that a shell command computes. `$1` is the path.
 fn shell(line: &str, more: &str) -> String {
     format!("[[evaluation.metric]]\nname = 'own'\ncommand = ['sh', '-c', '''{line}''', 'own']\n{more}")
 }
@@ -26,7 +26,7 @@ impl Bench {
 #[test]
 fn a_command_is_given_the_outputs_of_each_model_in_the_folder_of_the_configuration() {
     let bench = Bench::allowing();
-    // The float model comes first, the integer model second.
+    // The command runs for the float model first, then for the integer model.
     let line = r#"n=$(cat calls 2>/dev/null || echo 0); echo $((n + 1)) > calls; cp "$1" kept-$n.npz; echo "{\"score\": 0.$((9 - n)), \"each\": [1, 1, 1, 1, 1, 1, $((1 - n)).$((2 * n)), 0.2]}""#;
     let gate = "[gate.accuracy_drop]\nown = { points = 9 }\n";
     let compiled = bench
@@ -54,7 +54,7 @@ fn a_command_is_given_the_outputs_of_each_model_in_the_folder_of_the_configurati
     assert_ne!(rounded, exact);
     assert!(rounded.iter().zip(&exact).all(|(a, b)| (a - b).abs() < step));
 
-    // With a number for each sample there is an interval, and a gate may ask for a confidence.
+    // With a number for each sample there is an interval, and a gate may require a confidence.
     fs::remove_file(bench.at("calls")).unwrap();
     let gate = "[gate.accuracy_drop]\nown = { points = 9, confidence = 0.95 }\n";
     let each = format!("{SCORE}each = '/each'\nunit = 'points'\n");
@@ -158,7 +158,7 @@ fn a_command_that_hangs_is_ended_with_all_that_it_has_started() {
     assert!(!alive(), "what the command has started goes on");
 }
 
-/// Interrupts a while after a command has begun.
+/// Interrupts some time after a command has begun.
 #[derive(Default)]
 struct Impatient(AtomicUsize);
 

@@ -1,4 +1,5 @@
-//! Metrics on a model whose float outputs are its inputs, so that every figure is known beforehand; and what is refused.
+//! Tests the metrics on a model whose float outputs are its inputs, so that every figure is known beforehand. Also
+//! tests what is refused.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod boxes;
@@ -20,7 +21,7 @@ use strait_driver::{
 use strait_kernels::Context;
 use strait_samples::{NumberType, Pack, encode};
 
-/// Scores of six classes at two by two pixels, and two numbers, each times 1.
+/// Scores of six classes at two by two pixels, and two numbers. The model multiplies each by 1.
 const MODEL: &str = "
     strait 1 float
     graph @main(%pixels: f32[1,6,2,2], %pair: f32[1,2,1]) {
@@ -38,7 +39,7 @@ struct Bench {
     commands: bool,
 }
 
-/// Numbers from 0 to 1 that look like chance.
+/// Numbers from 0 to 1 that look random.
 fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|at| (at * at * 7919 % 1009) as f32 / 1009.0).collect()
 }
@@ -86,7 +87,7 @@ impl Bench {
         fs::write(self.at(name), encode(number_type, shape, bytemuck::cast_slice(numbers))).unwrap();
     }
 
-    /// A configuration with these lines of `[evaluation]` and behind it.
+    /// A configuration with these lines in and after `[evaluation]`.
     fn loaded(&self, evaluation: &str) -> Result<Loaded, Stop> {
         let text = format!(
             "schema = 1\n[model]\nfile = 'model.onnx'\n[target]\nuse = ['generic-int8']\n[calibration]\ndata = 'samples'\n\
@@ -167,10 +168,10 @@ fn each_metric_has_the_figures_of_its_definition_for_the_outputs_that_it_names()
     let float = |name: &str| accuracy.of(name).unwrap().float.unwrap().value;
 
     let (pixels, pairs) = (numbers(SAMPLES * 24), numbers(SAMPLES * 2));
-    // The outputs are the references, and the inputs.
+    // The outputs equal the references and the inputs.
     assert_eq!(float("psnr"), 200.0);
     assert_eq!((accuracy.of("anomaly").unwrap().samples, float("anomaly")), (4, 0.5));
-    // By counting pairs and pixels.
+    // The expected figures come from counting pairs and pixels.
     let labels = [0, 1, 0, 1, 1, 0, 1, 0];
     let scores: Vec<f64> = pairs
         .chunks(2)
@@ -207,7 +208,8 @@ fn each_metric_has_the_figures_of_its_definition_for_the_outputs_that_it_names()
         100.0 * ratios.iter().sum::<f64>() / ratios.len() as f64
     ));
 
-    // The integer model rounds each number to one of 255, by at most half a step, and its intervals hold its figures.
+    // The integer model rounds each number to one of 255 steps, by at most half a step. Its intervals contain its
+    // figures.
     for metric in &accuracy.metrics {
         let figure = metric.integer.unwrap();
         assert!(

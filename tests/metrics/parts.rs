@@ -1,11 +1,11 @@
-//! Outputs that a concatenation makes of parts of unlike range: boxes in pixels, and scores.
+//! Tests outputs that concatenate parts with different ranges: boxes in pixels, and scores.
 
 use super::{Bench, SAMPLES, numbers};
 use strait_driver::report::Report;
 use strait_driver::shown::Shown;
 use strait_samples::NumberType;
 
-/// Four numbers of each pixel that are large, and two below 1.
+/// Four large numbers for each pixel, and two below 1.
 const MODEL: &str = "
     strait 1 float
     graph @main(%pixels: f32[1,6,2,2]) {
@@ -28,7 +28,7 @@ fn compiled(settings: &str) -> Report {
     compiled.unwrap_or_else(|stop| panic!("{stop}")).report
 }
 
-/// The SNR of all, of the boxes and of the scores.
+/// The SNR of the whole output, of the boxes and of the scores.
 fn figures(report: &Report) -> [f64; 3] {
     let [snr] = &report.accuracy.as_ref().unwrap().metrics[..] else {
         panic!("one metric of one output")
@@ -57,7 +57,7 @@ fn each_part_leaves_on_a_grid_of_its_own_and_is_told_of() {
     assert!(text.contains("\n  snr of found by part: boxes "), "{text}");
 }
 
-/// Boxes reach past 500, so that a step is 2 and more, and a score below 1 is nothing.
+/// Boxes go beyond 500, so that one step is 2 or more, and a score below 1 is lost.
 #[test]
 fn on_a_grid_that_is_shared_the_small_part_is_lost_and_the_whole_looks_fine() {
     let report = compiled("[quantize]\nalignment.concat = 'share'");

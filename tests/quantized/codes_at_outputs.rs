@@ -1,8 +1,8 @@
-//! Metrics of a quantized model whose output has codes judge the real numbers that these stand for.
+//! Tests that metrics of a quantized model whose output has codes judge the real numbers that these stand for.
 
 use super::*;
 
-/// Of the four numbers of a sample the first three, on the grid (q − 100) / 64.
+/// The first three of the four numbers of a sample, quantized as (q − 100) / 64.
 const TEXT: &str = "opset 13
 input x: f32[1,4]
 const w: i8[4,3] = 64 0 0 0 64 0 0 0 64 0 0 0
@@ -24,7 +24,7 @@ fn codes_at_an_output_are_judged_as_the_numbers_that_they_stand_for() {
     let at = |name: &str| folder.path().join(name);
     fs::write(at("form.onnx"), onnx::file(TEXT)).unwrap();
     samples(folder.path(), TEXT);
-    // The largest of the first three of (at · 37 mod 101) / 50 − 1 is at 2, 0, 2, 1 by hand.
+    // The largest of the first three of (at · 37 mod 101) / 50 − 1 is at 2, 0, 2 and 1, computed by hand.
     let number = |at: usize| at * 37 % 101;
     let label = |sample: usize| (0..3).max_by_key(|place| number(4 * sample + place)).unwrap() as i64;
     let labels: Vec<u8> = (0..SAMPLES).flat_map(|sample| label(sample).to_le_bytes()).collect();

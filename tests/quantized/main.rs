@@ -1,8 +1,8 @@
-//! Quantized models as tools write them, one form in each file of `forms`: for each target in the box the grids and codes that
-//! come out, and what is said about them. `STRAIT_BLESS=1` rewrites what stands behind the line `---`.
+//! Tests quantized models as tools write them. Each file of `forms` has one form, and the scales and codes that it
+//! gives for each built-in target, with the messages. `STRAIT_BLESS=1` rewrites what follows the line `---`.
 //!
-//! For generic-int8, what the model has of grids and codes is in the artifact as it is, and the artifact computes what ONNX
-//! defines, up to one step of the result's grid.
+//! For generic-int8, the scales and codes of the model are in the artifact unchanged. The artifact computes what ONNX
+//! defines, within one step of the result.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod codes_at_outputs;
@@ -34,7 +34,7 @@ const TARGETS: [&str; 3] = ["ascend", "generic-int8", "sima"];
 const SAMPLES: usize = 4;
 const RESULT: &str = "---\n";
 
-/// Samples for the inputs of a form, made of its text.
+/// Samples for the inputs of a form, made from its text.
 fn samples(folder: &Path, text: &str) {
     fs::create_dir_all(folder).unwrap();
     for line in text.lines().filter_map(|line| line.trim().strip_prefix("input ")) {
@@ -58,7 +58,7 @@ fn samples(folder: &Path, text: &str) {
     }
 }
 
-/// A form, compiled for a target with these settings: what came out, in words.
+/// Compiles a form for a target with these settings. Returns the result in words.
 fn compiled(text: &str, target: &str, settings: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -119,7 +119,7 @@ fn numbers<T: PartialEq + ToString>(all: &[T]) -> String {
     shown.join(",")
 }
 
-/// The codes of weights and biases in the artifact.
+/// Writes the codes of weights and biases in the artifact.
 fn weights(out: &mut String, module: &Module) {
     let graph = module.main();
     for id in graph.topological_order().unwrap() {

@@ -1,5 +1,6 @@
-//! A TFLite model whose grid ends far inside of what is computed: an artifact has the codes of LiteRT, whether its layers are on the
-//! accelerator or on the host. Codes are those of LiteRT 2.3.0's reference kernels (BUILTIN_REF) for the same tensors.
+//! Tests a TFLite model with a range that ends far inside of the computed values. The artifact has LiteRT's codes,
+//! whether its layers run on the accelerator or on the host. The expected codes come from LiteRT 2.3.0's reference
+//! kernels (BUILTIN_REF).
 
 use super::flat::{Table, Value, file, graph, kind, model, operator, tensor};
 use super::*;
@@ -11,13 +12,13 @@ const FIRST: [i8; 24] = [
 ];
 const SECOND: [i8; 9] = [55, -127, 80, -127, 33, -64, 101, 12, -99];
 
-/// The codes that LiteRT makes of four samples. Those in between, from 31 to the ends of the grid, are [31 23 37], [127 -26 89],
-/// [31 -128 127] and [44 -73 92].
+/// LiteRT's codes for four samples. The codes in between, which reach from 31 to the ends of the range, are [31 23 37],
+/// [127 -26 89], [31 -128 127] and [44 -73 92].
 const CODES: [f32; 12] = [
     1.0, -22.0, -6.0, 47.0, -72.0, 6.0, 78.0, -53.0, -37.0, 52.0, -46.0, -21.0,
 ];
 
-/// The grid of the codes that leave the model.
+/// Scale of the codes that leave the model.
 const STEP: f32 = 1.0 / 96.0;
 const ZERO: i64 = -5;
 
@@ -28,7 +29,7 @@ fn codes(name: &str, shape: &[i32], (buffer, elem): (u64, u64), scale: f32, zero
     tensor(name, shape, buffer).bits(1, elem).with(4, Value::Table(grid))
 }
 
-/// Real numbers, codes, two fully connected layers with a grid from -0.5 to 0.5 in between, and real numbers again.
+/// A quantize, two fully connected layers with a range from -0.5 to 0.5 in between, and a dequantize.
 fn narrow() -> Vec<u8> {
     const INT8: u64 = 9;
     const INT32: u64 = 2;
@@ -90,7 +91,7 @@ fn codes_of_a_narrow_grid_are_those_of_litert_on_the_accelerator_and_on_the_host
             run::run(&opened, &files, &at("y.npy"), false, &session).unwrap();
             let made = Array::open(&at("y.npy")).unwrap();
             let found: Vec<f32> = made.view::<f32>().unwrap().iter().copied().collect();
-            // Sums in float differ at ties.
+            // Sums in float may differ at ties.
             let off = |(&code, &real): (&f32, &f32)| (real / STEP + ZERO as f32 - code).abs();
             let most = CODES.iter().zip(&found).map(off).fold(0.0, f32::max);
             assert!(most < 1.01, "{target} {set}: off by {most} codes: {found:?}");

@@ -1,9 +1,9 @@
-//! ONNX files out of short texts: a line for each node, constant, input and output. The writer of the messages is this
-//! file's own, so that no model of a test passes through what it tests.
+//! Makes ONNX files from short texts with a line for each node, constant, input and output. It writes the messages
+//! itself, so that no test model passes through the code under test.
 
 use strait_core::{Elem, TensorData};
 
-/// A message of Protocol Buffers.
+/// A Protocol Buffers message.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -43,7 +43,7 @@ impl Message {
     }
 }
 
-/// The number of a type of elements.
+/// ONNX's number for an element type.
 fn number(elem: Elem) -> i64 {
     let numbers = [
         (Elem::F32, 1),
@@ -59,7 +59,7 @@ fn number(elem: Elem) -> i64 {
     numbers.into_iter().find(|&(of, _)| of == elem).unwrap().1
 }
 
-/// `f32[1,2]`.
+/// Parses a type such as `f32[1,2]`.
 fn ty(text: &str) -> (Elem, Vec<u64>) {
     let (elem, dims) = text.trim().strip_suffix(']').unwrap().split_once('[').unwrap();
     let dims = dims.split(',').filter(|dim| !dim.is_empty());
@@ -69,7 +69,7 @@ fn ty(text: &str) -> (Elem, Vec<u64>) {
     )
 }
 
-/// `x: f32[1,2]` or `x: f32[n,2]`, or a name alone.
+/// Parses `x: f32[1,2]`, `x: f32[n,2]`, or just a name.
 fn port(message: &mut Message, text: &str) {
     let (name, ty_text) = text
         .split_once(": ")
@@ -94,7 +94,7 @@ fn port(message: &mut Message, text: &str) {
     });
 }
 
-/// `w: i8[2] = 1 -2`.
+/// Parses `w: i8[2] = 1 -2`.
 fn constant(message: &mut Message, text: &str) {
     let (head, values) = text.split_once(" = ").unwrap();
     let (name, ty_text) = head.split_once(": ").unwrap();
@@ -113,7 +113,8 @@ fn constant(message: &mut Message, text: &str) {
     message.bytes(9, tensor.bytes());
 }
 
-/// `y, z = Op(x, , w) {axis=0, alpha=0.5, perm=[0, 1], mode='linear'}`; `com.microsoft.Op(…)` is of that domain.
+/// Parses `y, z = Op(x, , w) {axis=0, alpha=0.5, perm=[0, 1], mode='linear'}`. In `com.microsoft.Op(…)` the operator
+/// has that domain.
 fn node(message: &mut Message, text: &str) {
     let (call, attributes) = text.split_once(" {").unwrap_or((text, ""));
     let (outputs, call) = call.split_once(" = ").unwrap();
@@ -125,7 +126,7 @@ fn node(message: &mut Message, text: &str) {
         message.text(2, name);
     }
     let (domain, op) = op.rsplit_once('.').unwrap_or(("", op));
-    // The name of a node is that of its first output.
+    // A node has the name of its first output.
     message.text(3, outputs.split(", ").next().unwrap());
     message.text(4, op);
     message.text(7, domain);

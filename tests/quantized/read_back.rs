@@ -1,5 +1,5 @@
-//! Q/DQ files that are written with an artifact are models like any other: compiled for the same target, they compute the same
-//! bytes.
+//! Tests that Q/DQ files, which are written with an artifact, are models like any other: compiled for the same target,
+//! they compute the same bytes.
 
 use super::*;
 use std::{collections::BTreeMap, path::PathBuf};
@@ -9,7 +9,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Results of an artifact for samples in a file, byte by byte; codes where outputs have them.
+/// Results of an artifact for the samples in a file, byte by byte; codes if outputs have them.
 fn outputs(artifact: &Path, samples: &Path, folder: &Path) -> Vec<Vec<u8>> {
     let opened = Opened::open(artifact, &targets::registry([]).unwrap()).unwrap();
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
@@ -25,7 +25,7 @@ fn outputs(artifact: &Path, samples: &Path, folder: &Path) -> Vec<Vec<u8>> {
     arrays.map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// Compiles a model and the file that is written with it, and holds the outputs of both against each other.
+/// Compiles a model and the file that is written with it, and compares the outputs of both.
 fn reads_back(compile: impl Fn(&Path, Option<&Path>) -> PathBuf, samples: &Path, case: &str) {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -42,12 +42,12 @@ fn compile(loaded: &config::Loaded) -> PathBuf {
     compiled.unwrap_or_else(|stop| panic!("{stop}")).remove(0).folder
 }
 
-/// Compiles a file by a configuration that says nothing else.
+/// Compiles a file with a configuration that says nothing else.
 pub(super) fn compile_for(target: &str, file: &Path, samples: &Path, folder: &Path) -> PathBuf {
     compile_with(target, file, samples, folder, "")
 }
 
-/// The same with more lines.
+/// The same, with more lines.
 fn compile_with(target: &str, file: &Path, samples: &Path, folder: &Path, more: &str) -> PathBuf {
     let text = format!(
         "schema = 1\nmodel.file = '{}'\ntarget.use = ['{target}']\ncalibration.data = '{}'\n\
@@ -81,7 +81,7 @@ fn the_files_of_the_digits_read_back_to_the_same_bytes() {
     }
 }
 
-/// Functions that the written operator set has as several nodes.
+/// Functions that are several nodes in the operator set that is written.
 const FUNCTIONS: [&str; 5] = [
     "Y = Gelu(X)",
     "Y = Gelu(X) {approximate='tanh'}",
@@ -90,7 +90,7 @@ const FUNCTIONS: [&str; 5] = [
     "Y = RMSNormalization(X, ones) {epsilon=0.001}",
 ];
 
-/// A network with one of these functions behind each product.
+/// A network with one of these functions after each product.
 fn functions() -> String {
     let weights = |at: usize| -> String {
         let number = |index: usize| ((index * 53 + at * 29) % 97) as f32 / 97.0 - 0.5;
@@ -114,7 +114,7 @@ fn functions() -> String {
     )
 }
 
-/// A join of values of unlike ranges, which the file rounds once behind.
+/// A concatenation of values with different ranges. The file rounds once, after it.
 const JOINED: &str = "opset 17\ninput x: f32[1,8]\nconst w: f32[8,8] = WEIGHTS\nconst v: f32[8,8] = WEIGHTS\nconst u: f32[8,16] = WEIGHTS\n\
     const eight: f32[] = 8\na = MatMul(x, w)\nb = MatMul(a, v)\nc = Mul(b, eight)\nz = Concat(a, c) {axis=1}\ny = Gemm(z, u) {transB=1}\noutput y\n";
 
@@ -133,7 +133,7 @@ fn a_join_and_activations_with_a_sign_read_back_to_the_same_bytes() {
     fs::write(&model, onnx::file(&text)).unwrap();
     samples(folder.path(), &text);
     let samples = folder.path().join("x.npy");
-    // Ascend requantizes no codes, and so reads no join of several grids.
+    // Ascend does not requantize codes, so it reads no concatenation of several scales.
     for target in ["generic-int8", "sima"] {
         for activations in ["uint8", "int8"] {
             let of = |folder: &Path, file: Option<&Path>| {

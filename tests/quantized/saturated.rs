@@ -1,7 +1,9 @@
-//! Grids that end far inside of what is computed, as learned clipping has them: what an artifact computes, on the accelerator and
-//! on the host, is what ONNX Runtime makes of the model with its optimizations off, and so is the float reference of `eval`.
+//! Tests ranges that end far inside of the computed values, as learned clipping makes them. The artifact, on the
+//! accelerator and on the host, computes the same as ONNX Runtime without optimizations, and so does the float
+//! reference of `eval`.
 //!
-//! Behind the line `---` each file in `saturation` has the outputs of ONNX Runtime, which xtask/python/saturation.py records.
+//! After the line `---`, each file in `saturation` has the outputs of ONNX Runtime, which xtask/python/saturation.py
+//! records.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -9,10 +11,10 @@ use strait_driver::{eval, run};
 use strait_evaluate::Metric;
 use strait_samples::Array;
 
-/// Decibels that integers are apart from the model at most.
+/// The least SNR of integers compared with the model, in decibels.
 const NEAR: f64 = 30.0;
 
-/// The power of numbers by that of a difference, in decibels.
+/// The power of the expected numbers divided by that of the difference, in decibels.
 fn ratio(expected: &[f32], found: &[f32]) -> f64 {
     let square = |x: f64| x * x;
     let power: f64 = expected.iter().map(|&x| square(x.into())).sum();
@@ -54,7 +56,7 @@ fn a_value_on_a_given_grid_ends_where_the_grid_does() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The distances of an artifact from what was recorded, and those that `eval` says, each with its words.
+/// How far an artifact is from what was recorded, and what `eval` reports, each with a name.
 fn measured(text: &str, target: &str, outputs: &BTreeMap<&str, Vec<f32>>) -> Vec<(String, f64)> {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -77,7 +79,7 @@ fn measured(text: &str, target: &str, outputs: &BTreeMap<&str, Vec<f32>>) -> Vec
         .iter()
         .filter(|path| path.extension().is_some_and(|end| end == "npy"))
     {
-        // Its position is in front of the name.
+        // The file name begins with the output's index.
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
         let name = stem.split_once('_').unwrap().1;
         let found: Vec<f32> = Array::open(path)

@@ -1,8 +1,9 @@
-//! A quantized model that has a grid for all that is quantized needs no samples; one that lacks some names the layers that need them.
+//! Tests that a quantized model which has all scales needs no samples. If some are missing, the error names the layers
+//! that need samples.
 
 use super::*;
 
-/// A form, compiled for a target with or without samples: the bytes of the model, and the remarks.
+/// Compiles a form for a target with or without samples. Returns the bytes of the model and the remarks.
 fn compiled(text: &str, with_samples: bool) -> Result<(Vec<u8>, Vec<String>), String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("form.onnx"), onnx::file(text)).unwrap();
@@ -23,7 +24,7 @@ fn compiled(text: &str, with_samples: bool) -> Result<(Vec<u8>, Vec<String>), St
     ))
 }
 
-/// The text of a form of this name, without what is expected of it.
+/// The text of the form with this name, without the expected results.
 fn form(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("quantized").join(name);
     fs::read_to_string(path)

@@ -1,4 +1,4 @@
-//! Names, and extents that are names, in a model and its Q/DQ file.
+//! Tests names, including names of dimensions, in a model and its Q/DQ file.
 
 use super::read_back::compile_for;
 use super::*;
@@ -7,7 +7,7 @@ use strait_core::{Dim, ValueId};
 use strait_execute::{Tensor, reference};
 use strait_import::ReadOptions;
 
-/// Names and extents of values.
+/// Names and shapes of values.
 fn ports(module: &Module, ids: &[ValueId]) -> Vec<String> {
     let extent = |dim: &Dim| match dim {
         Dim::Fixed(extent) => extent.to_string(),
@@ -21,7 +21,7 @@ fn ports(module: &Module, ids: &[ValueId]) -> Vec<String> {
     ids.iter().map(port).collect()
 }
 
-/// Inputs and outputs of the file that is written for a model, and the file.
+/// Inputs and outputs of the file that is written for a model, and the file's path.
 fn written(text: &str, target: &str, folder: &Path) -> (Vec<String>, PathBuf) {
     fs::write(folder.join("model.onnx"), onnx::file(text)).unwrap();
     samples(folder, text);
@@ -64,7 +64,7 @@ fn a_file_has_the_names_of_the_model_and_takes_any_batch() {
         let (found, file) = written(&text, target, folder.path());
         let expected = ["x[n,2,3,3]", "z[n,3]", "w[2,2,1,1]", "x[n,2,3,3]", "c[n,2,3,3]"];
         assert_eq!(found, expected, "{target}");
-        // Two samples in one run have the numbers of two runs.
+        // Two samples in one run have the same numbers as in two runs.
         let run = |count: usize, values: &[f32]| {
             let bind = BTreeMap::from([("n".to_owned(), count as u64)]);
             let options = ReadOptions {

@@ -1,4 +1,4 @@
-//! A planted case of each lint: on which targets it is told, and that nothing is lost where it is not.
+//! Tests each lint with a constructed case: on which targets it is reported, and that nothing is lost where it is not.
 
 use strait_driver::report::Report;
 use strait_driver::shown::Shown;
@@ -7,7 +7,8 @@ use super::{compiled, numbers};
 
 const TARGETS: [&str; 3] = ["generic-int8", "sima", "ascend"];
 
-/// Boxes in hundreds and scores below 1, made of the same numbers, and a layer that wants much of scores and little of boxes.
+/// Boxes in hundreds and scores below 1, both computed from the same numbers, and a layer to which the scores matter
+/// much more than the boxes.
 const MADE: &str = "
     %boxes: f32[1,2,4,4] = conv(%x, @large) {CONV}
     %scores: f32[1,2,4,4] = conv(%x, @small) {CONV}";
@@ -26,7 +27,7 @@ const DATA: &str = "
 
 const SHARE: &str = "[quantize]\nalignment.concat = 'share'\n";
 
-/// A graph, what it returns, and a configuration; the lint, its tensor, and the targets on which it is told.
+/// A graph, what it returns, and a configuration. Then the lint, its tensor, and the targets on which it is reported.
 struct Case {
     nodes: &'static str,
     outputs: &'static str,
@@ -47,8 +48,8 @@ const PLAIN: Case = Case {
     targets: &TARGETS,
 };
 
-/// On `ascend` results leave as real numbers, so that nothing is lost in front of an output; `sima` has no row for a choice, and
-/// the host makes it.
+/// On `ascend`, results leave as real numbers, so nothing is lost before an output. `sima` has no row for a choice, so
+/// the host computes it.
 const CASES: &[Case] = &[
     Case {
         nodes: "%y: f32[1,4,4,4] = concat(%boxes, %scores) {axis=1}",
@@ -113,7 +114,7 @@ const CASES: &[Case] = &[
         ..PLAIN
     },
     Case {
-        // Both channels are equal, and so are the two numbers that the products make of them, which nearly vanish.
+        // Both channels are equal, and so are the two numbers that the products compute from them, which nearly cancel.
         nodes: "%a: f32[1,2,4,4] = conv(%x, @apart) {CONV}
                 %y: f32[1,2,4,4] = conv(%a, @same) {CONV}",
         samples: || numbers(8 * 16).chunks(16).flat_map(|one| [one, one].concat()).collect(),

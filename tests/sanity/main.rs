@@ -1,4 +1,5 @@
-//! Both models on the first calibration samples: what is warned of, the layers that are named, and the rule to paste.
+//! Tests the sanity check of both models on the first calibration samples: what is warned about, which layers are
+//! named, and the rule to paste.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod lints;
@@ -18,7 +19,7 @@ use strait_driver::{
 use strait_kernels::Context;
 use strait_samples::{NumberType, encode};
 
-/// The second channel of `a` is so large that nothing is left of the first, the only one that `second` reads.
+/// The second channel of `a` is so large that nothing is left of the first. `second` only reads the first.
 const DEAD: &str = "
     strait 1 float
     graph @main(%x: f32[1,1,4,4]) {
@@ -30,7 +31,7 @@ const DEAD: &str = "
     data @one: f32[2,1,1,1] = inline [1.0, 4000.0]
     data @two: f32[1,2,1,1] = inline [1.0, 0.0]";
 
-/// Three scores of unlike order, which lie within a step of one grid, and a softmax of them.
+/// Three scores of different size that lie within one quantization step, and their softmax.
 const SCORES: &str = "
     strait 1 float
     graph @main(%x: f32[1,3]) {
@@ -56,7 +57,7 @@ impl Progress for Watch {
     }
 }
 
-/// A model on samples of this shape, for targets, with more of a configuration.
+/// Compiles a model for some targets, with samples of this shape and further lines of a configuration.
 fn compiled(
     (model, shape, samples): (&str, &[usize], &[f32]),
     targets: &str,
@@ -82,7 +83,7 @@ fn compiled(
     (compiled.unwrap_or_else(|stop| panic!("{stop}")), watch)
 }
 
-/// Numbers from 0 to 1 that look like chance.
+/// Numbers from 0 to 1 that look random.
 fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|at| (at * at * 7919 % 1009) as f32 / 1009.0).collect()
 }
@@ -124,7 +125,7 @@ fn a_dead_model_is_warned_of_and_the_rule_that_is_named_mends_it() {
     assert!(mended.report.sanity.rule.is_none());
     assert!(!watch.warnings.into_inner().unwrap().join("\n").contains("[Q002]"));
 
-    // With the gate it is an error; threads change nothing.
+    // With the gate it is an error. The number of threads changes nothing.
     let (gated, _) = dead("[gate]\nsanity = 'error'", 2);
     let failed: Vec<&str> = gated.report.failed_gates().map(|gate| gate.text.as_str()).collect();
     assert_eq!(failed, ["y 0.0 dB, constant where the float model's is not"]);
@@ -133,11 +134,11 @@ fn a_dead_model_is_warned_of_and_the_rule_that_is_named_mends_it() {
     assert_eq!(gated.report.failed_gates().count(), 0);
 }
 
-/// 16 bits where the target has them for the layer, and where they are enough; else real numbers.
+/// The rule sets 16 bits if the target has them for the layer and they are enough; otherwise float.
 #[test]
 fn a_rule_gives_a_layer_bits_before_it_leaves_the_accelerator() {
     let samples = numbers(8 * 16);
-    // On 16 bits, too, nothing is left of the first channel.
+    // Even with 16 bits nothing is left of the first channel.
     let deader = DEAD.replace("4000.0", "40000000.0");
     for (model, target, expected) in [
         (DEAD, "generic-int8", "activations.type = \"int16\""),
@@ -162,7 +163,7 @@ fn a_rule_gives_a_layer_bits_before_it_leaves_the_accelerator() {
 
 #[test]
 fn answers_are_those_of_scores_that_a_softmax_alone_reads() {
-    // The steps of one grid are ten times as large as what tells the scores apart.
+    // One quantization step is ten times as large as the differences between the scores.
     let order = [[0.0, 1.0, 2.0], [2.0, 0.0, 1.0], [0.0, 2.0, 1.0]];
     let samples: Vec<f32> = order.iter().flatten().map(|score| 100.0 + 0.04 * score).collect();
     let scores = |model: &str| {
@@ -170,14 +171,14 @@ fn answers_are_those_of_scores_that_a_softmax_alone_reads() {
         compiled.remove(0).report.sanity
     };
     let sanity = scores(SCORES);
-    // The largest is the first in none of the samples but one.
+    // The first score is the largest in only one of the samples.
     let [scores_, sure] = &sanity.outputs[..] else {
         panic!("{sanity:?}")
     };
     assert!(scores_.snr.unwrap() > 40.0 && sure.snr.is_some());
     assert_eq!((scores_.differ, sure.differ), (Some(2), Some(2)));
     assert!(scores_.faults.contains(&Fault::Answers));
-    // What another layer reads is no answer.
+    // An output that another layer reads is no answer.
     let read = SCORES.replace("softmax(%scores) {axis=1}", "unary(%scores) {function=sigmoid}");
     assert_eq!(scores(&read).outputs[0].differ, None);
 }
@@ -224,7 +225,7 @@ fn a_part_of_an_output_is_judged_by_itself() {
     );
     assert!(whole.faults.is_empty() && boxes.faults.is_empty(), "{sanity:?}");
     assert_eq!(scores.faults, [Fault::Noise, Fault::Constant]);
-    // It leaves the convolution on the grid of the join already.
+    // The convolution's result already has the scale of the concatenation.
     assert_eq!(sanity.layers[0].layer, "scores");
     let rule = sanity.rule.unwrap();
     assert!(rule.mends, "{rule:?}");

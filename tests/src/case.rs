@@ -1,4 +1,4 @@
-//! One filetest.
+//! A filetest, such as this one:
 //!
 //! ```text
 //! ; run: canonicalise
@@ -10,10 +10,10 @@
 //! …
 //! ```
 //!
-//! The lines `; run: NAME [ARGUMENT]` name passes of the table in [`crate::passes`], one after the other; other
-//! comments are for people. Behind the line `; expect` stands what the last pass gives: the module as text, then its
-//! remarks as comments, or a text of its own. The module is verified behind every pass. A pass that fails ends the run,
-//! and `error: ` and its message are what comes out. Large tensors show their digest. With `STRAIT_BLESS=1` the
+//! The lines `; run: NAME [ARGUMENT]` name passes of the table in [`crate::passes`], which run one after the other.
+//! Other comments are for people. After the line `; expect` follows what the last pass gives: the module as text with
+//! its remarks as comments, or another text. The module is verified after every pass. If a pass fails, the run ends,
+//! and the result is `error: ` with the message. Large tensors are shown by their digest. With `STRAIT_BLESS=1` the
 //! expectation is rewritten.
 
 use crate::passes::{Outcome, find};
@@ -56,7 +56,7 @@ fn read(text: &str) -> Result<Case<'_>, String> {
     })
 }
 
-/// Output of the passes of a case.
+/// Runs the passes of a case and returns the output.
 fn run(case: &Case<'_>) -> Result<String, String> {
     let mut module = parse(case.input).map_err(|error| format!("the input does not read: {error}"))?;
     let digest = |bytes: &[u8]| blake3::hash(bytes).to_hex()[..16].to_string();
@@ -94,7 +94,7 @@ fn ended(mut text: String) -> String {
     text
 }
 
-/// Runs one file; with `bless`, writes what came out into it.
+/// Runs one file. With `bless`, the file is rewritten with the result.
 pub fn check(path: &Path, bless: bool) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let case = read(&text)?;
@@ -109,7 +109,7 @@ pub fn check(path: &Path, bless: bool) -> Result<(), String> {
     Err(difference(case.expect, &found))
 }
 
-/// The lines from the first to the last that differ: `-` expected, `+` found.
+/// The lines from the first to the last that differ: `-` for expected ones, `+` for those found.
 fn difference(expect: &str, found: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expect.lines().collect(), found.lines().collect());
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

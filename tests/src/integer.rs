@@ -1,4 +1,4 @@
-//! From a float graph to integers for a target, on calibration data that is in memory.
+//! Compiles a float graph to integers for a target, with calibration data in memory.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -12,28 +12,28 @@ use strait_quantize::{Settings, annotate::Coarser};
 use strait_target::spec::{Activation, Integer as CodeInteger, Nearness};
 use strait_verify::{Finding, Ranges, analyse};
 
-/// The integer model: graph [`Integer::lowered`], and the fused one, which is main.
+/// An integer model: the lowered graph, and the fused graph, which is the main one.
 pub struct Integer {
-    /// Both graphs.
+    /// The module with both graphs.
     pub module: Module,
-    /// The graph before fusion.
+    /// The lowered graph, before fusing.
     pub lowered: GraphId,
-    /// Fusions that were made.
+    /// The fusions that were made.
     pub fusion: Fusion,
-    /// The baked graph that it was lowered from.
+    /// The annotated graph with quantized parameters, from which it was lowered.
     pub annotated: Module,
-    /// Nearness of its requantizations to the ideal, by their names.
+    /// How near each requantization is to the ideal, by name.
     pub nearness: BTreeMap<String, Nearness>,
-    /// The rows of the target's table by which the nodes of the lowered graph were made, by the nodes' names.
+    /// For each node of the lowered graph, by name, the row of the target's table that it was made with.
     pub origins: BTreeMap<String, String>,
-    /// The grids that had to be coarser than their ranges ask for.
+    /// The scales that had to be larger than their ranges ask for.
     pub coarser: Vec<Coarser>,
 }
 
-/// Findings of `strait verify` in a module and the certificates of its fusions, without running it.
+/// What `strait verify` would find in a module and the certificates of its fusions, without running it.
 ///
 /// # Errors
-/// A module that cannot be verified, as text.
+/// If the module cannot be verified, the error as text.
 pub fn findings(module: &Module, fusion: &Fusion) -> Result<Vec<Finding>, String> {
     let record = |fired: &Fused| CertificateRecord {
         node: fired.value.clone(),
@@ -45,18 +45,18 @@ pub fn findings(module: &Module, fusion: &Fusion) -> Result<Vec<Finding>, String
     Ok(analysis.findings().to_vec())
 }
 
-/// [`integer_under`] the policy that only exact fusions are made.
+/// As [`integer_under`], with the policy that only exact fusions are made.
 ///
 /// # Errors
-/// Whatever stopped it, as text.
+/// Any error of compiling, as text.
 pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integer, String> {
     integer_under(FusionPolicy::Exact, float, target, samples)
 }
 
-/// [`integer_of`] the target's default types.
+/// As [`integer_of`], with the target's default types.
 ///
 /// # Errors
-/// Whatever stopped it, as text.
+/// Any error of compiling, as text.
 pub fn integer_under(
     policy: FusionPolicy,
     float: &Module,
@@ -66,10 +66,10 @@ pub fn integer_under(
     integer_of((None, None), policy, float, target, samples)
 }
 
-/// [`integer_with`] these types of activations and weights, of all nodes.
+/// As [`integer_with`], with these types of activations and weights for all nodes.
 ///
 /// # Errors
-/// Whatever stopped it, as text.
+/// Any error of compiling, as text.
 pub fn integer_of(
     types: (Option<Activation>, Option<CodeInteger>),
     policy: FusionPolicy,
@@ -84,12 +84,13 @@ pub fn integer_of(
     integer_with(&of_all, policy, float, target, samples)
 }
 
-/// Compiles by the extremes of what is observed, and verifies what comes out. The rules of the target's table are left out, so
-/// that the nodes of the graph are those whose rows a test is about. `target` is as in the filetests; `resolve` says
-/// more of the canonical graph than the target's table.
+/// Compiles with the min-max observer and verifies the result.
+///
+/// The target's own rules over the float graph are left out, so that the nodes stay those that a test is about.
+/// `target` is named as in the filetests. `resolve` may change the settings for the canonical graph.
 ///
 /// # Errors
-/// Whatever stopped it, as text.
+/// Any error of compiling, as text.
 pub fn integer_with(
     resolve: &dyn Fn(&Module, &mut Settings) -> Result<(), String>,
     policy: FusionPolicy,

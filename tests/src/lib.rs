@@ -1,6 +1,8 @@
-//! Tests that cross crates. `filetests.rs` runs every file in `filetests/`: a graph, what to run over it, and the text
-//! that comes out. [`case`] reads and checks one file, [`passes`] is the table of what a file may run. [`integer`] makes
-//! integers of a float graph for a target, and [`numeric`] runs graphs, for the tests of their numbers.
+//! Support for tests that involve several crates.
+//!
+//! `filetests.rs` runs every file in `filetests/`: a graph, what to run on it, and the expected text. [`case`] reads
+//! and checks one file, and [`passes`] lists what a file may run. [`integer`] compiles a float graph to integers for a
+//! target. [`numeric`] runs graphs, for tests that compare numbers.
 
 pub mod case;
 pub mod integer;

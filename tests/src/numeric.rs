@@ -1,4 +1,4 @@
-//! Inputs for graphs, their results, and how far two results are apart, for the tests of numbers.
+//! Inputs and results of graphs, and how far results differ, for tests that compare numbers.
 #![allow(clippy::unwrap_used, reason = "it serves tests, which may panic")]
 
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use strait_core::{GraphId, Module};
 use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace};
 use strait_kernels::{Context, Isa};
 
-/// Inputs of the main graph, uniform in `[-scale, scale)`.
+/// Random inputs of the main graph, uniform in `[-scale, scale)`.
 pub fn inputs(module: &Module, seed: u64, scale: f32) -> Vec<Tensor> {
     let mut random = SplitMix64::new(seed);
     let graph = module.main();
@@ -25,7 +25,7 @@ pub fn inputs(module: &Module, seed: u64, scale: f32) -> Vec<Tensor> {
     shapes.iter().map(Vec::as_slice).map(tensor).collect()
 }
 
-/// The results of a graph, with the loops of one instruction set.
+/// The results of a graph with the loops of one instruction set.
 pub fn run(module: &Module, graph: GraphId, inputs: &[Tensor], isa: Isa, threads: usize) -> Vec<Tensor> {
     let options = PlanOptions {
         context: Context::with_isa(isa),

@@ -1,4 +1,4 @@
-//! Random float graphs, as text, and random statistics of them.
+//! Makes random float graphs as text, and random statistics for them.
 
 use std::fmt::Write;
 use strait_core::Module;
@@ -6,12 +6,12 @@ use strait_core::text::random::SplitMix64;
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Observation, Statistics};
 
-/// Makes one graph.
+/// A graph that is being made.
 struct Maker {
     random: SplitMix64,
     nodes: String,
     data: String,
-    /// Name and extents [1, C, H, W] of what there is.
+    /// Names and shapes [1, C, H, W] of the values so far.
     values: Vec<(String, [u64; 4])>,
     counter: usize,
 }
@@ -28,7 +28,7 @@ impl Maker {
         self.values[index].clone()
     }
 
-    /// Two values of the same extents, the same one if there is no other.
+    /// Two values of the same shape; twice the same value if there is no other.
     fn pair(&mut self) -> (String, String, [u64; 4]) {
         let (a, dims) = self.pick();
         let alike: Vec<String> = self
@@ -142,7 +142,7 @@ impl Maker {
     }
 }
 
-/// A graph of about `steps` operators on an image `[1, 3, 5, 6]`, and a fully connected layer at the end; the last
+/// A graph of about `steps` operators on an image `[1, 3, 5, 6]`, with a fully connected layer at the end. The last
 /// operators are its outputs.
 pub fn random_graph(seed: u64, steps: usize) -> String {
     let mut maker = Maker {
@@ -152,7 +152,7 @@ pub fn random_graph(seed: u64, steps: usize) -> String {
         values: vec![("x".into(), [1, 3, 5, 6])],
         counter: 0,
     };
-    // The input alone leaves little to choose from.
+    // With only the input there would be little to choose from.
     maker.conv();
     for _ in 0..steps {
         maker.step();
@@ -177,7 +177,8 @@ pub fn random_graph(seed: u64, steps: usize) -> String {
     )
 }
 
-/// Ranges of any size for every value, so that grids have to be coarsened where shifts are all there is.
+/// Random ranges of very different sizes for every value. For targets that only shift, some scales must then be made
+/// larger.
 pub fn observation(module: &Module, random: &mut SplitMix64) -> Observation {
     let mut observation = Observation::default();
     for (_, value) in module.main().values() {

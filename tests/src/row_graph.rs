@@ -1,5 +1,5 @@
-//! The graphs below `rows/TARGET`, by which every row of a table in the box computes something. Each is a float graph that
-//! goes the whole way, and ends in the rows that made its integers.
+//! The graphs below `rows/TARGET`. Each row of a built-in table is used by one of them. A file has a float graph, which
+//! is compiled, and the rows that made its integers:
 //!
 //! ```text
 //! ; options: requantization_mode=tflite
@@ -26,7 +26,7 @@ use strait_lower::FusionPolicy;
 use strait_quantize::Settings;
 use strait_target::Registry;
 
-/// Every table in the box: its id, and the name by which tests ask for it.
+/// Every built-in table: its id, and the name by which tests ask for it.
 pub fn tables() -> Vec<(String, String)> {
     let registry = Registry::builtin().unwrap();
     let built_in = registry.entries().map(|(id, _)| (id.to_owned(), id.to_owned()));
@@ -45,13 +45,13 @@ pub fn tables() -> Vec<(String, String)> {
 /// The line between a graph and its rows.
 pub const FIRES: &str = "; fires\n";
 
-/// Content of a file.
+/// The contents of a file.
 pub struct RowGraph {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Values of the target's options, `OPTION=VALUE[,OPTION=VALUE]…`; empty where all have their defaults.
+    /// Values of the target's options, `OPTION=VALUE[,OPTION=VALUE]…`; empty if all have their defaults.
     pub options: String,
-    /// Everything in front of the line `; fires`: what it says of itself, and the graph.
+    /// Everything before the line `; fires`: the settings and the graph.
     pub graph: String,
     /// The rows, each in a comment of its own.
     pub fires: String,
@@ -60,18 +60,18 @@ pub struct RowGraph {
     types: String,
 }
 
-/// A graph and its integers.
+/// A graph and its integer model.
 pub struct Made {
     /// The graph as it was read.
     pub float: Module,
     /// The samples that it was calibrated on.
     pub samples: InMemory,
-    /// The integers.
+    /// The integer model.
     pub integer: Integer,
 }
 
 impl RowGraph {
-    /// Every file of a target, by name.
+    /// All files of a target, sorted by name.
     pub fn of_target(id: &str) -> Vec<RowGraph> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rows").join(id);
         let entries = std::fs::read_dir(folder).unwrap();
@@ -101,15 +101,15 @@ impl RowGraph {
         }
     }
 
-    /// The rows that it says made its integers.
+    /// The rows that made its integers, as the file states them.
     pub fn rows(&self) -> impl Iterator<Item = &str> {
         self.fires.lines().filter_map(|line| line.strip_prefix("; "))
     }
 
-    /// Its integers for a target, named as in the filetests.
+    /// Compiles the graph for a target, which is named as in the filetests.
     ///
     /// # Errors
-    /// Whatever stopped it, as text.
+    /// Any error of compiling, as text.
     pub fn make(&self, target: &str) -> Result<Made, String> {
         let float = parse(&self.graph).map_err(|error| error.to_string())?;
         let samples = InMemory((0..4).map(|seed| inputs(&float, seed, self.scale)).collect());

@@ -1,4 +1,4 @@
-//! `cargo xtask accuracy`: the table of real models and three targets.
+//! `cargo xtask accuracy`: measures real models on three targets and writes the table.
 
 use crate::{Command, Outcome, Stop, process, python, workspace};
 use std::path::Path;
@@ -41,7 +41,7 @@ fn run(arguments: &[String]) -> Outcome {
     python::measure("accuracy", &[&twins, arguments].concat())
 }
 
-/// The models that are TensorFlow graphs, of those that are chosen.
+/// The TensorFlow graphs among the chosen models.
 fn graphs(shared: &Path, arguments: &[String]) -> Result<Vec<String>, Stop> {
     let chosen = arguments.iter().position(|argument| argument == "--models");
     let chosen = chosen.and_then(|position| arguments.get(position + 1));

@@ -1,4 +1,4 @@
-//! `cargo xtask bless`: write expectations anew where the code has changed on purpose.
+//! `cargo xtask bless`: rewrites expectations after the code was changed on purpose.
 
 use crate::{Command, Outcome, process, workspace};
 
@@ -18,7 +18,7 @@ Usage: cargo xtask bless [TEST NAME]
 
 fn run(arguments: &[String]) -> Outcome {
     let mut cargo = process::cargo();
-    // trybuild has a switch of its own.
+    // trybuild has its own variable for this.
     cargo
         .current_dir(workspace::root())
         .env("STRAIT_BLESS", "1")

@@ -55,7 +55,7 @@ fn split_target(arguments: &[String]) -> Result<(String, Vec<String>), Stop> {
     Ok((target, rest))
 }
 
-/// The file of a target's configuration; an error names those that there are.
+/// The configuration file of a target. If there is none, the error lists the targets that have one.
 fn configuration(root: &Path, target: &str) -> Result<PathBuf, Stop> {
     let folder = root.join("configs");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

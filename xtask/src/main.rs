@@ -1,7 +1,7 @@
 //! The repository's own commands, started as `cargo xtask COMMAND`.
 //!
-//! This crate depends on no crate of the workspace and on nothing else either: it starts cargo, the built `strait`
-//! binary and Python, and it reads files. One command, one module.
+//! This crate has no dependencies at all, neither in the workspace nor elsewhere. It starts cargo, the built `strait`
+//! binary and Python, and it reads files. Each command has a module.
 
 mod accuracy;
 mod bench;
@@ -17,7 +17,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
-/// Report of a command besides "done": the message for people, or an exit code that is already explained.
+/// Why a command did not succeed: a message for people, or an exit code whose reason has already been printed.
 pub(crate) enum Stop {
     /// Something went wrong here; the text says what and, where known, what to do.
     Failed(String),
@@ -73,7 +73,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
         return Err(Stop::Usage(format!("there is no command `{name}`\n\n{}", overview())));
     };
-    // Behind `--` the arguments belong to another program, and so does its `--help`.
+    // The arguments after `--` belong to another program, and so does a `--help` among them.
     if rest
         .iter()
         .take_while(|a| *a != "--")

@@ -1,4 +1,4 @@
-//! `cargo xtask oracles`: what we claim to equal, run.
+//! `cargo xtask oracles`: runs the programs whose results we claim to equal, and compares.
 
 use crate::{Outcome, Stop, process, python, workspace};
 use std::path::Path;
@@ -101,12 +101,12 @@ fn run(arguments: &[String]) -> Outcome {
     process::run(&mut script)
 }
 
-/// Lets the programs write what they compute, and compares our forms with it.
+/// Has the programs write what they compute, and compares our forms with it.
 fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
     let work = workspace::target().join("oracles-forms");
     let vectors = work.join("vectors");
     if vectors.is_dir() {
-        // Of kernels that have another name by now.
+        // Remove old files, since kernels may have been renamed.
         std::fs::remove_dir_all(&vectors).map_err(|error| format!("{}: {error}", vectors.display()))?;
     }
     for (interpreter, name) in [
@@ -129,7 +129,7 @@ fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
     Ok(())
 }
 
-/// The part of the page about Q/DQ files begins with this.
+/// The heading at which the part of the page about Q/DQ files begins.
 const FILES: &str = "\n## Q/DQ files\n";
 
 /// The two parts of docs/oracles.md.
@@ -149,8 +149,8 @@ fn write(text: &str) -> Result<(), String> {
     std::fs::write(workspace::root().join(PAGE), text).map_err(|error| format!("{PAGE}: {error}"))
 }
 
-/// Runs ONNX's node tests in one process, and models of ONNX Runtime's own operators in another, after scripts have written them
-/// to the target folder, once for each version of them.
+/// Runs ONNX's node tests in one process, and models of ONNX Runtime's own operators in another. Before that, scripts
+/// write them to the target folder, once for each version of the packages.
 fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
     let runner = workspace::build_example("node_tests")?;
     for (script, folder, list) in [
@@ -165,8 +165,8 @@ fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Runs graphs of single operators, and the real ones, after scripts have written them to the target folder with what TensorFlow
-/// computes of them, once for each version of these.
+/// Runs graphs of single operators and real graphs. Before that, scripts write them to the target folder with what
+/// TensorFlow computes for them, once for each version of the packages.
 fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
     let runner = workspace::build_example("graphs")?;
     let list = workspace::root().join("tests").join("tensorflow").join("operators.txt");
@@ -188,9 +188,10 @@ fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Compares our schema of TFLite with LiteRT's, and runs models of single operators and real ones of floats, after scripts have
-/// written them to the target folder with what LiteRT computes of them, once for each version of it. Then compiles models of codes and
-/// compares byte by byte. `--converted` makes more of these with TensorFlow's converter.
+/// Compares our TFLite schema with LiteRT's. Runs models of single operators and real float models, after scripts have
+/// written them to the target folder with what LiteRT computes for them, once for each version of the packages. Then
+/// compiles quantized models and compares results byte by byte. With `--converted`, TensorFlow's converter makes more
+/// of these.
 fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
     let is_converted = |argument: &String| argument == "--converted";
     let rest: Vec<&String> = arguments.iter().filter(|argument| !is_converted(argument)).collect();
@@ -236,7 +237,7 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
     process::run(&mut models)
 }
 
-/// Holds Q/DQ files against the runtimes that they are for: a few, or `all` of the real models.
+/// Compares Q/DQ files with the runtimes that they are for: a few of them, or `all` of the real models.
 fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
     let mut script = python::start(interpreter, "qdq_files")?;
     for program in ["values", "rewrite"] {
@@ -281,7 +282,7 @@ fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
     outcome
 }
 
-/// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.
+/// The script that compares our reader and writer of ONNX, with the two small programs by which it runs them.
 fn onnx_files(interpreter: &Path) -> Result<Command, Stop> {
     let mut script = python::script(interpreter, "onnx_files.py");
     for program in ["types", "rewrite"] {

@@ -1,4 +1,4 @@
-//! The Python that comparisons run in: a virtual environment in the target folder, made on first need.
+//! The Python for comparisons: a virtual environment in the target folder, which is made when it is first needed.
 
 use crate::{Outcome, Stop, process, workspace};
 use std::path::{Path, PathBuf};
@@ -16,19 +16,20 @@ pub(crate) fn script(interpreter: &Path, name: &str) -> Command {
     command
 }
 
-/// The interpreter of `target/venv`, with the versions pinned in `requirements.txt`; made anew when those change.
-/// `STRAIT_PYTHON` names another interpreter that has the packages, for machines without a network.
+/// The interpreter of `target/venv`, with the package versions of `requirements.txt`. It is made again when those
+/// change. On a machine without a network, `STRAIT_PYTHON` can name another interpreter that has the packages.
 pub(crate) fn interpreter() -> Result<PathBuf, Stop> {
     environment("venv", "requirements.txt", "STRAIT_PYTHON")
 }
 
-/// The same with `requirements-tosa.txt` and `STRAIT_PYTHON_TOSA`: those packages want older ones beside them.
+/// The interpreter with the packages of `requirements-tosa.txt`, which need older versions of others.
+/// `STRAIT_PYTHON_TOSA` can name another one.
 pub(crate) fn tosa_interpreter() -> Result<PathBuf, Stop> {
     environment("venv-tosa", "requirements-tosa.txt", "STRAIT_PYTHON_TOSA")
 }
 
-/// The same with `requirements-tensorflow.txt` and `STRAIT_PYTHON_TENSORFLOW`: half a gigabyte, which one command needs. That
-/// version of TensorFlow is for Python 3.9 to 3.11.
+/// The interpreter with the packages of `requirements-tensorflow.txt`, half a gigabyte that only one command needs.
+/// `STRAIT_PYTHON_TENSORFLOW` can name another one. This version of TensorFlow needs Python 3.9 to 3.11.
 pub(crate) fn tensorflow_interpreter() -> Result<PathBuf, Stop> {
     environment(
         "venv-tensorflow",
@@ -73,7 +74,7 @@ fn environment(name: &str, requirements: &str, variable: &str) -> Result<PathBuf
     ])
     .arg(&requirements);
     process::run(&mut pip)?;
-    // Last, so that an interrupted installation counts as none.
+    // The stamp is written last, so that an interrupted installation does not count.
     std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
     Ok(python)
 }
@@ -82,7 +83,7 @@ fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Runs `NAME.py`, a measurement of the built binary on the real models; its files go to `target/NAME`.
+/// Runs `NAME.py`, which measures the built binary on the real models. Its files go to `target/NAME`.
 pub(crate) fn measure(name: &str, arguments: &[String]) -> Outcome {
     let Some(shared) = workspace::shared_data() else {
         println!("skipped: {NO_DATA}");
@@ -100,7 +101,7 @@ pub(crate) fn measure(name: &str, arguments: &[String]) -> Outcome {
 
 pub(crate) const NO_DATA: &str = "there are no models and data (a folder `shared/data` beside the repository)";
 
-/// A command that runs `NAME.py` with what each of them needs to know.
+/// A command that runs `NAME.py` with the arguments that every such script needs.
 pub(crate) fn start(interpreter: &Path, name: &str) -> Result<Command, Stop> {
     let mut script = script(interpreter, &format!("{name}.py"));
     script
@@ -112,8 +113,8 @@ pub(crate) fn start(interpreter: &Path, name: &str) -> Result<Command, Stop> {
     Ok(script)
 }
 
-/// The models' data as arrays, made on first need. Not in cargo's target folder, which may be elsewhere: the
-/// configurations in configs/models look here.
+/// The models' data as arrays, made when it is first needed. It is not in cargo's target folder, which may be
+/// elsewhere: the configurations in configs/models expect it here.
 pub(crate) fn prepared_data(interpreter: &Path, shared: &Path) -> Result<PathBuf, Stop> {
     let data = workspace::root().join("target").join("data");
     process::run(script(interpreter, "prepare.py").arg(shared).arg(&data))?;

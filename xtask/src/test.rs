@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that CI runs, in the order in which a failure is cheapest.
+//! `cargo xtask test`: runs everything that CI runs, cheapest steps first.
 
 use crate::{Command, Outcome, Stop, process, tidy, workspace};
 use std::time::{Duration, Instant};
@@ -96,7 +96,8 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// `cargo fmt` follows `mod` lines, and does not see a file whose line a macro makes.
+/// `cargo fmt` follows `mod` lines. It does not find files whose `mod` line a macro makes, so these are formatted
+/// separately.
 fn format() -> Outcome {
     let mut git = std::process::Command::new("git");
     git.current_dir(workspace::root())
@@ -112,7 +113,7 @@ fn format() -> Outcome {
     process::run(rustfmt.args(there))
 }
 
-/// Platforms that are kept compiling, the one we run on among them.
+/// Platforms on which the code must compile, including the one that this runs on.
 const PLATFORMS: &[&str] = &[
     "x86_64-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -126,8 +127,8 @@ fn cargo() -> std::process::Command {
     cargo
 }
 
-/// Checks the libraries and binaries for every other platform that this toolchain can compile for; says which it cannot.
-/// The lints have checked them for this one.
+/// Checks libraries and binaries for every other platform that this toolchain can compile for, and says which it
+/// cannot. For this platform, the lints have already checked them.
 fn platforms() -> Outcome {
     let about = process::output(std::process::Command::new("rustc").arg("-vV"))?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));
@@ -158,7 +159,7 @@ fn tests() -> Outcome {
     }
 }
 
-/// Tests that try every accumulator. They say what differs and where.
+/// Runs the tests that try every accumulator. They say what differs and where.
 fn exhaustive() -> Outcome {
     process::run(
         cargo()
@@ -173,7 +174,7 @@ fn exhaustive() -> Outcome {
             ])
             .args([
                 "--ignored",
-                // One after the other: each takes all threads, and says how far it is.
+                // One test at a time: each uses all threads and shows its progress.
                 "--test-threads=1",
                 "--nocapture",
             ]),

@@ -1,16 +1,17 @@
-//! Where things are, and what is built where.
+//! Where files are, and how programs are built.
 
 use crate::process;
 use crate::{Outcome, Stop};
 use std::path::{Path, PathBuf};
 
-/// The repository's top folder. Known from where this crate was compiled: commands work from any folder inside.
+/// The top folder of the repository. It is known from where this crate was compiled, so that commands work in any
+/// folder.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// Cargo's target folder, also ours for a Python environment, prepared data and results.
+/// Cargo's target folder. We also use it for a Python environment, prepared data and results.
 pub(crate) fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root().join(folder), // an absolute path stays as it is
@@ -18,19 +19,19 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// The real models and data, which are not part of the repository: a folder `shared/data` beside it.
-/// Commands that need them say what they skip without.
+/// The folder `shared/data` beside the repository, with the real models and data. They are not part of the repository.
+/// Without them, commands that need them say what they skip.
 pub(crate) fn shared_data() -> Option<PathBuf> {
     let folder = root().parent()?.join("shared").join("data");
     folder.is_dir().then_some(folder)
 }
 
-/// Arguments by which cargo chooses the features of dependencies that it chooses for the tests: all packages, and a target that
-/// has dev-dependencies. With others, most of the workspace would be compiled a second time.
+/// Arguments that make cargo choose the same features of dependencies as for the tests: all packages, and a target that
+/// has dev-dependencies. With other arguments, most of the workspace would be compiled a second time.
 const AS_TESTED: [&str; 2] = ["--workspace", "--examples"];
 
-/// Builds the binary `strait` and answers with its path: in this profile, unless the variable `STRAIT_BUILD_PROFILE` names
-/// another one.
+/// Builds the program `strait` and returns its path. It uses this profile unless the variable `STRAIT_BUILD_PROFILE`
+/// names another one.
 pub(crate) fn build_strait(profile: &str) -> Result<PathBuf, Stop> {
     let profile = std::env::var("STRAIT_BUILD_PROFILE").unwrap_or_else(|_| profile.into());
     let mut cargo = process::cargo();
@@ -54,7 +55,7 @@ pub(crate) fn build_strait(profile: &str) -> Result<PathBuf, Stop> {
     Ok(binary)
 }
 
-/// Builds an example and answers with its path.
+/// Builds an example and returns its path.
 pub(crate) fn build_example(example: &str) -> Result<PathBuf, Stop> {
     let mut cargo = process::cargo();
     cargo.current_dir(root()).arg("build").args(AS_TESTED);

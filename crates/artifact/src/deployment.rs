@@ -1,22 +1,23 @@
-//! `deployment.json`: what has to be known besides the integer model to run it on stored samples, and to hold the float model
-//! against it.
+//! `deployment.json`: what is needed, besides the integer model, to run it on stored samples and to compare the float
+//! model with it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use strait_target::Options;
 
-/// The file in an artifact.
+/// Name of the file in an artifact.
 pub const DEPLOYMENT_FILE: &str = "deployment.json";
 
-/// The version of the file's keys.
+/// Schema version of the file.
 pub const DEPLOYMENT_SCHEMA: u32 = 1;
 
-/// The content of the file. `P` is the preprocessing of an input, which is of whoever writes the artifact.
+/// Contents of the file. `P` is the type that describes an input's preprocessing; whoever writes the artifact chooses
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deployment<P> {
-    /// [`DEPLOYMENT_SCHEMA`].
+    /// The schema version, [`DEPLOYMENT_SCHEMA`].
     pub schema: u32,
     /// Which part of the float model was compiled.
     pub reading: Reading,
@@ -30,27 +31,27 @@ pub struct Deployment<P> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeployedInput<P> {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
-    /// From stored samples to the input.
+    /// How stored samples are converted to the input.
     pub preprocess: P,
-    /// The least and the largest number of the calibration samples, of an input that holds integers or truth values: what
-    /// random inputs of a verification are drawn from.
+    /// For an input of integers or truth values: the smallest and the largest number in the calibration samples.
+    /// Verification draws its random inputs from this range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[i64; 2]>,
 }
 
-/// Which part of a model is read, and with which sizes: what also holds for another file of the same model.
+/// Which part of a model is read, and with which sizes. It can be applied to another file of the same model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Sizes of symbolic dimensions.
+    /// Sizes of symbolic dimensions, by name.
     pub bind: BTreeMap<String, u64>,
-    /// Patterns over the names of tensors and layers where the graph begins.
+    /// Name patterns of the tensors and layers where the graph begins.
     pub inputs: Vec<String>,
-    /// Patterns over the names of tensors and layers where the graph ends.
+    /// Name patterns of the tensors and layers where the graph ends.
     pub outputs: Vec<String>,
-    /// True where weights of codes beside real activations are read as numbers.
+    /// True if quantized weights beside float activations are read as float numbers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hybrid_as_float: bool,
 }

@@ -1,4 +1,4 @@
-//! Reasons why an artifact cannot be opened, verified or looked at, by whose fault it is.
+//! Errors of opening, verifying or inspecting an artifact, by whose fault they are.
 
 use std::path::PathBuf;
 
@@ -8,51 +8,52 @@ use strait_core::codes;
 use strait_execute::ExecuteError;
 use strait_target::RegistryError;
 
-/// Reason why nothing is known of an artifact.
+/// Why nothing can be said about an artifact.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Its folder cannot be read, or holds none.
+    /// The folder cannot be read, or it is not an artifact.
     #[error(transparent)]
     Container(#[from] ArtifactError),
-    /// A file of JSON in it is not as this version writes it.
+    /// A JSON file in the artifact differs from what this version would write.
     #[error("{}: {file} {fault}", .folder.display())]
     Json {
-        /// The folder.
+        /// The artifact's folder.
         folder: PathBuf,
-        /// The file.
+        /// Name of the file.
         file: &'static str,
-        /// The fault of it.
+        /// What is wrong with the file.
         fault: String,
     },
-    /// Its target is registered, and cannot be had with its options.
+    /// The artifact's target is registered, but cannot be made with the artifact's options.
     #[error(transparent)]
     Target(#[from] RegistryError),
-    /// A run fails or takes too much; an interruption; a defect.
+    /// A run failed or needed too much, the user interrupted it, or we have a bug.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The target's kernels compute something else than the host, by which the artifact is sound: a sentence for each layer.
+    /// The artifact is sound according to the host's kernels, but the target's own kernels compute something else.
+    /// There is a sentence for each layer.
     #[error("{}", .0.join("; "))]
     Kernels(Vec<String>),
-    /// A sample that was given cannot be used.
+    /// A sample that the user gave cannot be used.
     #[error("sample {index}: {fault}")]
     Sample {
-        /// Which one.
+        /// Index of the sample.
         index: usize,
-        /// The fault of it.
+        /// What is wrong with the sample.
         fault: String,
     },
-    /// A pattern chooses no layer.
+    /// The pattern matches no layer.
     #[error("no layer is called `{pattern}`")]
     NoLayer {
         /// The pattern.
         pattern: String,
-        /// Names that are near it.
+        /// Names of layers that are similar to the pattern.
         near: Vec<String>,
     },
 }
 
 impl Error {
-    /// The code by which programs know it.
+    /// The stable code by which programs recognize the error.
     pub fn code(&self) -> &'static str {
         match self {
             Error::Container(error) => error.code(),

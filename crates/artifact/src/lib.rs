@@ -1,9 +1,10 @@
-//! An artifact: the integer model of one target with all that is known about it, above the compiler that makes it and the folder
-//! that it is kept in.
+//! The artifact: the integer model for one target with everything that is known about it. This crate connects the
+//! compiler, which makes the model, and the folder in which it is stored.
 //!
-//! [`write()`] makes one of what was compiled. [`Opened`] is one that was read, ready to be planned; [`verify_files`] and
-//! [`Verification::with_model`] say what in it does not hold, and [`inspect`] what it consists of. All answers are data: there is
-//! no configuration and no console in this crate, and no file but those of artifacts.
+//! [`write()`] makes an artifact from a compiled model. [`Opened`] is an artifact that was read and can be run.
+//! [`verify_files`] and [`Verification::with_model`] find out what in it is wrong, and [`inspect`] shows what it
+//! consists of. All results are data: this crate has no configuration and no console, and touches no files but those of
+//! artifacts.
 
 mod deployment;
 mod error;

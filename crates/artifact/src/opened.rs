@@ -1,4 +1,4 @@
-//! An artifact, opened to be run.
+//! Opens an artifact in order to run it.
 
 use std::path::Path;
 
@@ -12,27 +12,28 @@ use strait_verify::Ranges;
 
 use crate::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, Deployment, Error, write::recorded};
 
-/// See the module. `P` is the preprocessing of an input, as whoever has written the artifact says it.
+/// An artifact that is ready to run. `P` is the type that describes an input's preprocessing; whoever wrote the
+/// artifact chose it.
 pub struct Opened<P> {
-    /// The folder's content.
+    /// The files of the artifact.
     pub artifact: Artifact,
-    /// The graphs, with the bodies of control flow open in them.
+    /// The graphs, with the bodies of control flow inlined.
     pub model: Model,
-    /// The bodies of control flow that lie open in the main graph of [`Opened::module`].
+    /// The bodies of control flow that are inlined in the main graph of [`Opened::module`].
     pub bodies: Bodies,
-    /// The module as it runs, where there are bodies.
+    /// The module as it runs, with bodies as graphs of their own. Only set if there are bodies.
     whole: Option<Module>,
-    /// Deployment of the model.
+    /// What is needed to run the model on stored samples.
     pub deployment: Deployment<P>,
-    /// Computes its requantizations.
+    /// The kernels that compute the artifact's requantizations.
     pub loops: Box<dyn LoopsFor>,
-    /// Who that is.
+    /// Whose kernels [`Opened::loops`] are.
     pub computed: Computed,
-    /// True where the target's kernels are asked for, and nobody else may compute in their stead.
+    /// True if the user asked for the target's own kernels. Then nothing else may compute in their place.
     pub own_kernels: bool,
-    /// The layers that the target's own model computes, where it is asked to, and those that the host does.
+    /// If the target's own model computes: how many layers it computes, and how many the host computes in its place.
     pub own_model: Option<Shares>,
-    /// Where the registered target comes from, if that is not where the artifact's came from.
+    /// Where the registered target comes from, if the artifact was made with a target from elsewhere.
     pub elsewhere: Option<String>,
 }
 
@@ -40,32 +41,33 @@ pub struct Opened<P> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "by", content = "because")]
 pub enum Computed {
-    /// The kernels that the registry has for its forms: the target's own, or the host's.
+    /// The kernels that the registry has for the forms: the target's own or the host's.
     Target,
-    /// The target's own model of its arithmetic, out of the library of its plugin.
+    /// The target's own model of its arithmetic, from the plugin's library.
     OwnModel,
-    /// The host, by the definition of the forms, and why.
+    /// The host, by the definition of the forms, with the reason why.
     Host(String),
 }
 
 impl<P: DeserializeOwned> Opened<P> {
     /// Opens the artifact in a folder.
     ///
-    /// The target computes the requantizations if it is registered with the table that the artifact was made with;
-    /// otherwise the host does. The bits are the same: forms are data.
+    /// If the target is registered with the same table that the artifact was made with, its kernels compute the
+    /// requantizations. Otherwise the host does. The bits are the same, since the artifact itself defines what each
+    /// requantization computes.
     ///
     /// # Errors
-    /// A folder that is no artifact, or a damaged one.
+    /// If the folder is not an artifact, or the artifact is damaged.
     pub fn open(folder: &Path, registry: &Registry) -> Result<Opened<P>, Error> {
         let artifact = Artifact::open(folder)?;
         let model = artifact.model(Integrity::Full)?;
         Opened::new(artifact, model, registry)
     }
 
-    /// The same, of an artifact whose graphs have been read.
+    /// Prepares an artifact for running whose graphs have already been read.
     ///
     /// # Errors
-    /// A damaged `deployment.json`.
+    /// If `deployment.json` is damaged.
     pub fn new(artifact: Artifact, mut model: Model, registry: &Registry) -> Result<Opened<P>, Error> {
         let deployment: Deployment<P> = json(&artifact, DEPLOYMENT_FILE)?;
         if deployment.schema != DEPLOYMENT_SCHEMA {
@@ -110,17 +112,17 @@ impl<P: DeserializeOwned> Opened<P> {
 }
 
 impl<P> Opened<P> {
-    /// The integer module, with the bodies of control flow open in its graphs.
+    /// The integer module, with the bodies of control flow inlined in its graphs.
     pub fn module(&self) -> &Module {
         &self.model.module
     }
 
-    /// The integer module as it runs.
+    /// The integer module as it runs, with the bodies of control flow as graphs of their own.
     pub fn whole(&self) -> &Module {
         self.whole.as_ref().unwrap_or(&self.model.module)
     }
 
-    /// The integers that random inputs are drawn from.
+    /// The ranges of integers that random inputs are drawn from.
     pub fn ranges(&self) -> Ranges {
         let inputs = self.deployment.inputs.iter();
         Ranges(
@@ -131,7 +133,7 @@ impl<P> Opened<P> {
     }
 }
 
-/// A file of JSON in an artifact.
+/// Reads a JSON file of an artifact.
 pub(crate) fn json<T: DeserializeOwned>(artifact: &Artifact, file: &'static str) -> Result<T, Error> {
     let bytes = artifact.file(file)?;
     serde_json::from_slice(&bytes).map_err(|error| Error::Json {

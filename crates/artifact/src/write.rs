@@ -1,4 +1,4 @@
-//! An artifact, written file by file.
+//! Writes an artifact, file by file.
 
 use std::num::NonZeroUsize;
 
@@ -14,14 +14,14 @@ use strait_target::{Origin, TargetSpec, spec::Base};
 
 use crate::{DEPLOYMENT_FILE, Deployment};
 
-/// The artifact's own files, before they are written.
+/// What the files are made from that every artifact has.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a, P> {
     /// The integer model, and the annotated graph that it was made from.
     pub built: &'a Built,
     /// The report of the compilation.
     pub report: &'a Report,
-    /// All that has to be known to run it on stored samples.
+    /// What is needed to run the model on stored samples.
     pub deployment: &'a Deployment<P>,
 }
 
@@ -42,11 +42,12 @@ impl<P: Serialize> Parts<'_, P> {
     }
 }
 
-/// Writes an artifact, and puts it in its place when it is whole. `others` adds the files that the target asks for besides, at the
-/// same time where there are threads for it. Answers with the digest by which the artifact is known.
+/// Writes an artifact and moves it to its destination once it is complete. Returns the digest that identifies it.
+///
+/// `others` adds the files that the target asks for. It runs at the same time if there are threads for it.
 ///
 /// # Errors
-/// A folder that cannot be written; those of `others`.
+/// If the folder cannot be written, or `others` fails.
 pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + From<ExecuteError> + Send>(
     parts: &Parts<'_, P>,
     (target, origin): (&TargetSpec, &Origin),
@@ -55,7 +56,7 @@ pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + Fr
     threads: NonZeroUsize,
     others: impl FnOnce(&ArtifactWriter) -> Result<T, E>,
 ) -> Result<(Digest, T), E> {
-    // Before others can have them.
+    // Reserve these names before `others` can use them.
     let names = [
         writer.reserve(REPORT_FILE)?,
         writer.reserve(QUANTIZATION_FILE)?,
@@ -79,8 +80,8 @@ pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + Fr
     Ok((manifest.digest(), others))
 }
 
-/// An origin as manifests record it, with the tables that the target's own stands on: without paths, which differ from
-/// machine to machine.
+/// A target's origin in the form that manifests record it, with the tables that the target's table extends. Paths are
+/// left out, since they differ from machine to machine.
 pub(crate) fn recorded(origin: &Origin, bases: &[Base]) -> Option<TargetOrigin> {
     let extended = |base: &Base| ExtendedTable {
         id: base.id.clone(),

@@ -1,7 +1,7 @@
-//! The targets in the box, and nothing else.
+//! Links the targets of this repository into a program, and does nothing else.
 //!
-//! A crate that is only named in a manifest is dropped by the linker, and what it submits to the registry with it. Using
-//! it here keeps it; a target that is forgotten here does not compile.
+//! The linker drops a crate that is only named in a manifest, and with it the target that the crate registers. The
+//! `use` lines here keep it. A target that is forgotten here does not compile.
 
 #![deny(unused_crate_dependencies)]
 
@@ -12,6 +12,6 @@ use strait_target_generic_int8 as _;
 #[cfg(feature = "sima-mla")]
 use strait_target_sima_mla as _;
 
-// For the tests in `tests/`.
+// Used by the tests in `tests/`.
 #[cfg(test)]
 use strait_target as _;

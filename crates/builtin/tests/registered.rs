@@ -1,4 +1,4 @@
-//! The targets in the box are registered in a binary that uses this crate.
+//! A program that links this crate has the built-in targets in its registry.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Arguments of the command line.
+//! The arguments of the command line.
 
 mod eval;
 mod plugin;
@@ -25,8 +25,8 @@ pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
-/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 4 an artifact
-/// is damaged or not sound; 70 a defect in Strait; 130 interrupted.
+/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 the artifact is built, but a gate is not met;
+/// 4 an artifact is damaged or not sound; 70 a bug in Strait; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "strait", version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -49,7 +49,7 @@ pub(crate) enum Command {
 }
 
 impl Arguments {
-    /// Refuses a command that lacks what only several arguments together can say.
+    /// Refuses a command if arguments are missing that it needs together with others.
     pub(crate) fn complete(self) -> Result<Arguments, clap::Error> {
         let (command, missing) = match &self.command {
             Command::Compile(arguments) => ("compile", arguments.missing()),
@@ -79,33 +79,33 @@ pub(crate) fn version() -> String {
     std::iter::once(own).chain(packages).collect::<Vec<_>>().join("\n")
 }
 
-/// Means of the work. None of them changes a bit of any result.
+/// Options about the machine. None of them changes a bit of any result.
 #[derive(Debug, Args)]
 pub(crate) struct Machine {
-    /// Number of threads, 256 at most; fewer where the system has no more [default: as many as the machine has]
+    /// Number of threads, at most 256; fewer if the system does not allow more [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Memory that runs may take, as 500M or 8GiB; samples run one after the other where it does not suffice for
-    /// several [default: four fifths of what the machine or its container has]
+    /// Memory that runs may use, such as 500M or 8GiB; if it is too little for several samples at once, they run one
+    /// after the other [default: four fifths of what the machine or its container has]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Number of operations that one sample may take, as 5e12, or `unlimited` [default: 1e12, or 1e5 for each byte of
-    /// weights]
+    /// Number of operations that one sample may need, such as 5e12, or `unlimited` [default: 1e12, or 1e5 for each byte
+    /// of weights]
     #[arg(long, value_name = "COUNT", value_parser = operations)]
     pub(crate) operations: Option<Operations>,
-    /// The instruction set, for tests [also: the environment variable STRAIT_ISA]
+    /// Instruction set to use, for tests [also: the environment variable STRAIT_ISA]
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) isa: Option<String>,
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| "a number of threads is 1 or more; leave it out for as many as the machine has".to_owned())
 }
 
 impl Machine {
-    /// Limits on memory and operations of runs.
+    /// The limits on memory and operations of runs.
     pub(crate) fn limits(&self) -> Limits {
         let default = limits::of_machine();
         Limits {
@@ -115,7 +115,8 @@ impl Machine {
     }
 }
 
-/// A number of bytes: `4096`, `500MB` by thousands, `8GiB` by 1024, and `8G` as people mean it, by 1024 too.
+/// Parses a number of bytes. `4096` is plain, `500MB` counts in thousands, and `8GiB` in 1024. `8G` counts in 1024,
+/// too, since that is what people mean.
 fn size(text: &str) -> Result<u64, String> {
     let wrong = || "a size is a number and B, K, M, G or T, as in 500M or 8GiB".to_owned();
     let digits = text
@@ -148,32 +149,32 @@ fn operations(text: &str) -> Result<Operations, String> {
     }
 }
 
-/// A compiled model that is to be executed.
+/// The arguments of a command that runs a compiled model.
 #[derive(Debug, Args)]
 pub(crate) struct Executed {
-    /// The folder of the artifact
+    /// Folder of the artifact
     #[arg(value_name = "ARTIFACT")]
     pub(crate) artifact: PathBuf,
-    /// Who computes the requantizations: `target` for its own model of its arithmetic, tile by tile [default: the kernels
-    /// that are registered, or the host]
+    /// Who computes the requantizations: `target` for the target's own model of its arithmetic, tile by tile [default:
+    /// the registered kernels, or the host's]
     #[arg(long, value_name = "WHOSE")]
     pub(crate) kernels: Option<Whose>,
-    /// The library of the target's plugin, the one that the artifact was made with
+    /// Library of the target's plugin; the artifact must have been made with it
     #[arg(long, value_name = "LIBRARY", requires = "kernels")]
     pub(crate) plugin: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) machine: Machine,
 }
 
-/// Whose kernels are run.
+/// Whose model or kernels compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Whose {
-    /// The target's own
+    /// The target's own model
     Target,
 }
 
 impl Executed {
-    /// Who computes the requantizations.
+    /// Who is to compute the requantizations.
     pub(crate) fn kernels(&self) -> Kernels {
         match self.kernels {
             Some(Whose::Target) => Kernels::Target(self.plugin.clone()),
@@ -182,16 +183,16 @@ impl Executed {
     }
 }
 
-/// Other values than those of the configuration.
+/// Arguments that replace values of the configuration.
 #[derive(Debug, Args)]
 pub(crate) struct Instead {
-    /// Take this model instead
+    /// Use this model instead
     #[arg(long, value_name = "FILE")]
     pub(crate) model: Option<String>,
-    /// Take these samples for calibration instead
+    /// Use these samples for calibration instead
     #[arg(long, value_name = "PATH")]
     pub(crate) calibration: Option<String>,
-    /// Take this file for the vendor's own tool, such as AMCT's `.cfg`, and make rules of it
+    /// Use this file of the vendor's own tool, such as AMCT's `.cfg`, and turn it into rules
     #[arg(long, value_name = "FILE")]
     pub(crate) calibration_config: Option<String>,
     /// Set any key of the configuration, with a TOML value; may be given several times
@@ -200,7 +201,7 @@ pub(crate) struct Instead {
 }
 
 impl Instead {
-    /// In the order in which they hold: a later one of the same key wins.
+    /// The replacements in the order in which they apply: for the same key, the last one wins.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
         let model = self.model.as_ref().map(Override::model);
         let calibration = self.calibration.as_ref().map(Override::calibration);
@@ -213,10 +214,10 @@ impl Instead {
     }
 }
 
-/// Compile a model, as a configuration says
+/// Compile a model as a configuration describes
 ///
-/// Writes an artifact for each target: the integer model, a report, and what the target asks for besides. The previous
-/// artifact stays whole until the new one is.
+/// Writes an artifact for each target: the integer model, a report, and further files that the target asks for. The
+/// previous artifact stays in place until the new one is complete.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -224,10 +225,11 @@ Examples:
   strait compile deploy.toml --target generic-int8 --out build/try --set calibration.samples=64
   strait compile --model model.onnx --calibration calib.npy --target generic-int8 --out build/generic-int8")]
 pub(crate) struct Compile {
-    /// The configuration; not needed beside --model, --target, --out and, unless the model has its grids, --calibration
+    /// The configuration; not needed with --model, --target, --out and --calibration, or without --calibration if the
+    /// model is already quantized
     #[arg(value_name = "FILE", conflicts_with = "config")]
     pub(crate) file: Option<PathBuf>,
-    /// The same
+    /// The configuration, as an option
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Compile for this target instead of those of the configuration; may be given several times
@@ -235,20 +237,20 @@ pub(crate) struct Compile {
     pub(crate) target: Vec<String>,
     #[command(flatten)]
     pub(crate) instead: Instead,
-    /// Write to this folder instead
+    /// Write the artifacts to this folder instead
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<String>,
-    /// Start the commands that metrics of the configuration name
+    /// Allow the commands that metrics of the configuration name to be run
     #[arg(long)]
     pub(crate) allow_commands: bool,
-    /// Print the rules of the configuration in their order, with the rules and keys that options and the vendor's file become, and
-    /// compile nothing
+    /// Print the rules of the configuration in order, including those that options and the vendor's file are turned
+    /// into, and compile nothing
     #[arg(long)]
     pub(crate) rules: bool,
     /// Print each layer and all remarks too, and not only what fits on a screen
     #[arg(long, conflicts_with = "json")]
     pub(crate) all: bool,
-    /// Print one JSON object: phases with their costs, artifacts with their reports
+    /// Print one JSON object: the phases with their costs, and the artifacts with their reports
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -256,7 +258,7 @@ pub(crate) struct Compile {
 }
 
 impl Compile {
-    /// The configuration's file; without one the other arguments say all.
+    /// The configuration's file; `None` if the other arguments say everything.
     pub(crate) fn configuration(&self) -> Option<&Path> {
         self.file.as_deref().or(self.config.as_deref())
     }
@@ -283,10 +285,11 @@ impl Compile {
     }
 }
 
-/// Observe the calibration samples, or a share of them, and keep the statistics
+/// Observe the calibration samples, or a share of them, and store the statistics
 ///
-/// `compile` finds the statistics of all samples in its cache and does not observe them again. A share of the samples is
-/// observed on any machine; `calibrate merge` joins the shares to the same bytes that one run gives.
+/// `compile` finds the statistics of all samples in its cache and does not observe them again. Shares of the samples
+/// can be observed on different machines; `calibrate merge` joins them into the same bytes that a single run would
+/// give.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -303,16 +306,16 @@ pub(crate) struct Calibrate {
     /// The configuration
     #[arg(value_name = "CONFIG", required = true)]
     pub(crate) file: Option<PathBuf>,
-    /// Observe this part of the samples alone: the I-th of N equal ones, counted from 1
+    /// Observe only this part of the samples: the I-th of N equal parts, counted from 1
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Write to this file, or under the name of the model and the samples to this folder [default: the cache of the
-    /// configuration]
+    /// Write to this file, or to this folder under a name made from the model and the samples [default: the cache of
+    /// the configuration]
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) instead: Instead,
-    /// Print one JSON object: phases with their costs, and the file
+    /// Print one JSON object: the phases with their costs, and the file
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -324,10 +327,10 @@ pub(crate) enum CalibrateCommand {
     Merge(Merge),
 }
 
-/// Join the statistics of shares to those of all samples
+/// Join the statistics of shares into those of all samples
 ///
-/// The shares are those of one model and one set of samples, and each sample is in one of them. Their order does not
-/// matter.
+/// All shares must be of the same model and the same set of samples, and each sample must be in exactly one of them.
+/// Their order does not matter.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -336,15 +339,15 @@ pub(crate) struct Merge {
     /// The files of all shares
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write to this file, or to this folder, under the name by which `compile` looks for it in its cache
+    /// Write to this file, or to this folder under the name that `compile` looks for in its cache
     #[arg(long, value_name = "FILE|DIR", required = true)]
     pub(crate) out: PathBuf,
-    /// Print one JSON object: phases with their costs, and the file
+    /// Print one JSON object: the phases with their costs, and the file
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// A share of the samples.
+/// Parses a share of the samples, such as `2/8`.
 fn shard(text: &str) -> Result<Shard, String> {
     let wrong = || "a share is I/N, as 2/8 for the second of eight".to_owned();
     let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
@@ -356,10 +359,10 @@ fn shard(text: &str) -> Result<Shard, String> {
     })
 }
 
-/// Write what the network sees: the samples behind their preprocessing
+/// Write what the network sees: the samples after preprocessing
 ///
-/// For each input an .npy with all samples, and where these have the shape of images a PNG of each; beside them an index.json with
-/// the names of the images.
+/// Writes an .npy with all samples for each input, and a PNG of each sample if it has the shape of an image. An
+/// index.json lists the names of the images.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -372,10 +375,10 @@ pub(crate) struct Samples {
     /// Write to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Take the samples of [evaluation] instead of those of [calibration]
+    /// Use the samples of [evaluation] instead of those of [calibration]
     #[arg(long)]
     pub(crate) evaluation: bool,
-    /// Only the first so many
+    /// Only this many samples, from the first on
     #[arg(long, value_name = "N")]
     pub(crate) samples: Option<NonZeroU32>,
     #[command(flatten)]
@@ -389,7 +392,7 @@ pub(crate) struct Samples {
 
 /// Run a compiled model on stored samples
 ///
-/// Samples are preprocessed as the configuration said. Outputs lie along the first axis.
+/// Samples are preprocessed as the configuration described. In the files, the first axis of each output is the samples.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -398,24 +401,24 @@ Examples:
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) executed: Executed,
-    /// Samples for an input; the name may be left out where there is only one, or where one path has those of all inputs, as
-    /// calibration takes it: an .npz, a folder
+    /// Samples for an input; the name may be left out if there is only one input, or if one path (an .npz or a folder)
+    /// has the samples of all inputs, as for calibration
     #[arg(long, value_name = "[NAME=]PATH", required = true)]
     pub(crate) input: Vec<String>,
-    /// Where the outputs go: a file, or for several outputs a folder with an index.json
+    /// Where to write the outputs: a file, or a folder with an index.json if there are several
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) output: PathBuf,
-    /// Write integers, as they are in front of the last dequantization
+    /// Write integers, as they are before the last dequantization
     #[arg(long)]
     pub(crate) raw: bool,
 }
 
 /// Check an artifact against itself, without the compiler that made it
 ///
-/// Compares every file with its digest, derives every certificate anew from the graphs, and runs the fused graph
-/// against the lowered one on random samples and on yours: each layer on the same operands, bit for bit where its
-/// certificate is exact and within its bound otherwise. Ends with exit code 4 and the name of the file or layer where
-/// something does not hold.
+/// Compares every file with its digest, derives every certificate again from the graphs, and compares the fused graph
+/// with the lowered one on random samples and on yours. Each layer runs on the same operands in both; it has to be
+/// equal bit for bit if its certificate is exact, and within its bound otherwise. If something is wrong, the exit code
+/// is 4, and the file or layer is named.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -424,7 +427,7 @@ Examples:
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) executed: Executed,
-    /// Samples to run on besides, stored as those of the calibration; with several inputs a file for each
+    /// Further samples to run on, stored like those of the calibration; with several inputs, a file for each
     #[arg(long, value_name = "[NAME=]PATH", num_args = 1..)]
     pub(crate) data: Vec<String>,
     /// Number of random samples to run on
@@ -433,10 +436,10 @@ pub(crate) struct Verify {
     /// Seed of the random samples
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// The digest that the artifact has to have, as `compile`, `inspect` and `verify` print it
+    /// The digest that the artifact must have, as `compile`, `inspect` and `verify` print it
     #[arg(long, value_name = "DIGEST", value_parser = digest)]
     pub(crate) expect: Option<Digest>,
-    /// Also a target that is a table in a file; may be given several times
+    /// Also use a target that is a table in this file; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
     /// Print one JSON object
@@ -448,7 +451,7 @@ fn digest(text: &str) -> Result<Digest, &'static str> {
     Digest::parse(text).ok_or("a digest has 64 lower-case hexadecimal digits")
 }
 
-/// Look at a model or an artifact
+/// Show what a model or an artifact consists of
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -464,13 +467,13 @@ pub(crate) struct Inspect {
     /// Print the graph
     #[arg(long, value_name = "FORM")]
     pub(crate) graph: Option<GraphForm>,
-    /// Show each row of the target's fusion table: where it fired and what is proved of it, or why not
+    /// Show each row of the target's fusion table: what it fused and what is proved of it, or why it was not applied
     #[arg(long, conflicts_with = "graph")]
     pub(crate) fusions: bool,
-    /// Show type, state and grid of each operand and each result, and where the grid comes from
+    /// Show type, state, scale and zero point of each operand and each result, and where they come from
     #[arg(long, conflicts_with_all = ["graph", "fusions"])]
     pub(crate) quant: bool,
-    /// Only layers whose source names match this pattern
+    /// Only layers whose names in the source model match this pattern
     #[arg(long = "match", value_name = "PATTERN")]
     pub(crate) pattern: Option<String>,
     /// Print one JSON object
@@ -486,7 +489,7 @@ pub(crate) enum GraphForm {
     Dot,
 }
 
-/// List the targets, or show the tables of one
+/// List the targets, or show the table of one
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -496,11 +499,11 @@ pub(crate) struct Targets {
     /// The target to show
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// Also a target that is a table in a file; may be given several times
+    /// Also use a target that is a table in this file; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
-    /// Compare the target's table with an older one: which rows differ, which of the differences decide bits, and whether the
-    /// version says so; if it does not, the program ends with 3
+    /// Compare the target's table with an older one: which rows differ, which differences change bits, and whether the
+    /// version number reflects that; if it does not, the exit code is 3
     #[arg(long, value_name = "OLD", requires = "id")]
     pub(crate) against: Option<PathBuf>,
     /// Print one JSON object
@@ -510,9 +513,9 @@ pub(crate) struct Targets {
 
 /// Find the integer arithmetic that explains recorded accumulators and outputs
 ///
-/// Holds each layer of the vectors against forms, roundings, widths of multipliers, one rounding and two, and places of the
-/// zero point. Prints rows of a target's table for all that explain every value; the others as remarks, each with a value
-/// that refutes it. It fails where nothing explains a layer.
+/// Compares each recorded layer with all forms, roundings, multiplier widths, one or two roundings, and places where
+/// the zero point is added. Prints a row of a target's table for each that explains every value, and a remark for the
+/// others with a value that refutes it. It fails if nothing explains a layer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -520,13 +523,14 @@ Examples:
   strait identify recorded.npz --layer conv1 --json
   strait identify recorded.npz --tolerate 0.1%")]
 pub(crate) struct Identify {
-    /// Recorded layers, of the layout of docs/plugins/silicon.md
+    /// Recorded layers, in the layout of docs/plugins/silicon.md
     #[arg(value_name = "VECTORS")]
     pub(crate) vectors: PathBuf,
     /// Only this layer; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) layer: Vec<String>,
-    /// Take as an answer what explains all but so large a share of a layer's outputs: some recorded values are wrong
+    /// Accept an arithmetic that misses at most this percentage of a layer's outputs, since some recorded values are
+    /// wrong
     #[arg(long, value_name = "PERCENT", default_value = "0%")]
     pub(crate) tolerate: Tolerance,
     /// Print one JSON object

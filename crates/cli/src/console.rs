@@ -1,4 +1,4 @@
-//! Standard output and standard error.
+//! Writes to standard output and standard error.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -8,15 +8,16 @@ use strait_driver::{failure::codes, stop::Stop};
 
 use crate::exit::Exit;
 
-/// Said when we are at fault.
+/// Shown if Strait itself is at fault.
 pub(crate) const DEFECT: &str = "\
 This is a defect in Strait, not in your files. Please report it with the command that you ran, what is said above, and, \
 if you can share them, the configuration and the model.";
 
-/// The letters of a line of standard output: those of the terminal, and of the widest that is still read with ease elsewhere.
+/// Width of a line on standard output, in characters: the terminal's, or elsewhere the largest that is still easy to
+/// read.
 pub(crate) fn width() -> usize {
     match terminal_size::terminal_size_of(io::stdout()) {
-        // Some terminals do not know how wide they are.
+        // Some terminals do not know their own width.
         Some((terminal_size::Width(columns), _)) if columns > 0 => columns.into(),
         _ => ELSEWHERE,
     }
@@ -24,7 +25,7 @@ pub(crate) fn width() -> usize {
 
 const ELSEWHERE: usize = 120;
 
-/// Writes a result. A reader that has gone away is none of our business.
+/// Writes a result. If nobody reads it any more, that is not an error.
 pub(crate) fn print(text: &str) -> Exit {
     let mut out = io::stdout().lock();
     let text = printable(text.strip_suffix('\n').unwrap_or(text));
@@ -38,7 +39,8 @@ pub(crate) fn print(text: &str) -> Exit {
     }
 }
 
-/// Names and remarks come out of files. What a terminal would obey in them is shown as an escape: `\u{1b}`.
+/// Makes text from files safe to print. Control characters are shown as escapes such as `\u{1b}`, so that the terminal
+/// does not obey them.
 fn printable(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(obeyed) {
@@ -55,12 +57,12 @@ fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Writes a result for a program.
+/// Writes a result as JSON, for programs.
 pub(crate) fn print_json(value: &Value) -> Exit {
     print(&format!("{value:#}"))
 }
 
-/// Tells a person something. Where standard error is closed there is nobody to tell.
+/// Writes a message to standard error. If that is closed, nothing happens.
 pub(crate) fn explain(text: &str) {
     let _ = writeln!(
         io::stderr().lock(),
@@ -69,12 +71,12 @@ pub(crate) fn explain(text: &str) {
     );
 }
 
-/// Tells a person a finding as it was rendered, with its colours: rendering has escaped what it quotes.
+/// Writes a finding that has been rendered with colours. Rendering has already escaped what it quotes.
 pub(crate) fn rendered(finding: &str) {
     let _ = writeln!(io::stderr().lock(), "{finding}");
 }
 
-/// Reports why the work ended, to the person and, with `--json`, to the program.
+/// Reports why the work ended, on standard error and, with `--json`, as JSON.
 pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
     let (exit, kind, found) = match stop {
         Stop::Found(found) => {

@@ -1,28 +1,29 @@
-//! Meaning of the program's exit codes.
+//! The program's exit codes.
 
 use std::process::ExitCode;
 
-/// End of the program.
+/// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// The work is done.
     Done,
     /// Something is wrong with the model, the data, the configuration, a target, or the machine.
     Failed,
     /// The command line was not understood.
     Usage,
-    /// The artifact is built, but a gate is not met; or a table's version does not say how it differs from an older one.
+    /// The artifact is built, but a gate is not met. Or: the version of a table does not reflect how it differs from an
+    /// older one.
     Gate,
-    /// An artifact is damaged, or not sound.
+    /// An artifact is damaged or not sound.
     Unsound,
-    /// Our own bug.
+    /// There is a bug in Strait.
     Defect,
-    /// Stopped by the user.
+    /// The user stopped the program.
     Interrupted,
 }
 
 impl Exit {
-    /// This end, or another one where this one is good.
+    /// The first of two exit codes that is not success; used if a command does several things.
     pub(crate) fn worse(self, other: Exit) -> Exit {
         if self == Exit::Done { other } else { self }
     }
@@ -40,7 +41,7 @@ impl Exit {
     }
 }
 
-/// As shells say it of a program that an interrupt ended.
+/// The code that shells report for a program that was ended by an interrupt.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl From<Exit> for ExitCode {

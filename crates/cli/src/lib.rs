@@ -1,6 +1,6 @@
 //! The command line of Strait.
 //!
-//! A vendor's own binary is the three lines of ours and one more `use`, of the crate of its target:
+//! A vendor's own binary has the same three lines as ours, and one more line that links the crate of its target:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -30,13 +30,13 @@ use clap::{
 use arguments::Arguments;
 use exit::Exit;
 
-/// It notes when the system refuses memory, so that this end is told from others.
+/// Records when the system refuses memory, so that this cause of an abort can be told from others.
 #[global_allocator]
 static MEMORY: strait_signals::Memory = strait_signals::Memory;
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    // This very program is the worker of a plugin in a library, too.
+    // The same program also serves as the worker for plugins in libraries.
     if std::env::args_os()
         .nth(1)
         .is_some_and(|first| first == strait_plugin_host::ARGUMENT)
@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the program with these arguments, the first of which is its name.
+/// Runs the program with these arguments. The first one is its name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let given = &arguments;
@@ -62,13 +62,13 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             return Exit::Usage;
         }
         Err(error) if error.kind() == ErrorKind::DisplayVersion => return console::print(&arguments::version()),
-        // Help is a result.
+        // Help that was asked for goes to standard output, like any result.
         Err(error) => return console::print(&error.to_string()),
     };
     guarded(|| commands::run(&arguments))
 }
 
-/// Says which argument is not UTF-8, with the option that it is for.
+/// A message that says which argument is not UTF-8, and which option it belongs to.
 fn not_text(arguments: &[OsString]) -> String {
     let bad = arguments.iter().position(|argument| argument.to_str().is_none());
     let shown = |at: usize| {
@@ -86,7 +86,7 @@ fn not_text(arguments: &[OsString]) -> String {
     )
 }
 
-/// Says which command takes a file that stands in the place of a command.
+/// If a file is given where a command is expected, adds which commands take such a file.
 fn with_command(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
@@ -106,9 +106,9 @@ fn with_command(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A panic is a defect of ours, and ends as one.
+/// Runs a command. A panic counts as a bug of ours and ends the program as one.
 fn guarded(command: impl FnOnce() -> Exit) -> Exit {
-    // Whatever is behind this has no state that outlives it.
+    // The command has no state that is used afterwards, so it does not matter if a panic left it inconsistent.
     let result = panic::catch_unwind(panic::AssertUnwindSafe(command));
     result.unwrap_or_else(|_| {
         console::explain(console::DEFECT);

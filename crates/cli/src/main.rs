@@ -1,4 +1,4 @@
-//! The program `strait` with the targets in the box.
+//! The program `strait`, with the targets of this repository.
 
 use strait_builtin as _;
 

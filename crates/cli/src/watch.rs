@@ -1,9 +1,10 @@
-//! Shows how far the work is, and listens to whoever wants it to end.
+//! Shows the progress of the work, and handles signals that ask the program to end.
 //!
-//! A bar on a terminal for whatever takes longer than a second, a line every ten seconds elsewhere. A thread of its own
-//! looks at the time, so that the work only counts. A signal to end (an interrupt, a hangup, a termination) asks the
-//! work to stop between two steps. Work that does not, or a second signal, ends the process; in both cases nothing is
-//! left that is not in place.
+//! On a terminal, work that takes longer than a second gets a progress bar. Elsewhere there is a line every ten
+//! seconds. A separate thread looks at the time, so that the work only has to count.
+//!
+//! A signal to end (an interrupt, a hangup or a termination) asks the work to stop between two steps. If it does not
+//! stop, or a second signal comes, the process ends at once. In both cases nothing incomplete is left behind.
 
 use std::{
     io::IsTerminal,
@@ -26,19 +27,19 @@ use strait_driver::{diagnostic::Diagnostic, session::Progress};
 
 use crate::console;
 
-/// Interval between two looks of the thread.
+/// How often the thread checks.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Work that is over sooner is not shown on a terminal.
+/// Work that ends sooner than this is not shown on a terminal.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// Interval between two lines where there is no terminal.
+/// Time between two lines if there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Time that the work may take to stop by itself.
+/// How long the work may take to stop by itself.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The signals to end. A hangup is none on Windows.
+/// The signals that ask the program to end. Windows has no hangup.
 const ENDS: &[i32] = &[
     SIGINT,
     SIGTERM,
@@ -46,7 +47,7 @@ const ENDS: &[i32] = &[
     SIGHUP,
 ];
 
-/// Watches one command. Dropping it takes the bar away.
+/// Watches one command. When it is dropped, the progress bar is removed.
 #[derive(Debug)]
 pub(crate) struct Watch {
     shared: Arc<Shared>,
@@ -59,7 +60,7 @@ struct Shared {
     phase: Mutex<Option<Phase>>,
     done: AtomicUsize,
     over: AtomicBool,
-    /// A signal that the thread has not looked at.
+    /// True if a signal has arrived that the thread has not handled yet.
     signalled: Arc<AtomicBool>,
     interrupted: AtomicBool,
     terminal: bool,
@@ -88,7 +89,7 @@ impl Watch {
         let ticking = shared.clone();
         let ticker = std::thread::Builder::new()
             .name("progress".into())
-            // Whatever RUST_MIN_STACK says.
+            // Set the size here, so that RUST_MIN_STACK has no influence.
             .stack_size(1 << 20)
             .spawn(move || ticking.tick())
             .ok();
@@ -102,7 +103,7 @@ impl Watch {
     }
 }
 
-/// Has each signal to end set the flag.
+/// Installs handlers that set the flag when a signal to end arrives.
 fn listen(signalled: &Arc<AtomicBool>) -> Vec<SigId> {
     let heeded = heeded().into_iter();
     heeded
@@ -110,14 +111,14 @@ fn listen(signalled: &Arc<AtomicBool>) -> Vec<SigId> {
         .collect()
 }
 
-/// The signals to end but those that whoever started the process wants ignored (`nohup`).
+/// The signals to end, without those that the parent process wants to be ignored (`nohup`).
 fn heeded() -> Vec<i32> {
     let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status));
     let heeded = ENDS.iter().copied();
     heeded.filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }
 
-/// `SigIgn: 0000000000000001`, a bit for each signal.
+/// Reads the ignored signals from a line such as `SigIgn: 0000000000000001`, which has a bit for each signal.
 fn ignored_in(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

@@ -1,4 +1,4 @@
-//! An artifact that is damaged ends with the same exit code whichever command meets it.
+//! A damaged artifact ends every command with the same exit code.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use std::fs;
 
 use copy::{Copy, repository, said};
 
-/// The commands that open an artifact, and the files of it that each reads besides the manifest.
+/// The commands that open an artifact, each with the files that it reads besides the manifest.
 const COMMANDS: [(&str, &[&str]); 6] = [
     ("run", &["model.strait", "deployment.json"]),
     ("eval", &["model.strait", "deployment.json"]),
@@ -18,7 +18,7 @@ const COMMANDS: [(&str, &[&str]); 6] = [
     ("verify", &["model.strait", "deployment.json", "report.json"]),
 ];
 
-/// Runs a command on an artifact; answers with its exit code and what it printed.
+/// Runs a command on an artifact; returns its exit code and everything it printed.
 fn ran(command: &str, copy: &Copy) -> (i32, String) {
     let data = |name: &str| {
         repository(&format!("models/digits/{name}"))
@@ -87,7 +87,7 @@ fn a_file_that_is_flipped_cut_or_gone_is_exit_code_4_in_every_command_that_reads
     }
 }
 
-/// A file that a person mistook for an artifact is no damage.
+/// A file that is no artifact at all is an ordinary error (exit code 1) and not a damaged artifact.
 #[test]
 fn what_is_no_artifact_is_exit_code_1_in_every_command() {
     let copy = Copy::new();

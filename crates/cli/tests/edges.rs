@@ -1,4 +1,4 @@
-//! Commands on a machine that has less than they ask for, and the words for input that is nearly right.
+//! Commands with less memory or fewer threads than they ask for, and the messages for input that is almost right.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::copy;
@@ -16,7 +16,7 @@ fn digits(file: &str) -> String {
     text(&repository("models/digits").join(file))
 }
 
-/// The exit code and what was printed by a command line of the shell, in which `strait` is this program.
+/// Runs a shell command line in which `strait` is this program; returns the exit code and everything printed.
 #[cfg(unix)]
 fn shell(command: &str) -> (i32, String) {
     let strait = format!("strait() {{ exec {} \"$@\"; }}", env!("CARGO_BIN_EXE_strait"));
@@ -25,7 +25,7 @@ fn shell(command: &str) -> (i32, String) {
         .output()
         .unwrap();
     let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    // None where a signal ended it.
+    // There is no exit code if a signal ended the process.
     (output.status.code().unwrap_or(-1), printed)
 }
 
@@ -45,7 +45,7 @@ fn threads_that_cannot_be_had_are_fewer_threads_and_that_is_said() {
     let expected = fs::read(&out).unwrap();
     for (command, told) in [
         (format!("{run} --threads 20000"), "20000 threads are wanted, and "),
-        // Memory for some of their stacks.
+        // This much memory is enough for the stacks of some of the threads only.
         (
             format!("ulimit -v 400000; {run} --threads 200"),
             "200 threads are wanted, and ",
@@ -96,7 +96,7 @@ fn an_archive_has_the_samples_of_an_input_that_is_named() {
     }
     let written = ["1.npy", "2.npy", "3.npy"].map(|name| fs::read(place(name)).unwrap());
     assert!(written[0] == written[1] && written[1] == written[2]);
-    // A file of no kind is not called an image.
+    // A file of unknown format is not reported as an image.
     fs::write(place("x.txt"), "a.bin\n").unwrap();
     fs::write(place("a.bin"), "x").unwrap();
     let (code, printed) = run(&place("x.txt"), "4.npy");
@@ -151,7 +151,7 @@ fn a_link_is_followed_and_stays_one_whatever_is_written() {
     }
     assert!(fs::metadata(place("real/y.npy")).unwrap().len() > 100);
     assert!(place("real/artifact/manifest.json").is_file());
-    // A link to nothing is an error for both.
+    // For both commands, a link whose target does not exist is an error.
     fs::remove_file(place("real/y.npy")).unwrap();
     fs::remove_dir_all(place("real/artifact")).unwrap();
     assert_eq!(
@@ -188,7 +188,7 @@ fn a_metric_that_compares_needs_something_to_compare_with_and_counts_once() {
     assert!(code == 0 && printed.matches("top1").count() == 1, "{printed}");
 }
 
-/// A mistake of whoever wrote the file is told, and not a hundred thousand times.
+/// A mistake in a configuration is reported, but not repeated a hundred thousand times.
 #[test]
 fn a_hundred_thousand_rules_that_match_nothing_are_twenty_findings_and_a_number() {
     let folder = tempfile::tempdir().unwrap();

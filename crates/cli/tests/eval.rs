@@ -1,4 +1,4 @@
-//! Measuring an artifact beside the simulation of it.
+//! Tests of `strait eval` with a simulation: an artifact is measured next to its simulation in float.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::copy;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-/// A configuration of the repository that keeps its statistics in a folder.
+/// Writes a copy of a repository configuration that keeps its statistics in `folder`; returns its path.
 fn config(target: &str, folder: &TempDir) -> String {
     let text = fs::read_to_string(repository("configs").join(format!("{target}.toml"))).unwrap();
     let root = repository("").to_string_lossy().into_owned();
@@ -20,7 +20,7 @@ fn config(target: &str, folder: &TempDir) -> String {
     file.to_string_lossy().into_owned()
 }
 
-/// An artifact of the model in the repository for `sima`.
+/// Compiles the digits model for `sima`; returns the path of the artifact.
 fn compiled(folder: &TempDir, set: &[&str]) -> String {
     let artifact = folder.path().join("artifact").to_string_lossy().into_owned();
     let config = config("sima", folder);
@@ -49,10 +49,10 @@ fn a_simulation_is_measured_beside_the_integers() {
     let top1 = &accuracy["metrics"][0];
     assert_eq!(top1["name"], "top1");
     let [integer, simulated] = ["/integer/count", "/simulated/count"].map(|at| top1.pointer(at).unwrap());
-    // The model is right on 96 of 100; one that were wired wrongly would guess.
+    // The model classifies 96 of 100 images correctly. A simulation with a wiring mistake would be at chance level.
     let [integer, simulated] = [integer, simulated].map(|count| count.as_f64().unwrap());
     assert!((integer - simulated).abs() <= 0.02 * integer, "{printed}");
-    // Alone it is enough to compare with.
+    // The simulation alone, without labels, is enough to compare with.
     let (code, printed) = eval(&artifact, &["--simulated", &sima]);
     assert!(code == 0 && printed.contains("simulated"), "{printed}");
 }

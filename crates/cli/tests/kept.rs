@@ -1,5 +1,5 @@
-//! Existing files stay, and no file is left behind: artifacts, inputs, and the files that a process was writing when it
-//! ended early.
+//! Existing files are kept, and no temporary file is left behind. This covers artifacts, inputs, and files that a
+//! process was writing when it was killed.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -26,7 +26,7 @@ fn digits(file: &str) -> String {
     text(&repository("models/digits").join(file))
 }
 
-/// The names in a folder, sorted.
+/// The sorted names of the files in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
@@ -73,7 +73,7 @@ fn nothing_is_written_into_an_artifact() {
         let (code, message) = said(&arguments);
         assert!(code == 1 && message.contains(expected), "{code}: {message}");
     }
-    // Nor into another one than that which is run, nor where a link leads.
+    // Writing into another artifact than the one that runs is refused too, and so is writing through a link.
     let link = artifact.folder().with_file_name("link");
     std::os::unix::fs::symlink(artifact.folder(), &link).unwrap();
     let through = text(&link.join("inner"));
@@ -123,7 +123,7 @@ fn an_output_never_takes_the_place_of_an_input() {
     );
 }
 
-/// A compilation that takes seconds, once it has begun to write.
+/// Starts a compilation that takes seconds and returns once it has begun to write.
 fn begun(folder: &Path) -> Child {
     let count = 30_000;
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({count}, 8, 8, 1), }}\n");
@@ -178,14 +178,14 @@ fn whatever_signal_ends_a_compilation_nothing_is_left() {
 
 #[test]
 fn a_read_only_artifact_is_replaced_without_a_trace() {
-    /// Somebody without privileges, where this process has them.
+    /// A user without privileges. The test runs the program as this user when it runs as root itself.
     const NOBODY: u32 = 65_534;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let privileged = fs::metadata(folder.path()).unwrap().uid() == 0;
     let program = folder.path().join("strait");
     if privileged {
-        // The folder that the program was built in may be nobody else's business.
+        // That user may not be allowed to enter the folder that the program was built in, so copy the program.
         fs::copy(env!("CARGO_BIN_EXE_strait"), &program).unwrap();
         chown(folder.path(), Some(NOBODY), None).unwrap();
     } else {
@@ -229,7 +229,7 @@ fn a_read_only_artifact_is_replaced_without_a_trace() {
     assert_eq!(names(folder.path()), before);
     assert!(!empty.exists(), "it was not replaced");
 
-    // One of somebody else could be put aside, and not be taken away.
+    // An artifact that belongs to another user could be moved aside but not deleted, so it is left in place.
     if privileged {
         let manifest = fs::read(out.join("manifest.json")).unwrap();
         chown(&out, Some(0), Some(0)).unwrap();

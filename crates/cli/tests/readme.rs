@@ -1,4 +1,4 @@
-//! The README shows what the program really prints. `STRAIT_BLESS=1` rewrites it.
+//! Checks that the README shows what the program really prints. `STRAIT_BLESS=1` rewrites it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -10,7 +10,7 @@ const BEGIN: &str =
 const END: &str = "```\n<!-- end -->\n";
 const BEGIN_OF_CODE: &str = "<!-- begin: lines of examples/embed/src/main.rs. A test holds them; `cargo xtask bless` rewrites them -->\n```rust\n";
 
-/// Output of compiling the model in the repository, up to the line that names the folder.
+/// What compiling the digits model prints, up to the line that names the artifact's folder.
 fn printed() -> String {
     let folder = tempfile::tempdir().unwrap();
     let cache = format!("calibration.cache={:?}", folder.path().join("cache"));
@@ -28,10 +28,10 @@ fn printed() -> String {
     report.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Holds a block of the README to what it shows.
+/// Checks that a block of the README is up to date.
 fn shows(begin: &str, expected: &str) {
     let file = repository("README.md");
-    // A checkout may have other line ends.
+    // A git checkout may have converted the line ends.
     let readme = std::fs::read_to_string(&file).unwrap().replace("\r\n", "\n");
     let (before, rest) = readme.split_once(begin).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
@@ -42,7 +42,7 @@ fn repository(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The lines of the example that compile a model and run it.
+/// The lines of the embedding example that compile a model and run it.
 fn example() -> String {
     let code = std::fs::read_to_string(repository("examples/embed/src/main.rs")).unwrap();
     let lines = code.lines().skip_while(|line| !line.contains("let model ="));
@@ -51,7 +51,7 @@ fn example() -> String {
     format!("{}\n", lines.join("\n").trim_end())
 }
 
-/// One test, since both rewrite the same file.
+/// Both blocks are checked in one test, because both rewrite the same file.
 #[test]
 fn the_readme_shows_what_the_first_command_prints_and_the_example() {
     shows(BEGIN, &printed());

@@ -1,4 +1,5 @@
-//! A few bytes that ask for more than there is are told so, with the layer, before any work; limits change no byte.
+//! A small model file that would need too much memory or time is refused before any work, and the message names the
+//! layer. Limits do not change a byte of the artifact.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::copy;
@@ -8,12 +9,12 @@ use std::{fs, path::Path};
 use copy::{Copy, repository, said};
 use tempfile::TempDir;
 
-/// A field of a protobuf message: a number.
+/// Encodes a protobuf field that is a number.
 fn number(field: u64, value: u64) -> Vec<u8> {
     [varint(field << 3), varint(value)].concat()
 }
 
-/// A field of a protobuf message: bytes.
+/// Encodes a protobuf field that is bytes.
 fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
     [&varint(field << 3 | 2), &varint(content.len() as u64), content].concat()
 }
@@ -28,7 +29,7 @@ fn varint(mut value: u64) -> Vec<u8> {
     out
 }
 
-/// An operator with lists of integers for attributes.
+/// An ONNX node whose attributes are lists of integers.
 fn node(op: &str, input: &str, output: &str, lists: &[(&str, &[u64])]) -> Vec<u8> {
     let mut node = [
         bytes(1, input.as_bytes()),
@@ -45,7 +46,7 @@ fn node(op: &str, input: &str, output: &str, lists: &[(&str, &[u64])]) -> Vec<u8
     bytes(1, &node)
 }
 
-/// A float tensor of a graph; without extents its shape is not declared.
+/// A float tensor of an ONNX graph. If `extents` is empty, its shape is not declared.
 fn tensor(field: u64, name: &str, extents: &[u64]) -> Vec<u8> {
     let dims: Vec<u8> = extents
         .iter()
@@ -60,7 +61,7 @@ fn tensor(field: u64, name: &str, extents: &[u64]) -> Vec<u8> {
     bytes(field, &[bytes(1, name.as_bytes()), bytes(2, &ty)].concat())
 }
 
-/// A model of operator set 10 with one input of 1 × 1 × 4 × 4.
+/// An ONNX model of operator set 10 with one input of 1 × 1 × 4 × 4.
 fn model(nodes: &[Vec<u8>]) -> Vec<u8> {
     let graph = [
         nodes.concat(),
@@ -110,16 +111,16 @@ fn a_hundred_bytes_that_ask_for_fifty_gigabytes_are_refused_by_name() {
         message.contains("at `y` (relu)") && message.contains("`--memory SIZE`"),
         "{message}"
     );
-    // Past every machine, whatever is allowed.
+    // This size exceeds any machine, whatever limit is allowed.
     let (code, message) = compile(&folder, &model(&[pad(1 << 40), relu.clone()]), &["--memory", "64T"]);
     assert!(code == 1 && !message.contains("S999"), "{message}");
     assert!(!folder.path().join("out").exists(), "something was made");
-    // The same graph, smaller.
+    // The same graph with a smaller size compiles.
     let (code, message) = compile(&folder, &model(&[pad(60), relu]), &["--memory", "16GiB"]);
     assert_eq!(code, 0, "{message}");
 }
 
-/// A run of the float model fits; all integers of the fused graph at a time, as its verification has them, do not.
+/// Running the float model fits into memory. Verifying the fused graph, which keeps all its integers at once, does not.
 #[test]
 fn integers_that_cannot_be_held_are_refused_before_anything_is_observed() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,7 +131,7 @@ fn integers_that_cannot_be_held_are_refused_before_anything_is_observed() {
     let (code, message) = compile(&folder, &file, &["--memory", "500M", "--operations", "unlimited"]);
     assert!(code == 1 && message.contains("error[S002]"), "{message}");
     assert!(!folder.path().join("cache").exists(), "it was observed");
-    // A rule that leaves them in float leaves nothing to be held.
+    // With a rule that keeps these layers in float, verification has no integers to keep.
     let rule = "quantize.rule=[{ op = ['sigmoid', 'pad'], run = 'float' }]";
     let (_, message) = compile(
         &folder,
@@ -163,7 +164,7 @@ fn a_window_that_would_take_hours_is_refused_by_name() {
         message.contains("in `y` (max_pool)") && message.contains("`--operations 1.10e16`"),
         "{message}"
     );
-    // The limit is the user's to set, either way.
+    // The user can set the limit lower or higher.
     let small = nodes(20, 10);
     assert_eq!(compile(&folder, &small, &["--operations", "1e3"]).0, 1);
     assert_eq!(compile(&folder, &small, &["--operations", "unlimited"]).0, 0);
@@ -175,7 +176,7 @@ fn whatever_the_memory_the_bytes_are_the_same() {
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let config = repository("configs/generic-int8.toml").to_string_lossy().into_owned();
     let compile = |name: &str, more: &[&str]| {
-        // Statistics of its own, so that each run observes.
+        // Each run has its own cache, so that it really observes.
         let (out, cache) = (
             path(name),
             format!("calibration.cache='{}'", path(&format!("{name}.cache"))),
@@ -206,7 +207,7 @@ fn whatever_the_memory_the_bytes_are_the_same() {
         "{printed}"
     );
     assert!(!Path::new(&path("none")).exists());
-    // Where the statistics are at hand, nothing is observed, and the memory for it is not needed.
+    // If the statistics are in the cache, nothing is observed and the memory for observing is not needed.
     let at_hand = format!("calibration.cache='{}'", path("plenty.cache"));
     let (code, printed) = compile("cached", &["--memory", "1M", "--set", &at_hand]);
     assert!(code == 0 && digest(&printed) == expected, "{printed}");

@@ -1,7 +1,7 @@
-//! The targets of the binary, and one of them without it.
+//! Tests of the targets in the binary, and of one target that is not linked in.
 //!
-//! This test does not use the library of the command line, and so no crate of a target is linked into it: what it
-//! compiles for, it reads from a file.
+//! This test does not use the command-line library, so no target crate is linked into it. It reads the target that it
+//! compiles for from a file.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -129,7 +129,7 @@ fn repository() -> PathBuf {
         .unwrap()
 }
 
-/// A configuration that compiles the digits for a target.
+/// A configuration that compiles the digits model for a target.
 fn configuration(target: &str, table: &str, out: &str) -> String {
     let quoted = |path: &str| toml_string(&repository().join(path));
     format!(
@@ -153,7 +153,7 @@ fn a_table_that_extends_another_is_one_target_whose_artifact_names_both() {
              extends = {{ file = \"below.toml\", sha256 = \"{digest}\" }}\n[form.scale31]\nrounding = \"half_even\"\n"
         )
     };
-    // The digest that an author lacks is in the error.
+    // The author does not know the digest yet. The error message contains it.
     fs::write(path("own.toml"), own(&"0".repeat(64))).unwrap();
     let shown = Command::new(env!("CARGO_BIN_EXE_strait"))
         .args(["targets", "acme-npu3", "--file", &path("own.toml")])
@@ -174,7 +174,7 @@ fn a_table_that_extends_another_is_one_target_whose_artifact_names_both() {
     );
     assert!(sheet.contains("vendor: Acme Semiconductor"), "{sheet}");
 
-    // The merged table is what is compared.
+    // The comparison looks at the merged table.
     let flat = [("\"acme-npu2\"", "\"acme-npu3\""), ("\"2.1.0\"", "\"3.0.0\"")];
     let flat = flat
         .iter()
@@ -225,7 +225,7 @@ fn a_table_that_extends_another_is_one_target_whose_artifact_names_both() {
         serde_json::json!({ "table": { "extends": [base] } })
     );
 
-    // The verifier needs neither file, and tells where they differ.
+    // Verifying needs neither table file. With a file given, it says whether the artifact was made with that table.
     let alone = strait(&["verify", &path("own")]);
     let made = format!("a table in a file on acme-npu2 2.1.0 with SHA-256 {digest}");
     assert!(alone.contains(&made) && !alone.contains("registered here"), "{alone}");
@@ -268,7 +268,7 @@ fn generic_int8_from_its_file_and_built_in_give_the_same_bytes() {
     assert!(!bytes("built-in").is_empty() && bytes("built-in") == bytes("from-file"));
 }
 
-/// A path as a TOML string, with forward slashes as on every system.
+/// A path as a TOML string, with forward slashes on every system.
 fn toml_string(path: &Path) -> String {
     let path = path.to_str().unwrap().trim_start_matches(r"\\?\").replace('\\', "/");
     format!("\"{path}\"")

@@ -1,5 +1,5 @@
-//! `strait verify` on a compiled artifact: sound as it is, and what becomes of it when something in it changes, with and
-//! without its digests.
+//! Tests of `strait verify`: a compiled artifact is sound, and each change to it is found, with or without recomputed
+//! digests.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ use copy::{Copy, repository, strait};
 use strait_container::Artifact;
 use strait_core::{CertificateRecord, Module, text};
 
-/// The text form with every element of every tensor.
+/// Print options that write every element of every tensor.
 fn whole() -> text::PrintOptions<'static> {
     text::PrintOptions {
         inline_limit: usize::MAX,
@@ -19,7 +19,7 @@ fn whole() -> text::PrintOptions<'static> {
     }
 }
 
-/// The module after a replacement in its text; tensors are written out.
+/// Replaces a piece of a module's text form, with all tensors written out, and parses the result.
 fn replaced(module: &Module, graph: &str, from: &str, to: &str) -> Module {
     let whole = text::print(module, &whole());
     let begin = whole.find(&format!("graph @{graph}")).unwrap();
@@ -99,7 +99,8 @@ fn what_is_no_artifact_and_what_is_no_digest_are_told_apart_from_what_is_not_sou
     assert_eq!(code, 1, "{printed}");
 }
 
-/// Each with all digests made anew, so that nothing but the certificates and the two graphs can tell.
+/// All digests are recomputed after each change, so only the certificates and the comparison of the two graphs can find
+/// it.
 #[test]
 fn a_shift_a_weight_or_a_form_that_is_changed_with_its_digests_is_found_at_its_layer() {
     let multiplier = |module: &Module| {
@@ -109,7 +110,7 @@ fn a_shift_a_weight_or_a_form_that_is_changed_with_its_digests_is_found_at_its_l
         let digits = main[at..].find([',', ']']).unwrap();
         main[at..at + digits].to_owned()
     };
-    // The first convolution of the fused graph, and its bias, which both graphs share.
+    // Change the first convolution of the fused graph, or its bias, which both graphs share.
     type Change = Box<dyn FnOnce(Module) -> Module>;
     let changes: [(&str, Change); 3] = [
         (
@@ -186,16 +187,16 @@ fn certificates_that_are_dropped_swapped_or_bolder_are_found_at_their_layers() {
     let layers = findings.iter().filter(|f| f["subject"] == "layer").map(|f| &f["name"]);
     let swapped: std::collections::BTreeSet<String> = layers.map(ToString::to_string).collect();
     assert!(code == 4 && swapped.len() == 2, "{printed}");
-    // Nor are they those of the report.
+    // The certificates do not match those in the report either.
     assert!(findings.iter().any(|f| f["name"] == "report.json"), "{printed}");
 }
 
-/// The certificate with the digest of what it is derived from made anew.
+/// Recomputes the digest of what the certificate is derived from.
 fn grounded(module: &Module, record: &mut CertificateRecord) {
     record.certificate.derived_from = strait_verify::derived_from(module, record).unwrap().unwrap();
 }
 
-/// Of the first convolution, in the first channel, or with the second one's.
+/// The interval of the first convolution is changed in its first channel, or replaced by the second convolution's.
 #[test]
 fn an_interval_that_is_narrowed_or_another_channels_is_found_at_its_layer() {
     type Change = fn(&mut [(i64, i64)]);
@@ -225,7 +226,7 @@ fn an_interval_that_is_narrowed_or_another_channels_is_found_at_its_layer() {
     }
 }
 
-/// The manifest, the report and the model have to be about one thing.
+/// The manifest, the report and the model have to describe the same artifact.
 #[test]
 fn a_target_or_a_report_of_something_else_is_found() {
     let with_report = |change: fn(&mut serde_json::Value)| {
@@ -275,7 +276,7 @@ fn a_target_or_a_report_of_something_else_is_found() {
     let (code, printed) = copy.verify(&["--samples", "0"]);
     assert!(code == 4 && printed.contains("report.json"), "{printed}");
 
-    // With the report's, too: the table is still that of the target that it was made for.
+    // With the report's target changed as well, the stored table still belongs to the original target.
     let copy = Copy::new();
     copy.rewrite(|parts| {
         parts.provenance.target.id = "sima".into();
@@ -293,7 +294,7 @@ fn a_target_or_a_report_of_something_else_is_found() {
     );
 }
 
-/// The configs of operands are a second form of what the lowered graph has of its inputs and results.
+/// The layer configs repeat the types and grids that the lowered graph has for its inputs and results. Both must agree.
 #[test]
 fn types_and_grids_of_something_else_are_found_at_their_layers() {
     let with_configs = |change: fn(&mut serde_json::Value)| {
@@ -350,8 +351,8 @@ fn types_and_grids_of_something_else_are_found_at_their_layers() {
     }
 }
 
-/// A smaller weight in both graphs, with certificates that are derived from it: nothing is wrong with this artifact, but
-/// that it is another one.
+/// A weight is made smaller in both graphs, and the certificates are derived again. This artifact is sound, but it is a
+/// different one.
 #[test]
 fn what_is_changed_consistently_is_another_artifact() {
     let copy = Copy::new();

@@ -1,11 +1,12 @@
-//! The accumulators of a channel at which a kernel is likely to be wrong.
+//! Chooses the accumulators of a channel at which a kernel is most likely to be wrong.
 
 use crate::near_ties::near_ties;
 use crate::numbers::Numbers;
 use strait_requantize::Requantization;
 
-/// `count` accumulators inside the domain, as far as the type that carries them goes: around those where the result changes, the ends, zero, those next
-/// to halves, and others of any size. They are in no particular order, so that neighbours in a vector differ. A form that is not legal has none.
+/// `count` accumulators from the form's domain that fit the type which carries them. They are where the result changes,
+/// at the ends, zero, next to exact halves, and others of any size. Their order is random, so that neighbours in a
+/// vector differ. A form that is not legal has none.
 pub(crate) fn accumulators(
     form: &Requantization,
     channel: usize,
@@ -20,7 +21,7 @@ pub(crate) fn accumulators(
     let (low, high) = ((*domain.start()).max(ends.0), (*domain.end()).min(ends.1));
     let out = form.out();
     let inside = |x: i64| x.clamp(low, high);
-    // They are dear, and of a few channels enough.
+    // These take long to find, and a few channels are enough.
     let near = match channel {
         ..CHANNELS if count > 1 => near_ties(&scalars, (low, high)),
         _ => Vec::new(),
@@ -29,7 +30,7 @@ pub(crate) fn accumulators(
     (0..count)
         .map(|index| match index % 4 {
             0 => {
-                // The first accumulator with a result, or one beside it: a tie, or the end of one.
+                // The first accumulator with some result, or one next to it: this hits ties and their neighbours.
                 let code = numbers.between(out.min().into(), out.max().into());
                 let step = scalars.least_reaching(code);
                 inside(step.saturating_add(numbers.between(-2, 1)))
@@ -44,5 +45,5 @@ pub(crate) fn accumulators(
         .collect()
 }
 
-/// Channels of which accumulators next to halves are looked for.
+/// For how many channels accumulators next to exact halves are searched.
 pub(crate) const CHANNELS: usize = 6;

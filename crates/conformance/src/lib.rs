@@ -1,13 +1,13 @@
 //! Checks that a target's kernels compute what its table says.
 //!
-//! [`check`] takes each form of the table, makes requantizations within its limits (the extremes of each, then others),
-//! asks the target for their loops, and holds every result of every loop against `strait-requantize`, which defines the
-//! forms. The accumulators are those where a result changes, and their neighbours; the ends of the domain; and others
-//! of every magnitude. Forms that are defined past 32 bits are asked for sums of 64, too, from codes of 16. The same bits are
-//! wanted of every instruction set that the machine has.
+//! [`check`] takes each form of the table and makes requantizations within its limits, first the extremes, then others.
+//! It asks the target for their loops and compares every result with `strait-requantize`, which defines the forms. The
+//! accumulators are those where a result changes and their neighbours, the ends of the domain, and others of every
+//! magnitude. Forms that are defined beyond 32 bits are also tested with sums of 64 bits from codes of 16. All
+//! instruction sets of the machine have to give the same bits.
 //!
-//! It speaks of targets alone, so that one that is a table, one with kernels of its own and one from elsewhere are held
-//! to the same.
+//! Everything works through the target's interface. So a target that is only a table, one with its own kernels and one
+//! in a library are all tested in the same way.
 
 mod accumulators;
 mod kit;
@@ -27,7 +27,7 @@ use strait_kernels::{Context, Isa};
 use strait_requantize::{OutsideDomain, Requantization};
 use strait_target::{Target, TargetError};
 
-/// Runs the suite. It takes a second or so, and gives the same report for the same target.
+/// Runs all checks. It takes about a second and always gives the same report for a target.
 pub fn check(target: &dyn Target) -> Report {
     let spec = target.spec();
     let mut report = Report {
@@ -36,7 +36,7 @@ pub fn check(target: &dyn Target) -> Report {
     };
     for (name, row) in &spec.form {
         let mut form = FormReport::new(name);
-        // Each form starts anew, so that one more form changes nothing for the others.
+        // Each form has its own random numbers, so that adding a form changes nothing for the others.
         let mut numbers = Numbers::new(name);
         for (requantization, clamp) in samples::samples(row, &mut numbers) {
             if let Err(reason) = row.accepts(&requantization, clamp) {
@@ -51,7 +51,7 @@ pub fn check(target: &dyn Target) -> Report {
     report
 }
 
-/// Every loop of one requantization.
+/// Tests every loop of one requantization.
 fn requantize(
     target: &dyn Target,
     requantization: &Requantization,
@@ -61,7 +61,7 @@ fn requantize(
 ) {
     let loops = match target.loops(requantization, clamp) {
         Ok(loops) => loops,
-        // What every command looks at first.
+        // The check that every command makes when loops are prepared.
         Err(TargetError::Wrong {
             channel,
             accumulator,
@@ -131,7 +131,7 @@ fn requantize(
     }
 }
 
-/// Result of the definition for each accumulator of a run.
+/// What the definition gives for each accumulator of a run.
 fn expected(form: &Requantization, clamp: Option<[i32; 2]>, run: &Run) -> Result<Vec<i32>, OutsideDomain> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let channels: Vec<_> = (0..run.channels()).map(|channel| form.channel(channel).ok()).collect();

@@ -1,21 +1,23 @@
-//! Accumulators whose results lie next to a half without being one, where arithmetic in floating point is wrong first.
+//! Finds accumulators whose exact results lie next to a half without being one. There, floating-point arithmetic goes
+//! wrong first.
 //!
-//! A channel computes round((x · m + a) / 2^s). An accumulator with x · m + a ≡ 2^(s−1) − d (mod 2^s) is d parts in 2^s below a
-//! half, and one of `f64` sees the half as soon as the product has more than 53 bits and d is less than half a unit of its
-//! last. Where there is one with d = 1, it is x ≡ (2^(s−1) − 1 − a) · m⁻¹ (mod 2^s); the nearest ones of a range of accumulators
-//! are found in the manner of Euclid.
+//! A channel computes round((x · m + a) / 2^s). An accumulator with x · m + a ≡ 2^(s−1) − d (mod 2^s) lies d/2^s below
+//! a half. In `f64` it looks like the half itself once the product has more than 53 bits and d is less than half a unit
+//! in its last place. An accumulator with d = 1 is x ≡ (2^(s−1) − 1 − a) · m⁻¹ (mod 2^s), if it is in range. The
+//! nearest ones within a range of accumulators are found by a variant of Euclid's algorithm.
 
 use crate::numbers::Numbers;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// Parts of the range in each of which the nearest ones are looked for.
+/// Into how many parts the range is divided. The nearest accumulators are searched in each part.
 const PARTS: i64 = 4;
 
-/// The nearest accumulators below and above a half, in each part of those between `ends` whose results are not saturated.
+/// The nearest accumulators below and above a half, for each part of the range between `ends` in which results are not
+/// saturated.
 pub(crate) fn near_ties(channel: &Channel<'_>, ends: (i64, i64)) -> Vec<i64> {
     let (factor, addend, shift) = match channel.arithmetic() {
         Arithmetic::Affine(a) => (a.factor, a.addend, a.shift),
-        // The half of the first of two roundings.
+        // For a form with two roundings, this is the half at the first one.
         Arithmetic::Doubling(d) => (d.factor, d.addend, 31),
         _ => return Vec::new(),
     };
@@ -49,7 +51,7 @@ pub(crate) fn near_ties(channel: &Channel<'_>, ends: (i64, i64)) -> Vec<i64> {
     found
 }
 
-/// x · factor + addend, by its rest of a power of two.
+/// The function x · factor + addend, modulo a power of two.
 struct Line {
     factor: u128,
     addend: i128,
@@ -57,12 +59,12 @@ struct Line {
 }
 
 impl Line {
-    /// The accumulator of `from ..= to` whose rest is the nearest one below a half, or above; nearly so.
+    /// The accumulator in `from ..= to` whose value is nearest below a half, or above one; nearly the nearest.
     fn nearest(&self, from: i64, to: i64, below: bool) -> Option<i64> {
         let modulus = self.modulus.cast_signed();
         let first = i128::from(from) * self.factor.cast_signed() + self.addend;
         let count = i128::from(to) - i128::from(from);
-        // Rests are spread evenly: as far away there is one most often.
+        // Values modulo a power of two are spread evenly, so one is usually found within this distance.
         let mut distance = (modulus / (count + 1) / 64).max(1);
         while distance < modulus / 2 {
             let half = modulus / 2 - first;
@@ -84,7 +86,7 @@ impl Line {
     }
 }
 
-/// The least t with t · a mod m in a window of rests, which may pass 0.
+/// The smallest t for which t · a mod m lies in the window. The window may wrap around 0.
 fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     if low == 0 || low > high {
         return Some(0);
@@ -96,24 +98,25 @@ fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
     if a * steps <= high {
         return Some(steps);
     }
-    // No multiple of a lies in the window: how often to go round is the same question modulo a.
+    // No multiple of a lies in the window. How often to wrap around is the same problem modulo a.
     let rounds = first_inside(m % a, a, [a - high % a, a - low % a])?;
     Some((low + m * rounds).div_ceil(a))
 }
 
-/// Factors that are looked at for sharp ones of more than 8 bits; one in some thousands is.
+/// How many factors are tried to find sharp ones for results of more than 8 bits. One in a few thousand is sharp.
 const TRIES: usize = 1 << 16;
 
-/// The largest distance to a half that arithmetic in `f64` does not see.
+/// The largest distance to a half that arithmetic in `f64` cannot see.
 const UNSEEN: u64 = 8;
 
-/// A shift at which results of so many bits come of products of 57.
+/// A shift at which a product of 57 bits gives a result of this many bits.
 pub(crate) fn sharp_shift(bits: u8) -> u8 {
     58 - bits.min(32)
 }
 
-/// Odd factors of 31 bits that have an accumulator of 32 bits of which arithmetic in `f64` makes another code of 8 bits, by shifts. One
-/// in some millions has: they were looked for once, and the test here holds them against such arithmetic.
+/// Pairs of a shift and an odd 31-bit factor for which `f64` arithmetic gives a wrong 8-bit code for some 32-bit
+/// accumulator. Only one factor in some millions is like that, so they were searched for once; the test in this file
+/// checks them against such arithmetic.
 const OF_8_BITS: [(u8, i32); 8] = [
     (47, 1_673_353_097),
     (48, 1_931_815_843),
@@ -125,8 +128,9 @@ const OF_8_BITS: [(u8, i32); 8] = [
     (54, 1_277_686_061),
 ];
 
-/// Odd factors of `least ..= most` that have an accumulator of 32 bits whose product lies so little below a half at this shift
-/// that arithmetic in `f64` does not see it. There are few, and none for small shifts, where such arithmetic is right.
+/// Odd factors in `least ..= most` for which the product with some 32-bit accumulator lies so little below a half that
+/// `f64` arithmetic does not see it. They are rare. For small shifts there are none, since `f64` arithmetic is right
+/// there.
 pub(crate) fn sharp_factors(
     count: usize,
     (least, most): (i64, i64),
@@ -143,7 +147,7 @@ pub(crate) fn sharp_factors(
     }
     let mut found = Vec::new();
     if shift <= 32 {
-        // Accumulators have every rest, and so each odd factor has some.
+        // Accumulators have every remainder, so every odd factor will do.
         found.extend((0..count).map(|_| (numbers.between(least, most) | 1) as i32));
         return found;
     }
@@ -153,14 +157,14 @@ pub(crate) fn sharp_factors(
             continue;
         };
         let inverse = inverse(factor.unsigned_abs().into());
-        // x · factor is an odd number of halves, less a distance.
+        // x · factor is an odd number of halves, minus a distance.
         let is_sharp = |distance: u64| {
             let x = distance.wrapping_neg().wrapping_mul(inverse) & (half - 1);
-            // Of 31 bits each, or of no matter.
+            // Both have 31 bits; if not, the result is not used.
             let product = x.wrapping_mul(factor.unsigned_abs().into());
             x < 1 << 31 && product >= 1 << 56 && (product / half).is_multiple_of(2) && product / half < results
         };
-        // Half a unit of a product of 57 bits is 8.
+        // Half a unit in the last place of a 57-bit product is 8.
         if (1..UNSEEN).step_by(2).any(is_sharp) {
             found.push(factor);
             if found.len() == count {
@@ -171,9 +175,9 @@ pub(crate) fn sharp_factors(
     found
 }
 
-/// The inverse of an odd number, modulo 2^64.
+/// The inverse of an odd number modulo 2^64.
 fn inverse(odd: u64) -> u64 {
-    // Right to 3 bits, and each step doubles them.
+    // The start is right to 3 bits, and each step doubles that.
     (0..5).fold(odd, |inverse, _| {
         inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
     })

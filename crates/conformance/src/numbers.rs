@@ -1,13 +1,13 @@
-//! Numbers that are the same in every run.
+//! Random numbers that are the same in every run.
 
 /// A xorshift generator.
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
-    /// Another sequence for another name.
+    /// Starts a sequence that depends on the name.
     pub(crate) fn new(name: &str) -> Numbers {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
-        // Any state but zero will do.
+        // Any state other than zero will do.
         Numbers(name.bytes().fold(0xCBF2_9CE4_8422_2325, mix) | 1)
     }
 
@@ -18,14 +18,14 @@ impl Numbers {
         self.0
     }
 
-    /// One of `low ..= high`.
+    /// A number in `low ..= high`.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let count = high.wrapping_sub(low).cast_unsigned().wrapping_add(1).max(1);
-        // The upper bits are the better ones.
+        // The upper bits are more random.
         low.wrapping_add(((self.next() >> 8) % count).cast_signed())
     }
 
-    /// One of `low ..= high` whose size is of any magnitude.
+    /// A number in `low ..= high`; all magnitudes are equally likely.
     pub(crate) fn of_any_size(&mut self, low: i64, high: i64) -> i64 {
         let widest = low.unsigned_abs().max(high.unsigned_abs()).max(1).ilog2();
         let limit = 1i64 << self.between(0, i64::from(widest).min(61) + 1);

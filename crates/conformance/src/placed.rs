@@ -1,11 +1,11 @@
-//! Results between bytes that are nobody's.
+//! Memory for results, surrounded by bytes that a kernel must not write.
 
 use strait_requantize::IntType;
 
-/// Bytes on each side of results, which are nobody's. As many as a vector's are a multiple of every alignment.
+/// Number of guard bytes on each side. It is the size of several vectors and a multiple of every alignment.
 const MARGIN: usize = 256;
 
-/// Results, and what is around them.
+/// Memory for results, with guard bytes around it.
 pub(crate) struct Placed {
     all: Vec<u8>,
     out: IntType,
@@ -13,7 +13,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Room for so many results, full of `fill`.
+    /// Room for `count` results, filled with the byte `fill`.
     pub(crate) fn new(out: IntType, count: usize, fill: u8) -> Placed {
         let size = count * width(out);
         let mut all = vec![!fill; size + 2 * MARGIN];
@@ -21,7 +21,7 @@ impl Placed {
         Placed { all, out, fill }
     }
 
-    /// True if a byte around the results was written.
+    /// True if a guard byte was overwritten.
     pub(crate) fn is_spilled(&self) -> bool {
         let mut margins = self.all[..MARGIN].iter().chain(&self.all[self.all.len() - MARGIN..]);
         margins.any(|&byte| byte != !self.fill)
@@ -36,7 +36,7 @@ impl Placed {
         &self.all[MARGIN..self.all.len() - MARGIN]
     }
 
-    /// Bytes of a result.
+    /// Number of bytes of one result.
     pub(crate) fn width(&self) -> usize {
         width(self.out)
     }
@@ -46,12 +46,12 @@ impl Placed {
     }
 }
 
-/// Bytes of an element.
+/// Number of bytes of one element.
 pub(crate) fn width(t: IntType) -> usize {
     usize::from(t.bits().div_ceil(8))
 }
 
-/// Elements in the machine's order.
+/// Reads elements in the byte order of the machine.
 pub(crate) fn decoded(t: IntType, bytes: &[u8]) -> Vec<i32> {
     match t {
         IntType::U4 | IntType::U8 => bytes.iter().map(|&code| code.into()).collect(),

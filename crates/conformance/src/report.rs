@@ -1,79 +1,79 @@
-//! Report of the suite.
+//! The report of [`check`](crate::check).
 
 use std::fmt;
 use strait_core::Attribute;
 use strait_kernels::Isa;
 use strait_requantize::{IntType, Requantization};
 
-/// Findings, form by form in the order of their names.
+/// What was found, form by form, sorted by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The target's id.
+    /// Id of the target.
     pub target: String,
-    /// Its forms.
+    /// The forms of the target.
     pub forms: Vec<FormReport>,
 }
 
-/// Findings about one form.
+/// What was found about one form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormReport {
-    /// The form's name.
+    /// Name of the form.
     pub form: String,
     /// Number of requantizations of this form that were tried.
     pub requantizations: usize,
     /// Number of results that were compared.
     pub results: u64,
-    /// The first few findings, and the number of further ones.
+    /// The first few findings.
     pub findings: Vec<Finding>,
-    /// Findings beyond those.
+    /// Number of findings that are not listed.
     pub more: usize,
 }
 
-/// One thing that is wrong.
+/// Something that is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The requantization, within the limits of the form.
+    /// The requantization, which is within the limits of the form.
     pub requantization: Requantization,
-    /// The clamp behind it.
+    /// The clamp after the requantization.
     pub clamp: Option<[i32; 2]>,
-    /// Description of the error.
+    /// What is wrong.
     pub wrong: Wrong,
 }
 
-/// Error of one requantization.
+/// What is wrong with one requantization.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wrong {
-    /// The form's own limits refuse it: a defect of the suite or of the table's meaning.
+    /// The form's own limits refuse it. This is a bug in these checks, or in what the table means.
     NotAccepted(String),
     /// The target has no loops for it.
     NoLoops(String),
-    /// The loops write another type.
+    /// The loops write another type than the form's.
     Output(IntType),
     /// A loop failed.
     Run {
-        /// Which loop.
+        /// Name of the loop.
         run: &'static str,
-        /// Message of the kernel.
+        /// The error that the kernel returned.
         error: String,
     },
     /// A result differs from the definition.
     Result {
-        /// Which loop.
+        /// Name of the loop.
         run: &'static str,
-        /// On which instruction set.
+        /// The instruction set that was used.
         isa: Isa,
-        /// The channel.
+        /// Channel of the result.
         channel: usize,
-        /// The accumulator.
+        /// Accumulator that was requantized.
         accumulator: i64,
-        /// Result of the definition.
+        /// What the definition gives.
         expect: i32,
-        /// Result of the kernel.
+        /// What the kernel gives.
         found: i32,
     },
 }
 
-/// Findings that are kept of one form.
+/// How many findings are listed for one form.
 const KEPT: usize = 5;
 
 impl FormReport {
@@ -101,7 +101,7 @@ impl FormReport {
 }
 
 impl Report {
-    /// True if every form was tried and nothing was wrong.
+    /// True if every form was tried and nothing is wrong.
     pub fn is_ok(&self) -> bool {
         !self.forms.is_empty()
             && self

@@ -1,5 +1,5 @@
-//! The loops, each with operands that bring it to accumulators of our choice: of 8 bits into sums of 32, and, for forms that
-//! are defined past these, of 16 bits into sums of 64.
+//! Calls each loop with operands that lead to chosen accumulators: operands of 8 bits with sums of 32, and operands of
+//! 16 bits with sums of 64 for forms that are defined beyond 32 bits.
 
 use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
@@ -11,7 +11,7 @@ use strait_kernels::{
 };
 use strait_requantize::{IntType, Requantization};
 
-/// One call of one loop: what it is given, and the accumulators that it comes to by our own sums.
+/// One call of one loop: its operands, and the accumulators that these lead to by our own sums.
 pub(crate) struct Run {
     kind: Kind,
     widths: Widths,
@@ -20,7 +20,7 @@ pub(crate) struct Run {
     out: IntType,
 }
 
-/// The types of operands and sums.
+/// Types of the operands and of the sums.
 #[derive(Clone, Copy)]
 struct Widths {
     element: IntType,
@@ -37,7 +37,7 @@ const WIDE: Widths = Widths {
 };
 
 impl Widths {
-    /// The ends of the type that carries sums.
+    /// Smallest and largest value of the type that carries the sums.
     fn ends(self) -> (i64, i64) {
         match self.carrier {
             Carrier::I32 => (i32::MIN.into(), i32::MAX.into()),
@@ -45,7 +45,7 @@ impl Widths {
         }
     }
 
-    /// A sum as the loops carry it.
+    /// A sum, wrapped as in the type that carries it.
     fn wrapped(self, sum: i64) -> i64 {
         match self.carrier {
             Carrier::I32 => (sum as i32).into(),
@@ -75,7 +75,7 @@ enum Kind {
     Requantize {
         extents: [usize; 3],
         sums: Vec<i64>,
-        /// The same as elements of 32 bits, where they are carried so.
+        /// The accumulators as 32-bit elements, if sums have 32 bits.
         input: Vec<u8>,
     },
     Gemm {
@@ -110,15 +110,16 @@ enum Kind {
     },
 }
 
-/// Positions of an accumulator array per channel.
+/// How many accumulators each channel has in an accumulator array.
 const INNER: usize = 67;
-/// Thresholds of a channel that are looked at where there are too many.
+/// How many thresholds of a channel are tested if there are too many.
 pub(crate) const SPREAD: i64 = 255;
-/// Rows of a product, and positions of an image: not a multiple of a tile.
+/// Number of rows of a matrix product, and of positions in an image. It is not a multiple of a tile's size.
 const ROWS: usize = 7;
 
 impl Run {
-    /// A run of each loop. Those of two operands have one channel, so they are for forms with one set of parameters.
+    /// A run of each loop. Loops with two operands have a single channel, so they are only used for forms with one set
+    /// of parameters.
     pub(crate) fn all(form: &Requantization, numbers: &mut Numbers) -> Vec<Run> {
         let channels = form.channels().unwrap_or(3);
         let is_wide = (0..channels).all(|channel| {
@@ -146,7 +147,7 @@ impl Run {
         for run in &mut runs {
             run.out = form.out();
         }
-        // A sum of ours that leaves a form's domain is nobody's concern.
+        // Sums outside of the form's domain need not be right.
         let most = runs.iter().map(Run::channels).max().unwrap_or(0);
         let domains: Vec<_> = (0..most).map(|channel| form.domain(channel)).collect();
         runs.retain(|run| {
@@ -165,7 +166,7 @@ impl Run {
         }
     }
 
-    /// Accumulators as they are, `[1, channels, INNER]`.
+    /// A run of the loop that requantizes accumulators directly, of shape `[1, channels, INNER]`.
     fn requantize(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let of = |channel| {
             accumulators(form, channel, INNER, widths.ends(), numbers)
@@ -176,7 +177,7 @@ impl Run {
         Run::of_accumulators(widths, channels, accumulators)
     }
 
-    /// As many accumulators of each channel, channel by channel.
+    /// A run on equally many accumulators of each channel, which are given channel by channel.
     fn of_accumulators(widths: Widths, channels: usize, accumulators: Vec<(usize, i64)>) -> Run {
         let sums: Vec<i64> = accumulators.iter().map(|(_, sum)| *sum).collect();
         let input = match widths.carrier {
@@ -187,8 +188,9 @@ impl Run {
         Run::new(widths, Kind::Requantize { extents, sums, input }, accumulators)
     }
 
-    /// Thresholds of each channel and their predecessors, as far as sums of 32 bits go: all of a result of 8 bits or fewer, and
-    /// of one of 16 where there is one channel and no clamp; otherwise [`SPREAD`] of each channel, evenly spaced, of each other ones.
+    /// A run on the thresholds of each channel and their predecessors, within 32 bits. For results of 8 bits or less
+    /// these are all thresholds; for 16 bits, too, if there is one channel and no clamp. Otherwise they are [`SPREAD`]
+    /// evenly spaced thresholds of each channel, different ones for each.
     pub(crate) fn thresholds(form: &Requantization, clamp: Option<[i32; 2]>) -> Option<Run> {
         let channels = form.channels().unwrap_or(3);
         let [least, most] = form.range().map(i64::from);
@@ -198,7 +200,8 @@ impl Run {
             ..=16 if one => 1,
             _ => (most - least) / SPREAD + 1,
         };
-        // Integers of the whole tensor are those of each channel: to look at one is enough where there are many.
+        // If the whole tensor has the same integers, all channels are equal, and one is enough if there are many
+        // thresholds.
         let of_each = if step == 1 && form.out().bits() > 8 {
             1
         } else {
@@ -211,7 +214,7 @@ impl Run {
             let (low, high) = NARROW.ends();
             let (low, high) = (low.max(*domain.start()), high.min(*domain.end()));
             let codes = (least + 1..=most).step_by(usize::try_from(step).ok()?);
-            // Channels begin at codes of their own, and have as many.
+            // Each channel begins at another code, and all have equally many.
             let offset = channel as i64 * step / channels as i64;
             for code in codes.map(|code| (code + offset).min(most)) {
                 let first = scalars.least_reaching(code);
@@ -223,7 +226,8 @@ impl Run {
         Some(run)
     }
 
-    /// One row of weights of one, and the accumulators of interest as the bias: acc = bias[n] + a[m].
+    /// A matrix product with one row of weights that are all 1. The chosen accumulators are the bias: acc = bias[n] +
+    /// a[m].
     fn gemm(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let bias = biases(widths, form, channels, numbers);
         let a = small(ROWS, numbers);
@@ -243,7 +247,7 @@ impl Run {
         )
     }
 
-    /// One tap of one, and the accumulators of interest as the bias: acc = bias[o] + x[position].
+    /// A convolution with one tap whose weight is 1. The chosen accumulators are the bias: acc = bias[o] + x[position].
     fn conv(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let bias = biases(widths, form, channels, numbers);
         let size = [3, ROWS];
@@ -299,7 +303,7 @@ impl Run {
         )
     }
 
-    /// Windows of 2 × 3 without padding.
+    /// Sum pooling with windows of 2 × 3 and no padding.
     fn sum_pool(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
         let (height, width) = (4, 9);
         let x = widths.codes(channels * height * width, numbers);
@@ -331,7 +335,8 @@ impl Run {
         )
     }
 
-    /// Pairs of neighbours in the rows of two images; a position of the output is a channel.
+    /// Sum pooling over pairs of neighbours in the rows of two images. Each position of the output is a channel of its
+    /// own.
     fn sum_pool_by_position(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
         let (images, width) = (2, channels + 1);
         let x = widths.codes(images * width, numbers);
@@ -362,13 +367,13 @@ impl Run {
         )
     }
 
-    /// Tables of halves of accumulators of interest.
+    /// An addition by lookup tables. Each table has halves of the chosen accumulators.
     fn add(form: &Requantization, numbers: &mut Numbers) -> Run {
         let widths = NARROW;
         let interest = accumulators(form, 0, 256, widths.ends(), numbers);
         let mut tables = Box::new([[0; 256]; 2]);
         for code in 0..256 {
-            // The two halves of one accumulator meet where both operands have the same code.
+            // The two halves of an accumulator are added where both operands have the same code.
             let acc = interest.get(code).and_then(|&acc| i32::try_from(acc).ok());
             let Some(acc) = acc else { continue };
             tables[0][code] = acc >> 1;
@@ -411,7 +416,7 @@ impl Run {
         )
     }
 
-    /// The loop's name.
+    /// Name of the loop.
     pub(crate) fn name(&self) -> &'static str {
         let [narrow, wide] = match self.kind {
             Kind::Requantize { .. } => ["requantize", "requantize in 64 bits"],
@@ -429,12 +434,12 @@ impl Run {
         }
     }
 
-    /// The number of results.
+    /// Number of results.
     pub(crate) fn len(&self) -> usize {
         self.accumulators.len()
     }
 
-    /// One more than the last channel of a result.
+    /// Number of channels: one more than the highest channel of a result.
     pub(crate) fn channels(&self) -> usize {
         let last = self.accumulators.iter().map(|(channel, _)| *channel).max();
         last.map_or(0, |last| last + 1)
@@ -445,12 +450,12 @@ impl Run {
         self.accumulators[at]
     }
 
-    /// Result of the loops.
+    /// What the loop computes.
     pub(crate) fn results(&self, loops: &dyn Loops, cx: &Context) -> Result<Vec<i32>, KernelError> {
         Ok(self.placed(loops, cx, 0)?.results())
     }
 
-    /// Result of the loops in a place that is full of `fill`, between margins of other bytes.
+    /// What the loop computes, in memory that was filled with `fill` and is surrounded by guard bytes.
     pub(crate) fn placed(&self, loops: &dyn Loops, cx: &Context, fill: u8) -> Result<Placed, KernelError> {
         let mut placed = Placed::new(self.out, self.len(), fill);
         self.write(loops, cx, placed.bytes_mut())?;
@@ -460,7 +465,7 @@ impl Run {
     fn write(&self, loops: &dyn Loops, cx: &Context, out: &mut [u8]) -> Result<(), KernelError> {
         let Widths { element, carrier } = self.widths;
         let narrow = |sums: &[i64]| sums.iter().map(|&sum| sum as i32).collect::<Vec<i32>>();
-        // All of them are of the type that carries them.
+        // The sums fit the type that carries them, so the casts lose nothing.
         let (narrow_bias, wide_bias) = match &self.kind {
             Kind::Gemm { bias, .. } | Kind::Conv { bias, .. } => (narrow(bias), bias.as_slice()),
             _ => (Vec::new(), [].as_slice()),
@@ -529,7 +534,7 @@ impl Run {
     }
 }
 
-/// An accumulator of interest for each channel.
+/// A chosen accumulator for each channel.
 fn biases(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Vec<i64> {
     let one = |channel| {
         accumulators(form, channel, 1, widths.ends(), numbers)
@@ -540,7 +545,7 @@ fn biases(widths: Widths, form: &Requantization, channels: usize, numbers: &mut 
     (0..channels).map(one).collect()
 }
 
-/// Codes from -4 to 3: they lead a bias across the steps around it.
+/// Codes from -4 to 3. Added to a bias, they reach the thresholds around it.
 fn small(count: usize, numbers: &mut Numbers) -> Vec<i32> {
     (0..count).map(|_| numbers.between(-4, 3) as i32).collect()
 }

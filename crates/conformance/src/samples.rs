@@ -1,4 +1,4 @@
-//! Requantizations within the limits of a form.
+//! Makes requantizations within the limits of a form.
 
 use crate::near_ties::{sharp_factors, sharp_shift};
 use crate::numbers::Numbers;
@@ -8,25 +8,26 @@ use strait_requantize::{
 };
 use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftLimits};
 
-/// A requantization and the clamp behind it.
+/// A requantization and the clamp after it.
 pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
 
-/// Numbers of channels: one, not a multiple of a vector, more than one vector, more than two, more than a line of memory has
-/// bytes, and more than a byte counts.
+/// Numbers of channels: one, no multiple of a vector, more than one vector, more than two, more than a cache line has
+/// bytes, and more than fit in a byte.
 const CHANNELS: [usize; 6] = [1, 5, 19, 33, 70, 300];
-/// The most channels of which there is a requantization of each round, with each clamp; of more there is one.
+/// Up to this many channels, there is a requantization for each round and clamp. For more channels there is one.
 pub(crate) const FEW: usize = 19;
-/// Requantizations for each output type and number of channels: the two extremes, a power of two, factors that arithmetic in
-/// floating point gets wrong, then others.
+/// How many requantizations there are for each output type and number of channels: the two extremes, a power of two,
+/// factors that floating-point arithmetic gets wrong, then others.
 const ROUNDS: usize = 8;
-/// The round of powers of two.
+/// The round in which factors are powers of two.
 const POWERS: usize = 2;
-/// The round of factors that have accumulators next to halves.
+/// The round in which factors have accumulators next to halves.
 const SHARP: usize = 3;
-/// The round of many channels.
+/// The round that is used for many channels.
 const ANY: usize = 4;
 
-/// For each output type, per tensor and for some numbers of channels as the row allows, with the clamps that it allows.
+/// The requantizations for each output type, with one set of parameters and with some numbers of channels, and with
+/// clamps, as the row allows.
 pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
     let mut samples = Vec::new();
     let per_tensor = row.per.contains(&Granularity::Tensor).then_some(None);
@@ -49,12 +50,13 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
     samples
 }
 
-/// Round 0 takes the smallest of everything, round 1 the largest, the others anything between. In round 2 factors are powers
-/// of two: accumulators lie halfway between results, where others have no such ones. In round 3 they lie next to halves.
+/// Chooses parameters. Round 0 takes the smallest of everything, round 1 the largest, the others anything between. In
+/// round 2 factors are powers of two, so that accumulators lie exactly halfway between results. In round 3 accumulators
+/// lie next to halves.
 struct Pick<'a> {
     round: usize,
     numbers: &'a mut Numbers,
-    /// The factors of round 3, which channels take in turns.
+    /// The factors of round 3. Channels take them in turn.
     sharp: Vec<i32>,
 }
 
@@ -75,7 +77,7 @@ impl Pick<'_> {
     }
 }
 
-/// `None` where the row describes no form; the check of its table has seen to that.
+/// `None` if the row does not describe a form; the check of its table has already excluded that.
 fn sample(
     row: &FormRow,
     out: IntType,
@@ -98,7 +100,7 @@ fn sample(
     let mut pick = Pick { round, numbers, sharp };
     let shift = |pick: &mut Pick<'_>| match pick.round {
         SHARP => sharp_shift.into(),
-        // A few bits behind the factor, as far as there are such shifts.
+        // Shift by a few bits more than the factor has, if such shifts are allowed.
         POWERS => (i64::from(bits) + pick.numbers.between(2, 10)).clamp(min.into(), max.into()),
         _ => pick.one(min.into(), max.into()),
     };
@@ -115,7 +117,7 @@ fn sample(
         SHARP => 0,
         _ => pick.one(-(1 << 40), 1 << 40),
     };
-    // Zero points of wide results stay small, as sums on a common grid have none.
+    // Zero points of wide results stay small, since sums on a common grid have none.
     let (low, high) = if out == IntType::I32 {
         (-1000, 1000)
     } else {
@@ -187,7 +189,7 @@ fn sample(
         }
         FormKind::AscendRequant => Requantization::AscendRequant(form::AscendRequant {
             scale: scales(&mut pick, channels, bits),
-            // Nine bits.
+            // The offset has nine bits.
             offset: zp.clamp(-256, 255),
             relu: pick.round % 2 == 1,
             out,
@@ -226,7 +228,8 @@ fn sample(
     })
 }
 
-/// Normal numbers whose product with an accumulator may be anything from nothing to infinity, of so many significant bits.
+/// Normal float numbers with this many significant bits. Their products with accumulators may be anything from zero to
+/// infinity.
 fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let (smallest, largest) = (f32::MIN_POSITIVE.to_bits(), f32::MAX.to_bits());
@@ -242,7 +245,7 @@ fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
     })
 }
 
-/// The result's code of real zero, where the form knows it.
+/// The code of real zero in the result, if the form has one.
 fn zero_point(form: &Requantization) -> i32 {
     match form {
         Requantization::TfLite(form::TfLite { zp, .. })
@@ -260,7 +263,7 @@ fn zero_point(form: &Requantization) -> i32 {
     }
 }
 
-/// No clamp, and one or two of those that the form has.
+/// No clamp, and one or two clamps that the form allows.
 fn clamps(set: ClampSet, out: IntType, zero: i32, numbers: &mut Numbers) -> Vec<Option<[i32; 2]>> {
     let relu = Some([zero, out.max()]);
     match set {

@@ -1,4 +1,4 @@
-//! Code that refuses nodes.
+//! Runs the kit on a target whose code refuses nodes.
 #![allow(clippy::unwrap_used)]
 
 use crate::kit::{TABLE, examined, failed};

@@ -1,4 +1,4 @@
-//! The functions of a target's code: each is called, or the report says why it was not.
+//! Tests of how the kit checks the functions of a target's code: it calls each one, or the report says why it did not.
 #![allow(clippy::unwrap_used)]
 
 use crate::kit::{TABLE, examined};
@@ -13,17 +13,17 @@ use strait_target::{
     TargetSpec,
 };
 
-/// The ways in which the code of a target differs from what it should be.
+/// What is wrong with the target's code.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,
-    /// Every other answer about a node is a refusal.
+    /// `admits` refuses a node at every other call.
     Wavers,
-    /// The files are others each time.
+    /// `emit` writes different bytes each time.
     Counts,
-    /// They are the same for all models.
+    /// `emit` writes the same file for every model.
     Constant,
-    /// One of them lies outside of the artifact.
+    /// `emit` writes a file outside of the artifact.
     Climbs,
 }
 

@@ -1,4 +1,5 @@
-//! The kit on the targets in the box, on tables, and on kernels with one mistake each, which fails at its own line.
+//! Runs the kit on the built-in targets, on tables, and on kernels with one mistake each. Each mistake has to fail at
+//! its own line.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::cell::RefCell;
@@ -31,7 +32,7 @@ pub(crate) fn line<'k>(kit: &'k Kit, name: &str) -> &'k Line {
     found.unwrap_or_else(|| panic!("no line {name}\n{kit}"))
 }
 
-/// Each row of the table has fired, and so has a certificate.
+/// Checks that each fusion row of the table was applied at least once and has a certificate.
 fn every_fusion_is_reached(kit: &Kit) {
     let (reached, of) = line(kit, "fusions are certified").checked.split_once(" of ").unwrap();
     assert!(of.starts_with(&format!("{reached} rows fired")), "{kit}");
@@ -53,7 +54,7 @@ fn the_targets_in_the_box_pass() {
     }
 }
 
-/// The tables in `configs/targets`.
+/// The target tables in `configs/targets`, each with its id.
 fn tables() -> Vec<(String, Registry)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/targets");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -85,11 +86,11 @@ fn tables_alone_pass_and_what_was_not_checked_is_said() {
     }
 }
 
-/// The table with which a project begins: one form, `scale31`.
+/// The table that a new project starts with. It has one form, `scale31`.
 pub(crate) static TABLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../cli/templates/target.toml").replace("NAME", "vendor-npu"));
 
-/// The kit on a kernel for the form `scale31`.
+/// Runs the kit with this kernel for the form `scale31`.
 fn with_kernel(kernel: FormKernel) -> Kit {
     of_code(&TABLE, kernel)
 }
@@ -110,7 +111,7 @@ fn of_code(table: &'static str, kernel: FormKernel) -> Kit {
     examine(registry.entry("vendor-npu").unwrap(), &how).unwrap()
 }
 
-/// The lines that fail.
+/// The lines of a group that failed.
 pub(crate) fn failed(kit: &Kit, group: Group) -> Vec<&str> {
     let lines = kit
         .lines
@@ -185,7 +186,7 @@ fn a_kernel_that_takes_the_integers_of_the_first_channel_fails_at_channels() {
     );
 }
 
-/// The definition, with something done in front of it.
+/// A correct kernel that first calls a function with the accumulators.
 struct Planted(fn(&[i32]));
 
 impl TileKernel for Planted {
@@ -264,7 +265,8 @@ fn each_line_counts_what_it_looked_at() {
         let count = line(&kit, name).checked.split(' ').next().unwrap();
         count.parse().unwrap()
     };
-    // Of seven lengths two calls, of four kinds of garbage one, of four threads four each.
+    // Per requantization: two calls for each of seven lengths, one for each of four kinds of garbage, and four on each
+    // of four threads.
     let requantizations = number("kernels take what rows accept");
     assert_eq!(number("no read past the input"), 14 * requantizations);
     assert_eq!(number("garbage is refused"), 4 * requantizations);
@@ -274,7 +276,8 @@ fn each_line_counts_what_it_looked_at() {
         all,
         number("the same result each time") + (14 + 4 + 16) * requantizations
     );
-    // One of 1 channel has none that could be taken for another; of many channels there is one for each of two types of codes.
+    // With 1 channel there is no other channel to confuse it with. With 33, 70 or 300 channels there is one call per
+    // channel and code type.
     let many = 2 * (33 + 70 + 300);
     assert_eq!((number("each channel by its own integers") - many) % (5 + 19), 0);
 }
@@ -304,7 +307,7 @@ fn results_that_change_from_call_to_call_fail_at_determinism() {
     assert!(failed(&kit, Group::Semantics).is_empty(), "{kit}");
 }
 
-/// A table that is right, and a row in it that nothing reaches.
+/// Runs the kit on a table. The tests use a correct table with one row that no network reaches.
 fn of_table(text: &str) -> Kit {
     let mut registry = Registry::default();
     let table = Table::parse("vendor.toml", text.to_owned()).unwrap_or_else(|e| panic!("{e}"));
@@ -312,7 +315,7 @@ fn of_table(text: &str) -> Kit {
     examined(entry, &[])
 }
 
-/// The table with an op on the host instead of its row.
+/// The table with an op run on the host instead of by its row.
 fn on_the_host(op: &str) -> String {
     let row = format!("[op.{op}]");
     let rest = TABLE.split_once(&row).unwrap().1;
@@ -402,7 +405,7 @@ fn rows_of_one_op_are_named_with_a_network_that_reached_them() {
     assert!(kit.lines.iter().all(|line| line.name != "op conv"), "{kit}");
 }
 
-/// The definition, but for one code of 16 bits.
+/// A kernel that is correct except for one 16-bit code.
 struct WrongOnce;
 
 impl TileKernel for WrongOnce {
@@ -427,7 +430,7 @@ fn every_threshold_of_16_bits_is_looked_at_and_what_is_left_out_is_said() {
         Ok(Box::new(ThroughTile::new(WrongOnce, form.clone(), clamp)?))
     });
     let kit = of_code(wide.leak(), kernel);
-    // Under a factor that is a power of two some of its accumulators are ties.
+    // If the factor is a power of two, some of the accumulators are ties.
     let line = line(&kit, "thresholds and their predecessors");
     assert_eq!(line.outcome(), "failed", "{kit}");
     assert!(line.findings[0].contains("gives 12344, not 12345"), "{kit}");

@@ -1,4 +1,4 @@
-//! Recorded vectors against the forms of a table, and as evidence for its rows.
+//! Tests of recorded vectors: the kit compares them with a table's forms and uses them as evidence for its rows.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::kit::{TABLE, examined, line};
@@ -7,7 +7,7 @@ use strait_identify::{Axis, Layer, Scales, Vectors};
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{Origin, Registry, Table};
 
-/// A layer that was recorded of a form.
+/// A recorded layer that was computed with this form.
 fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<Recording> {
     let pairs: Vec<(i64, i32)> = (-40_000..40_000).map(|x| (x, form.eval(0, x).unwrap())).collect();
     let shape = [pairs.len()];
@@ -60,7 +60,8 @@ fn recorded_vectors_are_held_against_the_forms_of_the_table() {
     assert!(line(&kit, "conv1").findings[0].contains("was recorded"), "{kit}");
 }
 
-/// The line about the evidence for a row, of a table that says it to be measured by layers that were recorded of these forms.
+/// The kit's line about the evidence for a row. The table claims that the row was measured, and the recordings were
+/// computed with these forms.
 fn evidence(row: &str, said: &str, forms: &[Requantization]) -> (String, String) {
     let silicon = format!(
         "\n[silicon]\nfidelity = \"silicon\"\nevidence = [{{ file = \"v.npz\", sha256 = \"{}\", rows = [\"{row}\"] }}]\n\n[types]",
@@ -110,11 +111,11 @@ fn recordings_that_leave_neighbours_open_are_told_so_and_those_that_do_not_are_e
     let both = [general, power_of_two];
     let (outcome, said) = evidence("form scale31", holds, &both);
     assert_eq!(outcome, "passed", "{said}");
-    // It is shown of what was recorded, and not of more.
+    // The recordings are evidence for the recorded accumulators only, so the row has to state this range.
     let (outcome, said) = evidence("form scale31", "", &both);
     assert_eq!(outcome, "failed");
     assert!(said.contains(holds), "{said}");
-    // Accumulators say nothing of how an op makes them.
+    // Recorded accumulators say nothing about how an op computes them.
     for row in ["op conv", "accumulator int8", "quantize"] {
         let (outcome, said) = evidence(row, holds, &both);
         assert!(

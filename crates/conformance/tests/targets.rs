@@ -1,4 +1,4 @@
-//! The suite on the targets in the box, on a table alone, and on kernels that are wrong.
+//! Runs the arithmetic checks on the built-in targets, on tables without code, and on wrong kernels.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::Path;
@@ -58,7 +58,7 @@ fn the_tables_in_configs_do_too() {
     assert!(found > 0);
 }
 
-/// Ties go up instead of to the even neighbour.
+/// A kernel that rounds ties up instead of to even.
 fn wrong_at_ties(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let Requantization::ArithFolded(form::ArithFolded { narrowing }) = form else {
         return standard(form, clamp);
@@ -70,12 +70,12 @@ fn wrong_at_ties(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<d
     standard(&Requantization::ArithFolded(form::ArithFolded { narrowing }), clamp)
 }
 
-/// The clamp is forgotten.
+/// A kernel that forgets the clamp.
 fn without_clamp(form: &Requantization, _: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     standard(form, None)
 }
 
-/// Sums of 64 bits are cut to 32.
+/// A kernel that truncates 64-bit sums to 32 bits.
 struct Cut;
 
 impl TileKernel for Cut {
@@ -154,7 +154,7 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
         else {
             panic!("{report}")
         };
-        // Loops are looked at when they are prepared, before the suite runs any; sums of 64 bits as well.
+        // Loops are checked when they are prepared, before any check runs them. 64-bit sums are checked too.
         assert_eq!(*run, "requantize");
         assert_eq!(form.form == "sixteen", i32::try_from(*accumulator).is_err());
         let defined = form.findings[0].requantization.eval(*channel, *accumulator).unwrap();

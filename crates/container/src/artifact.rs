@@ -16,15 +16,17 @@ use std::path::Path;
 use std::sync::Arc;
 use strait_mapped::{MappedFile, read_part};
 
-/// Number of attempts when the artifact is replaced while it is being opened.
+/// How often opening is tried when another process replaces the artifact meanwhile.
 const ATTEMPTS: usize = 16;
 
-/// Files besides the container file that stay open with an artifact, which is more than most have. A process may have some
-/// hundred open files.
+/// How many files stay open with an artifact, besides the container file. Most artifacts have fewer. A process may only
+/// have some hundred files open.
 const MOST_HELD: usize = 64;
 
-/// An artifact whose manifest has been read. Its folder and its files stay open: what is read from it later is of the same
-/// artifact, even if another one has taken its place in the meantime.
+/// An artifact whose manifest has been read.
+///
+/// Its folder and files stay open. So all that is read later belongs to the same artifact, even if another one has been
+/// put in its place meanwhile.
 #[derive(Clone, Debug)]
 pub struct Artifact {
     folder: Arc<Held>,
@@ -33,19 +35,19 @@ pub struct Artifact {
     files: Arc<BTreeMap<String, File>>,
 }
 
-/// Something in an artifact that is not as its manifest says.
+/// One way in which an artifact differs from its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// A listed file is not there, or cannot be read.
+    /// A file that the manifest lists is missing or cannot be read.
     Missing(String),
-    /// A file is not the listed one.
+    /// A file has other contents than the manifest says.
     Changed(String),
-    /// A file is not listed.
+    /// A file is in the folder, but the manifest does not list it.
     Unlisted(String),
 }
 
 impl Finding {
-    /// The name of the file.
+    /// Name of the file that the finding is about.
     pub fn file(&self) -> &str {
         match self {
             Finding::Missing(name) | Finding::Changed(name) | Finding::Unlisted(name) => name,
@@ -64,14 +66,17 @@ impl fmt::Display for Finding {
 }
 
 impl Artifact {
-    /// Opens the artifact in a folder. Costs the same for any size: of the container file its header and its section table
-    /// are read, which hold the checksums of everything else in it.
+    /// Opens the artifact in a folder.
+    ///
+    /// The cost does not depend on the artifact's size: only the header and the section table of the container file are
+    /// read. They hold the checksums of everything else in that file.
     ///
     /// # Errors
-    /// [`ArtifactError::NotAnArtifact`] for a folder that has neither a manifest of ours nor a `model.strait` beside
-    /// whatever is called `manifest.json`; [`ArtifactError::Damaged`] for an artifact whose manifest or container file
-    /// is missing, cut, changed or another artifact's; [`ArtifactError::Schema`] for one of another version;
-    /// [`ArtifactError::Replaced`] where other processes keep replacing it.
+    /// - [`ArtifactError::NotAnArtifact`]: the folder has no manifest of ours, and no `model.strait` either.
+    /// - [`ArtifactError::Damaged`]: the manifest or the container file is missing, cut off, changed, or belongs to
+    ///   another artifact.
+    /// - [`ArtifactError::Schema`]: the artifact has another version.
+    /// - [`ArtifactError::Replaced`]: other processes keep replacing the artifact.
     pub fn open(folder: &Path) -> Result<Artifact, ArtifactError> {
         for _ in 0..ATTEMPTS {
             let held = Held::open(folder).map_err(|error| match error.kind() {
@@ -80,7 +85,8 @@ impl Artifact {
             })?;
             let held = Arc::new(held);
             let opened = Artifact::of(held.clone());
-            // A writer that puts another folder in its place then takes this one away, file by file.
+            // A writer that has put another folder in this one's place removes this one, file by file. Then opening is
+            // tried again.
             if opened.as_ref().is_ok_and(Artifact::is_whole) || held.is_current() {
                 return opened;
             }
@@ -106,23 +112,25 @@ impl Artifact {
         Ok(artifact)
     }
 
-    /// True if every listed file that stays open could be opened.
+    /// True if every listed file that should stay open could be opened.
     fn is_whole(&self) -> bool {
         self.files.len() == (self.manifest.files.len() - 1).min(MOST_HELD)
     }
 
-    /// Folder of the artifact.
+    /// The artifact's folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Parts of the artifact, and its origin.
+    /// The manifest: which files the artifact has, and what it was made from.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Reads the graphs and the certificates. The whole file is read where it is compared with its checksums; otherwise the
-    /// tensors stay in the file, mapped.
+    /// Reads the graphs and the certificates.
+    ///
+    /// With [`Integrity::Full`] the whole file is read and compared with its checksums. Otherwise the tensors stay in
+    /// the mapped file and are not read yet.
     pub fn model(&self, integrity: Integrity) -> Result<Model, ArtifactError> {
         let bytes = match integrity {
             Integrity::Full => self.content(MODEL_FILE, &self.model)?,
@@ -142,7 +150,7 @@ impl Artifact {
         })
     }
 
-    /// The content of a file that the manifest lists, compared with its digest.
+    /// The contents of a file that the manifest lists, compared with its digest.
     pub fn file(&self, name: &str) -> Result<Bytes, ArtifactError> {
         let entry = self.entry(name)?;
         let bytes = self.with_file(name, |file| self.content(name, file))?;
@@ -152,10 +160,11 @@ impl Artifact {
         Ok(bytes)
     }
 
-    /// Reads every file of the folder and says what is not as the manifest describes it, by name.
+    /// Reads every file of the folder and lists, sorted by name, what differs from the manifest.
     ///
     /// # Errors
-    /// [`ArtifactError::Replaced`] where another artifact has taken its place, and files that did not stay open are gone.
+    /// [`ArtifactError::Replaced`] if another artifact has taken this one's place and files that were not kept open are
+    /// gone.
     pub fn check(&self) -> Result<Vec<Finding>, ArtifactError> {
         let mut findings = Vec::new();
         for (name, entry) in &self.manifest.files {
@@ -182,7 +191,7 @@ impl Artifact {
         Ok(findings)
     }
 
-    /// Does something with a file that is open, or is opened for it.
+    /// Calls a function with a file: the one that is kept open, or one opened for the call.
     fn with_file<T>(
         &self,
         name: &str,
@@ -200,7 +209,7 @@ impl Artifact {
         }
     }
 
-    /// All bytes of a file, which are as many as the manifest says.
+    /// Reads a whole file, whose length must be the one that the manifest states.
     fn content(&self, name: &str, file: &File) -> Result<Bytes, ArtifactError> {
         let length = self.check_length(name, file)?;
         let length =
@@ -228,7 +237,7 @@ impl Artifact {
         Err(self.damaged(name, format!("it has {found} bytes, the manifest says {expected}")))
     }
 
-    /// Holds the header and the section table, with which the file begins, against the manifest.
+    /// Compares the header and the section table at the start of the container file with the manifest.
     fn check_head(&self, file: &[u8]) -> Result<(), ArtifactError> {
         match self.entry(MODEL_FILE)?.head {
             Some(digest) if digest == sha256(format::head(file)) => Ok(()),
@@ -265,7 +274,7 @@ fn not_an_artifact(folder: &Path, reason: String) -> ArtifactError {
 
 fn read_manifest(folder: &Held) -> Result<Manifest, ArtifactError> {
     let not = |reason: String| not_an_artifact(folder.path(), reason);
-    // A container file tells that this is an artifact, whatever became of its manifest.
+    // If there is a container file, the folder is an artifact, whatever happened to its manifest.
     let is_ours = || folder.file(MODEL_FILE).is_ok();
     let damaged = |reason: String| damaged(folder.path(), MANIFEST_FILE, reason);
     let bytes = folder

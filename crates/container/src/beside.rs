@@ -1,4 +1,4 @@
-//! A file in the making, beside the one whose place it takes when it is whole.
+//! A file that is written beside its destination and replaces it once it is complete.
 
 use crate::leftovers::Leftover;
 use std::fs::{self, File, TryLockError};
@@ -8,39 +8,41 @@ use tempfile::TempPath;
 
 const PREFIX: &str = ".strait-";
 
-/// Letters between the prefix and the suffix.
+/// Number of random letters between the prefix and the suffix of a name.
 const RANDOM: usize = 6;
 
-/// Number of times that a fresh file may be lost to a run that cleans up before it is locked.
+/// How often a new file is made. Another run that cleans up may remove the file before it is locked.
 const ATTEMPTS: usize = 16;
 
-/// A file that is not yet in its place. It goes away when this is dropped, or with
-/// [`remove_leftovers`](crate::remove_leftovers). What a run left that could do neither is removed by the next one in the folder:
-/// a file is locked for as long as its run lives.
+/// A file that is not yet in its place.
+///
+/// It is removed when this value is dropped, or by [`remove_leftovers`](crate::remove_leftovers). If a run is killed
+/// before it can do either, the next run in the folder removes the file. The file is locked for as long as its run
+/// lives, so that no other run removes it too early.
 #[derive(Debug)]
 pub struct Beside {
     path: TempPath,
     _leftover: Leftover,
-    /// Last, so that the name goes first.
+    /// The last field, so that the file's name is removed before the lock is released.
     _lock: File,
 }
 
 impl Beside {
-    /// An empty file in `folder`, for whoever may read the folder. Its name ends with `suffix`.
+    /// Makes an empty file in `folder`, readable by whoever may read the folder. Its name ends with `suffix`.
     ///
     /// # Errors
-    /// A folder in which no file can be made.
+    /// If no file can be made in the folder.
     pub fn new(folder: &Path, suffix: &str) -> Result<Beside> {
         sweep(folder);
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(suffix);
-        // The user's mask still applies.
+        // The user's umask still applies.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         for _ in 0..ATTEMPTS {
             let (lock, path) = builder.tempfile_in(folder)?.into_parts();
             let leftover = Leftover::new(&path);
-            // Where the file system has no locks nothing is swept either.
+            // On a file system without locks nothing is swept away either.
             if !is_taken(&lock) && path.exists() {
                 return Ok(Beside {
                     path,
@@ -52,26 +54,27 @@ impl Beside {
         Err(Error::other("other processes keep taking the new file away"))
     }
 
-    /// The file's path.
+    /// Path of the file while it is being written.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts the file in the place of `destination`, in the same folder.
+    /// Moves the file to `destination`, which has to be in the same folder.
     ///
     /// # Errors
-    /// A destination that cannot be replaced.
+    /// If the destination cannot be replaced.
     pub fn put_in_place(self, destination: &Path) -> Result<()> {
         self.path.persist(destination).map_err(|error| error.error)
     }
 }
 
-/// Locks a file, unless it is locked by another. Windows would keep others from writing to a locked file, so there none is.
+/// Locks a file and tells whether another process had locked it already. On Windows nothing is locked, since others
+/// could not write to a locked file there.
 fn is_taken(file: &File) -> bool {
     cfg!(unix) && matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Removes the files of runs that ended without a chance to do it. What cannot be removed stays for the next.
+/// Removes the files of runs that ended without cleaning up. A file that cannot be removed is left for the next run.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -83,13 +86,13 @@ fn sweep(folder: &Path) {
             && let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
         {
-            // Held until it is gone.
+            // The lock is held until the file is gone.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// True of a name as [`Beside::new`] makes them: `.strait-x1Y2z3.npy`.
+/// True if [`Beside::new`] could have made this file name, such as `.strait-x1Y2z3.npy`.
 fn is_ours(name: &str) -> bool {
     let rest = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('.'));
     rest.is_some_and(|(random, _)| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))

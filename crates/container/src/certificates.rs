@@ -1,21 +1,21 @@
-//! The section of certificates.
+//! The section of the container file with the fusions' certificates.
 
 use crate::model::ModelError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use strait_core::CertificateRecord;
 
-/// The most bytes that the section may have: four kilobytes for each of 65536 channels.
+/// Largest size of the certificates' section in bytes: four kilobytes for each of 65536 channels.
 const MAX_BYTES: usize = 1 << 28;
 
-/// The section: JSON, because it is small and people want to read it.
+/// Contents of the section. It is JSON, since it is small and people want to read it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content<'a> {
     certificates: Cow<'a, [CertificateRecord]>,
 }
 
-/// The bytes of the section. Floats are written with as many digits as it takes to read the same ones back.
+/// The bytes of the section. Floats get enough digits to be read back unchanged.
 pub(crate) fn encode(records: &[CertificateRecord]) -> Result<Vec<u8>, ModelError> {
     let certificates = Cow::Borrowed(records);
     serde_json::to_vec(&Content { certificates }).map_err(ModelError::Certificates)

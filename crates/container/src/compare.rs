@@ -1,21 +1,21 @@
-//! Two artifacts side by side.
+//! Compares two artifacts file by file.
 
 use crate::{Artifact, ArtifactError, MANIFEST_FILE};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A file in which two artifacts differ.
+/// One file in which two artifacts differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Only the first one has it.
+    /// Only the first artifact has the file.
     OnlyInFirst(String),
-    /// Only the second one has it.
+    /// Only the second artifact has the file.
     OnlyInSecond(String),
-    /// Both have it, with other bytes.
+    /// Both artifacts have the file, with different bytes.
     Content {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The first byte that differs, or the end of the shorter one.
+        /// Position of the first byte that differs, or the length of the shorter file.
         offset: usize,
     },
 }
@@ -30,8 +30,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The files in which two artifacts differ, by name; none means that they are the same byte for byte. Reads the files
-/// themselves, not what the manifests say of them, and refuses a damaged artifact.
+/// The files in which two artifacts differ, sorted by name. An empty list means that they are equal byte for byte.
+///
+/// It reads the files themselves and does not rely on the manifests. A damaged artifact is refused.
 pub fn compare(first: &Artifact, second: &Artifact) -> Result<Vec<Difference>, ArtifactError> {
     let mut differences = Vec::new();
     let both = [first, second].map(|artifact| &artifact.manifest().files);
@@ -43,7 +44,7 @@ pub fn compare(first: &Artifact, second: &Artifact) -> Result<Vec<Difference>, A
             [true, true] => content(name, &first.file(name)?, &second.file(name)?),
         });
     }
-    // A manifest has one spelling.
+    // Equal manifests have equal bytes, so encoding them again gives the bytes of the files.
     let manifests = [first, second].map(|artifact| {
         let encoded = artifact.manifest().encode().map_err(std::io::Error::from);
         encoded.map_err(ArtifactError::io(&artifact.folder().join(MANIFEST_FILE)))

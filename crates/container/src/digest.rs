@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use strait_mapped::read_part;
 use strait_requantize::certificate::Digest;
 
-/// Bytes of a file that are read at a time.
+/// How many bytes of a file are read at a time.
 const AT_ONCE: u64 = 1 << 20;
 
 /// The SHA-256 digest of some bytes.
@@ -13,8 +13,11 @@ pub fn sha256(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
 }
 
-/// The digest of a file and of others that belong to it: of a text with a line for each, `DIGEST  NAME`, as `sha256sum` prints it;
-/// that of the file itself comes first, and without a name. Without others it is the file's.
+/// One digest for a file together with further files that belong to it.
+///
+/// If there are further files, this is the digest of a text in the format of `sha256sum`, with one line `DIGEST  NAME`
+/// for each file. The file itself comes first, without a name. If there are no further files, the result is the digest
+/// of the file itself.
 pub(crate) fn of_files(file: Digest, others: &[(String, Bytes)]) -> Digest {
     if others.is_empty() {
         return file;
@@ -24,7 +27,7 @@ pub(crate) fn of_files(file: Digest, others: &[(String, Bytes)]) -> Digest {
     sha256(format!("{file}\n{lines}").as_bytes())
 }
 
-/// The length of a file and its digest, by as much memory for any length.
+/// The length of a file and its digest. The memory needed does not grow with the file.
 pub(crate) fn of_file(file: &File) -> io::Result<(u64, Digest)> {
     let mut hashing = Hashing::new(io::sink());
     let length = file.metadata()?.len();
@@ -38,7 +41,7 @@ pub(crate) fn of_file(file: &File) -> io::Result<(u64, Digest)> {
     Ok((bytes, digest))
 }
 
-/// Passes bytes on, and counts and hashes them on the way.
+/// A writer that passes bytes on to another writer, and counts and hashes them.
 #[derive(Debug)]
 pub(crate) struct Hashing<W> {
     inner: W,
@@ -59,7 +62,7 @@ impl<W> Hashing<W> {
         &mut self.inner
     }
 
-    /// The writer, the number of bytes, and their digest.
+    /// Returns the inner writer, the number of bytes and their digest.
     pub(crate) fn finish(self) -> (W, u64, Digest) {
         (self.inner, self.bytes, Digest(self.hasher.finalize().into()))
     }
@@ -82,7 +85,7 @@ impl<W: io::Write> io::Write for Hashing<W> {
 mod tests {
     use super::*;
 
-    /// FIPS 180-4, the example of one block.
+    /// The SHA-256 digest of `abc`, from the one-block example of FIPS 180-4.
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]

@@ -4,100 +4,103 @@ use std::path::{Path, PathBuf};
 use strait_core::codes;
 use strait_file_names::NameError;
 
-/// Reason why an artifact cannot be read or written.
+/// Why an artifact cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
-    /// The system refuses: a missing file, missing rights, a full disk. The fault is the environment's.
+    /// The operating system refused: a file is missing, rights are missing, or the disk is full. The environment is at
+    /// fault.
     #[error("{}: {source}", .path.display())]
     Io {
-        /// The file or folder.
+        /// The file or folder in question.
         path: PathBuf,
-        /// Error of the system.
+        /// What the operating system said.
         source: io::Error,
     },
-    /// The folder is none of ours. The fault is the caller's, who named it.
+    /// The folder is not an artifact of ours. The caller, who named it, is at fault.
     #[error("{} is not an artifact: {reason}", .path.display())]
     NotAnArtifact {
-        /// The folder.
+        /// The folder in question.
         path: PathBuf,
-        /// The part that is missing or wrong.
+        /// What is missing or wrong.
         reason: String,
     },
-    /// It is an artifact of another version.
+    /// The artifact has a version that this program does not read.
     #[error("{} is an artifact of schema {found}; this version of strait reads schema {known}", .path.display())]
     Schema {
-        /// The folder.
+        /// The artifact's folder.
         path: PathBuf,
-        /// The artifact's.
+        /// Version of the artifact.
         found: u64,
-        /// Ours.
+        /// The version that this program reads.
         known: u64,
     },
-    /// The output folder holds something that a new artifact would take away.
+    /// The output folder holds something that writing an artifact there would remove.
     #[error("{} is not replaced: {reason}", .path.display())]
     Occupied {
-        /// The folder.
+        /// The output folder.
         path: PathBuf,
-        /// Content that was found.
+        /// What was found in it.
         reason: String,
     },
-    /// The manifest lists no such file.
+    /// The manifest lists no file of this name.
     #[error("{} has no file `{name}`", .path.display())]
     NoSuchFile {
-        /// The folder.
+        /// The artifact's folder.
         path: PathBuf,
-        /// The file that was asked for.
+        /// Name of the file that was asked for.
         name: String,
     },
-    /// A file is not the one that the manifest describes.
+    /// A file differs from what the manifest says about it.
     #[error("{}: {name} is damaged: {reason}", .path.display())]
     Damaged {
-        /// The folder.
+        /// The artifact's folder.
         path: PathBuf,
-        /// The file in it.
+        /// Name of the file in it.
         name: String,
-        /// The part that differs.
+        /// What differs.
         reason: String,
     },
-    /// Another artifact has taken its place while it was read. The fault is nobody's: read again.
+    /// Another artifact took this one's place while it was read. Nobody is at fault: try again.
     #[error("{} was replaced while it was read; try again", .path.display())]
     Replaced {
-        /// The folder.
+        /// The artifact's folder.
         path: PathBuf,
     },
     /// The container file cannot be read or made.
     #[error("{}: {source}", .path.display())]
     Model {
-        /// The file.
+        /// Path of the container file.
         path: PathBuf,
-        /// Description of the error.
+        /// What is wrong with the container file.
         source: ModelError,
     },
-    /// A file cannot have this name. The fault is the target's, whose writer named it.
+    /// A file of an artifact cannot have this name. The target, whose writer chose the name, is at fault.
     #[error("`{}` is no file of an artifact: {fault}", .name.escape_debug())]
     FileName {
-        /// The name.
+        /// Name of the file.
         name: String,
-        /// The rule that it breaks.
+        /// The rule that the name breaks.
         fault: NameError,
     },
-    /// A manifest that nobody would read, since its origin takes so much room.
+    /// The manifest would be too long to be read again, since what it says about the artifact's origin takes too much
+    /// room.
     #[error("the manifest of {} would have {bytes} bytes, and {most} are the most that are read", .path.display())]
     LongManifest {
-        /// The folder.
+        /// The artifact's folder.
         path: PathBuf,
-        /// The length of its manifest.
+        /// Length of its manifest in bytes.
         bytes: u64,
-        /// The longest that is read.
+        /// Longest manifest that is read, in bytes.
         most: u64,
     },
 }
 
 impl ArtifactError {
-    /// The code by which programs know it.
+    /// The stable code by which programs recognize the error.
     pub fn code(&self) -> &'static str {
         match self {
-            // A manifest of this version speaks of files that this version reads.
+            // The manifest has a version that this program reads, so the file it lists should be readable too: it is
+            // damaged.
             ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
                 codes::DAMAGED
             }
@@ -105,7 +108,7 @@ impl ArtifactError {
         }
     }
 
-    /// Adds the path to what the system said.
+    /// Makes an error from what the operating system said about a path.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> ArtifactError {
         move |source| ArtifactError::Io {
             path: path.into(),

@@ -1,17 +1,17 @@
-//! Putting a folder in the place of another one.
+//! Puts a folder in the place of another one.
 
 use crate::leftovers::remove;
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// Number of attempts when other writers come in between.
+/// How often the exchange is tried when other writers interfere.
 const ATTEMPTS: usize = 100;
 
-/// Puts the folder `staged` at `destination`. What was there is at `staged` or `displaced` afterwards.
+/// Moves the folder `staged` to `destination`. What was there is at `staged` or `displaced` afterwards.
 ///
-/// Where the system can exchange two names in one step there is no moment without an artifact at `destination`.
-/// Elsewhere the previous one is at `displaced` for a moment; see [`crate::staging`] for what becomes of it after an
+/// Some systems can exchange two names in one step. Then there is always an artifact at `destination`. On others the
+/// previous artifact is at `displaced` for a moment; [`crate::staging`] describes what happens to it after an
 /// interruption.
 pub(crate) fn put_in_place(staged: &Path, displaced: &Path, destination: &Path) -> Result<()> {
     put_in_place_by(exchange, staged, displaced, destination)
@@ -24,7 +24,7 @@ fn put_in_place_by(
     destination: &Path,
 ) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        // Only works where nothing is there, or an empty folder.
+        // This only works if nothing is there, or an empty folder.
         match fs::rename(staged, destination) {
             Ok(()) => return Ok(()),
             Err(error) if !destination.is_dir() && error.kind() != ErrorKind::NotFound => return Err(error),
@@ -33,7 +33,7 @@ fn put_in_place_by(
         match exchange(staged, destination) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
-            // Another writer has taken the destination away and not yet put its own there.
+            // Another writer has moved the destination away and not yet put its own folder there.
             Err(error) if error.kind() == ErrorKind::NotFound && staged.is_dir() => continue,
             Err(error) => return Err(error),
         }
@@ -44,7 +44,7 @@ fn put_in_place_by(
         }
         match fs::rename(staged, destination) {
             Ok(()) => return Ok(()),
-            // Put the previous one back, unless another writer was faster.
+            // Put the previous artifact back, unless another writer was faster.
             Err(_) => match fs::rename(displaced, destination) {
                 Ok(()) => {}
                 Err(_) if destination.is_dir() => remove(displaced)?,
@@ -55,7 +55,7 @@ fn put_in_place_by(
     Err(Error::other("other processes keep writing to this folder"))
 }
 
-/// Exchanges two folders in one step; `false` where the system or the file system cannot.
+/// Exchanges two folders in one step. Returns `false` if the operating system or the file system cannot do that.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange(a: &Path, b: &Path) -> Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -72,7 +72,7 @@ fn exchange(_: &Path, _: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Waits until the names in a folder are on the disk, where the system has a way to ask for it.
+/// Waits until the names in a folder are stored on the disk, on systems that can be asked to do so.
 pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     #[cfg(unix)]
     fs::File::open(folder)?.sync_all()?;

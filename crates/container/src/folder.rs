@@ -1,4 +1,4 @@
-//! Content of a folder, and the test that it may be replaced.
+//! Reads files of a folder, and checks whether the folder may be replaced.
 
 use crate::held::Held;
 use crate::leftovers::is_removable;
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// A whole regular file of at most `limit` bytes; a link to one is not one.
+/// Reads a whole regular file of at most `limit` bytes. A link to a file is refused.
 pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not a regular file"));
@@ -16,7 +16,7 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_limited(File::open(path)?, limit)
 }
 
-/// All bytes of a file of at most `limit`.
+/// Reads all bytes of a file that has at most `limit`.
 pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -26,10 +26,11 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The artifact that a place is in, or is: nothing else may be written there. The place need not be there yet.
+/// The artifact that contains `place`, or that `place` itself is: nothing else may be written there. `place` need not
+/// exist yet.
 pub fn artifact_around(place: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(place).ok()?;
-    // What is not there yet will be below what is.
+    // Take the nearest folder above that exists: whatever is made later will be below it.
     let there = absolute.ancestors().find_map(|folder| fs::canonicalize(folder).ok())?;
     let is_artifact = |folder: &&Path| {
         let manifest = read_file(&folder.join(MANIFEST_FILE), MAX_BYTES);
@@ -38,7 +39,7 @@ pub fn artifact_around(place: &Path) -> Option<PathBuf> {
     there.ancestors().find(is_artifact).map(Path::to_path_buf)
 }
 
-/// Refuses a destination that holds anything but an artifact: replacing it takes everything in it away.
+/// Refuses a destination that holds anything but an artifact, since replacing the folder removes everything in it.
 pub(crate) fn check_replaceable(folder: &Path) -> Result<(), ArtifactError> {
     let occupied = |reason: String| {
         Err(ArtifactError::Occupied {

@@ -1,7 +1,7 @@
-//! A folder that stays the same one, whatever becomes of its name.
+//! A folder that is held open, so that it stays the same folder even if it is renamed or replaced.
 //!
-//! A writer exchanges the whole folder of an artifact. Whoever opened it by its name, file by file, would see files of
-//! two artifacts. Below an open folder every file is of this one.
+//! A writer replaces the whole folder of an artifact at once. Somebody who opens the files one by one by path could
+//! then read files of two artifacts. All files that are opened through a held folder belong to the same artifact.
 
 #[cfg(not(unix))]
 use std::fs;
@@ -10,11 +10,11 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use strait_file_names::{MOST_FILES, MOST_PARTS};
 
-/// The most entries that are looked at: more than an artifact has, so that what does not belong to it is found.
+/// How many entries of a folder are looked at. An artifact has far fewer, so files that do not belong to it are found.
 const MAX_ENTRIES: usize = 100_000;
 const _: () = assert!(MOST_FILES < MAX_ENTRIES);
 
-/// See the module.
+/// A folder that is held open; see the module.
 #[derive(Debug)]
 pub(crate) struct Held {
     path: PathBuf,
@@ -22,20 +22,21 @@ pub(crate) struct Held {
     folder: rustix::fd::OwnedFd,
 }
 
-/// One thing in a folder.
+/// One entry of a folder.
 struct Entry {
     name: String,
     is_folder: bool,
 }
 
 impl Held {
-    /// The folder's name when it was opened.
+    /// Path of the folder at the time it was opened.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Everything in the folder and below that is not a folder, by its path with `/`, sorted. Links are not followed. A
-    /// name that is not Unicode is spelled with replacement characters.
+    /// Everything in the folder and its subfolders that is not a folder itself, sorted by path with `/`.
+    ///
+    /// Links are not followed. In a name that is not Unicode, replacement characters stand for what cannot be read.
     pub(crate) fn entries(&self) -> Result<Vec<String>> {
         let mut found = Vec::new();
         let mut open = vec![(String::new(), 0)];
@@ -56,7 +57,7 @@ impl Held {
     }
 }
 
-/// A file that may be a part of an artifact: a regular one.
+/// Refuses a file that cannot be part of an artifact: only regular files can.
 fn regular(file: File) -> Result<File> {
     match file.metadata()?.is_file() {
         true => Ok(file),
@@ -64,17 +65,17 @@ fn regular(file: File) -> Result<File> {
     }
 }
 
-/// A link is not a file of the artifact, as it could lead outside.
+/// The error for a link: it could lead outside the artifact, so it is no file of it.
 fn link() -> Error {
     Error::new(ErrorKind::InvalidData, "it is a link, not a file of the artifact")
 }
 
 #[cfg(unix)]
 impl Held {
-    /// Opens the folder of this name. A link to a folder is followed.
+    /// Opens the folder at this path. A link to a folder is followed.
     pub(crate) fn open(path: &Path) -> Result<Held> {
         use rustix::fs::{Mode, OFlags, open};
-        // Only to look below it: that needs no right to list it.
+        // Open it only to reach what is below it: that needs no right to list the folder.
         #[cfg(target_os = "linux")]
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         #[cfg(not(target_os = "linux"))]
@@ -85,11 +86,12 @@ impl Held {
         })
     }
 
-    /// A regular file in the folder; a link to one is not one. Its name is a path from the folder on, with `/`.
+    /// Opens a regular file in the folder; a link to one is refused. The name is a path relative to the folder, with
+    /// `/`.
     pub(crate) fn file(&self, name: &str) -> Result<File> {
         use rustix::fs::{Mode, OFlags, openat};
         use rustix::io::Errno;
-        // A pipe would wait for somebody who writes into it.
+        // Opening must not block: a pipe would wait for somebody to write into it.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match openat(&self.folder, name, flags, Mode::empty()) {
             Ok(file) => regular(file.into()),
@@ -98,7 +100,7 @@ impl Held {
         }
     }
 
-    /// True if the folder still has the name by which it was opened.
+    /// True if the path by which the folder was opened still leads to it.
     pub(crate) fn is_current(&self) -> bool {
         use rustix::fs::{fstat, stat};
         let here = stat(&self.path).ok().zip(fstat(&self.folder).ok());
@@ -135,7 +137,7 @@ impl Held {
 
 #[cfg(not(unix))]
 impl Held {
-    /// Notes the name of a folder. Here a folder that is in use cannot be exchanged.
+    /// Remembers the path of the folder. On this system a folder that is in use cannot be replaced.
     pub(crate) fn open(path: &Path) -> Result<Held> {
         match fs::metadata(path)?.is_dir() {
             true => Ok(Held { path: path.into() }),
@@ -143,7 +145,8 @@ impl Held {
         }
     }
 
-    /// A regular file in the folder; a link to one is not one. Its name is a path from the folder on, with `/`.
+    /// Opens a regular file in the folder; a link to one is refused. The name is a path relative to the folder, with
+    /// `/`.
     pub(crate) fn file(&self, name: &str) -> Result<File> {
         let path = crate::path::place(&self.path, name);
         match fs::symlink_metadata(&path)?.is_symlink() {
@@ -152,7 +155,7 @@ impl Held {
         }
     }
 
-    /// True if the folder still has the name by which it was opened.
+    /// True if the path by which the folder was opened still leads to it.
     pub(crate) fn is_current(&self) -> bool {
         self.path.is_dir()
     }

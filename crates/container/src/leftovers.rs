@@ -1,7 +1,7 @@
-//! Files and folders that are not to outlive the process.
+//! Temporary files and folders that must be gone when the process ends.
 //!
-//! A process that ends in order removes them by itself. One that has to end at once, because it was told so twice or
-//! because its work does not listen, calls [`remove_leftovers`] first.
+//! A process that ends normally removes them by itself. A process may also have to end at once, because the user
+//! interrupted it twice or because its work does not respond. It then calls [`remove_leftovers`] first.
 
 use std::fs;
 use std::io::{ErrorKind, Result};
@@ -11,16 +11,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn names() -> MutexGuard<'static, Vec<PathBuf>> {
-    // A list of names is whole after each statement.
+    // A panic elsewhere cannot leave the list half changed, so a poisoned lock is fine.
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A name that is removed by [`remove_leftovers`] for as long as this value lives.
+/// A path that [`remove_leftovers`] removes for as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Leftover(PathBuf);
 
 impl Leftover {
-    /// Notes the name of a file, or of a folder with all that is in it.
+    /// Registers the path of a file, or of a folder with everything in it.
     pub(crate) fn new(path: &Path) -> Leftover {
         names().push(path.into());
         Leftover(path.into())
@@ -36,22 +36,23 @@ impl Drop for Leftover {
     }
 }
 
-/// Removes everything that is noted. For the moment before the process ends: whoever still works with it fails.
+/// Removes everything that is registered. Call it just before the process ends: whoever still works with those files
+/// fails.
 pub fn remove_leftovers() {
     for name in names().drain(..) {
-        // What cannot be removed now is removed by the next run to the same place.
+        // What cannot be removed now is removed by the next run that writes to the same place.
         let _ = remove(&name);
     }
 }
 
-/// Does `work` at a time when nothing is removed from under it.
+/// Runs `work` while nothing may be removed.
 pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     let _names = names();
     work()
 }
 
-/// Removes a file, or a folder and all that is in it. A folder of ours that nobody may write to is made one that we
-/// may.
+/// Removes a file, or a folder with everything in it. If a folder is write-protected, its owner is given the right to
+/// write first.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => {}
@@ -67,13 +68,14 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// True if [`remove`] can take away a folder of ours, as far as the rights to its folders say.
+/// True if [`remove`] should be able to remove a folder of ours, judging by the access rights of its folders.
 pub(crate) fn is_removable(folder: &Path) -> bool {
     #[cfg(unix)]
     {
         use rustix::fs::{Access, access};
         let may_change = |folder: &Path| {
-            // Only the owner of a folder may set its rights, if only to what they are.
+            // Only the owner of a folder may set its rights, even to what they already are. So this tells whether we
+            // own it.
             let owned =
                 |folder| fs::symlink_metadata(folder).and_then(|m| fs::set_permissions(folder, m.permissions()));
             access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok() || owned(folder).is_ok()
@@ -91,7 +93,7 @@ pub(crate) fn is_removable(folder: &Path) -> bool {
     }
 }
 
-/// Lets the owner of these folders change them.
+/// Gives the owner of these folders the right to change them.
 fn unlock(folder: &Path) -> Result<()> {
     each_folder(folder, |folder| {
         #[cfg(unix)]
@@ -107,7 +109,7 @@ fn unlock(folder: &Path) -> Result<()> {
     })
 }
 
-/// Visits a folder and then those in it. An artifact has a handful; links are not followed.
+/// Visits a folder and all folders in it. An artifact has only a few. Links are not followed.
 fn each_folder(folder: &Path, visit: impl Fn(&Path) -> Result<()>) -> Result<()> {
     let mut open = vec![folder.to_path_buf()];
     while let Some(folder) = open.pop() {

@@ -1,16 +1,19 @@
-//! The artifact on disk: what a compilation leaves behind, and what running, evaluating and verifying start from.
+//! The artifact on disk. A compilation writes one; running, evaluating and verifying start from one.
 //!
-//! An artifact is a folder. `model.strait` is the container file with the graphs, their tensors and the certificates of
-//! the fusions ([`model`], over the plain container of [`mod@format`]); beside it are `report.json` and the files that the
-//! target wrote; `manifest.json` lists them all with their digests and says what they were made from ([`Manifest`]).
-//! Nothing in it depends on when, where or by whom it was made: the same input gives the same bytes.
+//! An artifact is a folder with these files:
+//! - `model.strait` is the container file with the graphs, their tensors and the certificates of the fusions
+//!   ([`model`], over the plain container of [`mod@format`]).
+//! - `report.json` and the files that the target wrote.
+//! - `manifest.json` lists all others with their digests and says what they were made from ([`Manifest`]).
 //!
-//! [`ArtifactWriter`] writes beside the destination and then exchanges, so that whoever looks finds the previous artifact
-//! or the new one and never a mixture. [`Artifact`] holds its folder and its files open, so that everything that is read from
-//! it is of one artifact. It believes nothing that it reads: names, lengths, checksums and references are checked before they
-//! are used.
+//! Nothing in an artifact depends on when, where or by whom it was made: the same input gives the same bytes.
 //!
-//! The bytes are described in `docs/container.md`.
+//! [`ArtifactWriter`] writes beside the destination and then exchanges the folders. So a reader finds either the
+//! previous artifact or the new one, and never a mixture. [`Artifact`] holds its folder and files open, so that
+//! everything that is read from it belongs to one artifact. Names, lengths, checksums and references are checked before
+//! they are used.
+//!
+//! `docs/container.md` describes the bytes.
 
 mod artifact;
 mod beside;

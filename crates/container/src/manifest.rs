@@ -1,7 +1,7 @@
-//! `manifest.json`: what the artifact consists of and what it was made from.
+//! `manifest.json`: which files the artifact has, and what it was made from.
 //!
-//! The manifest has a digest of every other file and one of itself, and only one spelling: no bit of an artifact can
-//! change unnoticed.
+//! The manifest has a digest of every other file and one of itself, and the same contents are always written in the
+//! same way. So no bit of an artifact can change unnoticed.
 
 use crate::digest::sha256;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::fmt;
 use strait_file_names::{MOST_BYTES, MOST_FILES, check};
 use strait_requantize::certificate::Digest;
 
-/// By this value of `format` a folder is known to be ours.
+/// Value of `format` by which we recognize a manifest of ours.
 pub(crate) const FORMAT: &str = "strait-artifact";
 
 /// The version of the manifest's keys.
@@ -19,112 +19,114 @@ pub(crate) const SCHEMA: u64 = 3;
 /// The longest manifest that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 1 << 24;
 
-/// The most bytes of the manifest that a file takes: its name, and 200 for its length, its digest and their keys.
+/// The most bytes that one file takes in the manifest: its name, and 200 for its length, its digest and their keys.
 const MAX_FILE_BYTES: u64 = MOST_BYTES as u64 + 200;
 
-// As many files as there may be leave room for all that the manifest says besides.
+// The largest number of files takes at most half of the manifest, so there is room for everything else.
 const _: () = assert!(MOST_FILES as u64 * MAX_FILE_BYTES <= MAX_BYTES / 2);
 
-/// The line of the manifest's own digest: where it begins, behind the opening brace, and where it ends.
+/// Where the line with the manifest's own digest begins, behind the opening brace, and where it ends, in bytes.
 const DIGEST_LINE: std::ops::Range<usize> = 2..82;
 
-/// The content of `manifest.json`, keys in alphabetical order. No clock and no host name: the same input gives the same
-/// manifest.
+/// Contents of `manifest.json`, with keys in alphabetical order. It has no time and no host name: the same input gives
+/// the same manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// First, because its line is taken out of the text of which it is the digest: see [`Manifest::digest`].
+    /// Digest of the manifest. It is the first field so that its line can be cut out of the text before that is hashed:
+    /// see [`Manifest::digest`].
     digest: Digest,
-    /// Every file of the artifact but the manifest itself, by its path with `/`.
+    /// Every file of the artifact except the manifest itself, by its path with `/`.
     pub files: BTreeMap<String, FileEntry>,
     format: String,
     schema: u64,
-    /// Origin of the artifact.
+    /// Digests of what the artifact was made from.
     pub sources: Sources,
-    /// The target that it is for.
+    /// The target that the artifact was compiled for.
     pub target: TargetVersion,
-    /// The compiler that made it.
+    /// The compiler that made the artifact.
     pub tool: ToolVersion,
 }
 
-/// One file of the artifact.
+/// What the manifest says about one file of the artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileEntry {
-    /// Its length.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Of the container file, the digest of its header and its section table, by which whoever opens it knows at once that it
-    /// is this artifact's. Other files have none.
+    /// For the container file: the digest of its header and section table. When the artifact is opened, this shows at
+    /// once whether the container file belongs to it. Other files have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Digest>,
-    /// Its digest.
+    /// SHA-256 digest of the file.
     pub sha256: Digest,
 }
 
-/// The digests of what an artifact was made from.
+/// Digests of what an artifact was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sources {
-    /// The configuration, with what the command line overrode.
+    /// Digest of the configuration, including what the command line overrode.
     pub config: Digest,
-    /// The samples, by their role: `calibration`, `evaluation`, ….
+    /// Digests of the samples, by what they are used for: `calibration`, `evaluation`, ….
     pub data: BTreeMap<String, Digest>,
-    /// The model, with its external data.
+    /// Digest of the model, including its external data.
     pub model: Digest,
-    /// Reason why the artifact is not for deployment; absent where there is none.
+    /// Why the artifact must not be deployed; absent if it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_for_deployment: Option<String>,
-    /// Names and versions of what reads the samples that are images, by their role.
+    /// Name and version of the image reader, for samples that are images, by what they are used for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub readers: BTreeMap<String, String>,
 }
 
-/// The target of an artifact.
+/// The target that an artifact was compiled for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetVersion {
-    /// The target's id.
+    /// Id of the target.
     pub id: String,
-    /// The code that it comes with, or the tables that its own stands on; absent of a target that is a table in a file alone.
+    /// The code that the target comes with, or the tables that its own table extends. Absent if the target is a single
+    /// table in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<TargetOrigin>,
-    /// The digest of its table.
+    /// Digest of the target's table.
     pub table: Digest,
-    /// The version that its table states.
+    /// The version that the table states.
     pub version: String,
 }
 
-/// Origin of a target besides its table.
+/// What a target consists of besides its own table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum TargetOrigin {
-    /// A plugin in a shared library.
+    /// The target is a plugin in a shared library.
     Library {
-        /// Major and minor version of the interface that it is built for.
+        /// Major and minor version of the plugin interface that the library is built for.
         interface: [u32; 2],
-        /// Its name and version, as it says.
+        /// Name and version of the plugin, as it states them.
         package: String,
-        /// SHA-256 of the library, as 64 hexadecimal digits.
+        /// SHA-256 digest of the library, as 64 hexadecimal digits.
         sha256: String,
     },
-    /// A package of the program: its name and version.
+    /// The target is a package in the program itself: its name and version.
     Package(String),
-    /// A table in a file that stands on others.
+    /// The target is a table in a file that extends other tables.
     Table {
-        /// These, the nearest first.
+        /// The tables that the target's own table extends, the nearest first.
         extends: Vec<ExtendedTable>,
     },
 }
 
-/// A table that a target's own stands on.
+/// A table that the table of a target extends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExtendedTable {
-    /// Its id.
+    /// Id of that table.
     pub id: String,
-    /// SHA-256 of its text, as 64 hexadecimal digits.
+    /// SHA-256 digest of the table's text, as 64 hexadecimal digits.
     pub sha256: String,
-    /// Its version.
+    /// Version of that table.
     pub version: String,
 }
 
@@ -156,35 +158,35 @@ impl fmt::Display for TargetOrigin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolVersion {
-    /// The program's name.
+    /// Name of the program.
     pub name: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
 }
 
-/// Origin of an artifact: all of the manifest that is not about its files.
+/// Where an artifact comes from: everything in the manifest that is not about its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// Inputs of the artifact.
+    /// Digests of what the artifact was made from.
     pub sources: Sources,
-    /// The target that it is for.
+    /// The target that the artifact is compiled for.
     pub target: TargetVersion,
-    /// The compiler that makes it.
+    /// The compiler that makes the artifact.
     pub tool: ToolVersion,
 }
 
-/// Marks of an artifact and its version, whatever else the manifest says.
+/// The keys that identify a manifest and its version. They are read first, whatever else the manifest says.
 #[derive(Deserialize)]
 struct Head {
     format: String,
     schema: u64,
 }
 
-/// Reason why a text is not a manifest that is read.
+/// Why a text is not a manifest that this program reads.
 pub(crate) enum ManifestError {
-    /// It is not one.
+    /// The text is no manifest of ours.
     Not(String),
-    /// It is one of another schema.
+    /// The manifest has another schema version, which is given here.
     Schema(u64),
 }
 
@@ -206,21 +208,23 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The digest of the whole artifact, by which it is known: SHA-256 of `manifest.json` without the line that states
-    /// it. As that text has the digest of every other file and of what the artifact was made from, an artifact of the
-    /// same digest is the same byte for byte.
+    /// The digest that identifies the whole artifact: SHA-256 of `manifest.json` without the line that states it.
+    ///
+    /// That text has the digests of every other file and of everything that the artifact was made from. So artifacts
+    /// with the same digest are equal byte for byte.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The bytes of `manifest.json`.
+    /// Bytes of `manifest.json`.
     pub(crate) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');
         Ok(bytes)
     }
 
-    /// Manifest of the bytes, if they are its one spelling and have the digest that they state.
+    /// Reads a manifest. The bytes must be exactly those that [`Manifest::encode`] would write and must have the digest
+    /// that they state.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest, ManifestError> {
         let not = |error: serde_json::Error| ManifestError::Not(error.to_string());
         let head: Head = serde_json::from_slice(bytes).map_err(not)?;
@@ -245,14 +249,14 @@ impl Manifest {
     }
 }
 
-/// The digest of an encoded manifest without the line that states it.
+/// Digest of an encoded manifest without the line that states it.
 fn digest_of(encoded: &[u8]) -> Digest {
     let before = encoded.get(..DIGEST_LINE.start).unwrap_or_default();
     let behind = encoded.get(DIGEST_LINE.end..).unwrap_or_default();
     sha256(&[before, behind].concat())
 }
 
-/// The files that a manifest of any schema lists, or `None` where it is not one of ours.
+/// The files that a manifest of ours lists, whatever its schema version. `None` if it is not a manifest of ours.
 pub(crate) fn listed_files(bytes: &[u8]) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Listing {
@@ -293,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_manifest_of_as_many_files_as_there_may_be_is_read() {
-        // Each of the greatest length, and another than all others.
+        // The greatest allowed number of files, each with a different name of the greatest allowed length.
         let rest = ["a".repeat(200), "a".repeat(200), "a".repeat(MOST_BYTES - 407)].join("/");
         let names = (0..MOST_FILES).map(|index| format!("{index:05}{rest}"));
         let entry = FileEntry {

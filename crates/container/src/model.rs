@@ -8,37 +8,37 @@ use std::io::{self, Write};
 use strait_core::bytes::BytesError;
 use strait_core::{CertificateRecord, Module, TensorData};
 
-/// IR bytes of the module.
+/// Section with the IR bytes of the module.
 const GRAPHS: &str = "graphs";
-/// For each tensor of the IR bytes its place in [`TENSORS`]: offset and length, as two 64-bit numbers.
+/// Section that says where each tensor of the IR bytes is in [`TENSORS`]: its offset and length, as two 64-bit numbers.
 const TENSOR_TABLE: &str = "tensor-table";
-/// The elements of the tensors, each at a multiple of the alignment; equal ones are there once.
+/// Section with the elements of the tensors, each aligned. Equal tensors are stored once.
 const TENSORS: &str = "tensors";
-/// See [`CertificateRecord`].
+/// Section with the certificates; see [`CertificateRecord`].
 const CERTIFICATES: &str = "certificates";
 
 /// The sections that this version knows.
 pub(crate) const KNOWN: [&str; 4] = [GRAPHS, TENSOR_TABLE, TENSORS, CERTIFICATES];
 
-/// The size of an entry of the tensor table.
+/// Size of one entry of the tensor table in bytes.
 const ENTRY: usize = 16;
 
-/// Content of the container file of an artifact.
+/// Contents of an artifact's container file.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The lowered and the fused graph over one pool of tensors.
+    /// The lowered graph and the fused graph, which share their tensors.
     pub module: Module,
-    /// Claims of the fusions, in the order of the fused graph.
+    /// The certificates of the fusions, in the order of the fused graph.
     pub certificates: Vec<CertificateRecord>,
 }
 
-/// Reason why a container file cannot be read or made.
+/// Why a container file cannot be read or made.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The container is damaged or of another version.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// The IR bytes are damaged or of another version; or, on writing, the module is not one that can be stored.
+    /// When reading: the IR bytes are damaged or have another version. When writing: the module cannot be stored.
     #[error(transparent)]
     Graphs(#[from] BytesError),
     /// The section of certificates is damaged.
@@ -47,22 +47,22 @@ pub enum ModelError {
     /// The section of certificates is too long.
     #[error("section `certificates` has {0} bytes, which is more than is read")]
     TooManyCertificates(usize),
-    /// Nothing was added. The fault is the caller's.
+    /// No model was added to the artifact. The caller is at fault.
     #[error("an artifact needs a model")]
     Missing,
 }
 
-/// A container file before it is written.
+/// A container file that is ready to be written.
 #[derive(Clone, Debug)]
 pub struct EncodedModel {
     graphs: Vec<u8>,
     tensor_table: Vec<u8>,
-    /// Those of the module's tensors that are stored: the first one with each content.
+    /// The tensors that are stored. Of equal ones only the first is.
     tensors: Vec<TensorData>,
     certificates: Vec<u8>,
 }
 
-/// Prepares the container file. The tensors are shared with the module, not copied.
+/// Prepares a container file. The tensors are shared with the module and not copied.
 pub fn encode(module: &Module, certificates: &[CertificateRecord]) -> Result<EncodedModel, ModelError> {
     let encoded = strait_core::bytes::encode(module)?;
     let mut places: BTreeMap<[u8; 32], u64> = BTreeMap::new();
@@ -95,7 +95,7 @@ impl EncodedModel {
         let section = |name, critical, parts| NewSection { name, critical, parts };
         let sections = [
             section(GRAPHS, true, vec![&self.graphs[..]]),
-            // Without it the graphs still mean the same; it is what `verify` looks at.
+            // Readers may skip this section: the graphs mean the same without it. Only `verify` needs it.
             section(CERTIFICATES, false, vec![&self.certificates]),
             section(TENSOR_TABLE, true, vec![&self.tensor_table]),
             section(TENSORS, true, self.tensors.iter().map(|t| t.bytes().as_ref()).collect()),
@@ -104,7 +104,7 @@ impl EncodedModel {
     }
 }
 
-/// Reads a container file. The tensors are slices of it.
+/// Reads a container file. The tensors are slices of the file.
 pub fn read(file: &Bytes, integrity: Integrity) -> Result<Model, ModelError> {
     let sections = Sections::parse(file)?;
     sections.refuse_unknown(&KNOWN)?;
@@ -121,7 +121,7 @@ pub fn read(file: &Bytes, integrity: Integrity) -> Result<Model, ModelError> {
     })
 }
 
-/// The bytes of each tensor, by the table.
+/// The bytes of each tensor, found with the tensor table.
 fn tensors(table: &[u8], content: &Bytes) -> Result<Vec<Bytes>, FormatError> {
     let damaged = |text: String| FormatError::Damaged(format!("section `{TENSOR_TABLE}`: {text}"));
     if !table.len().is_multiple_of(ENTRY) {
@@ -135,7 +135,7 @@ fn tensors(table: &[u8], content: &Bytes) -> Result<Vec<Bytes>, FormatError> {
         let (offset, length) = (number(&entry[..8]), number(&entry[8..]));
         let end = offset.checked_add(length).filter(|end| *end <= content.len() as u64);
         match end {
-            // Both fit the length of a slice.
+            // The offset and the end both fit, since they lie inside a slice.
             Some(end) if offset.is_multiple_of(ALIGNMENT) => Ok(content.slice(offset as usize..end as usize)),
             _ => Err(damaged(format!(
                 "{length} bytes at {offset} are not a place for a tensor"

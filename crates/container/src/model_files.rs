@@ -8,8 +8,8 @@ use crate::digest::{of_files, sha256};
 
 /// The files of a model: the model's own file, and the data files that hold its tensors.
 ///
-/// They may be mapped and not copied. Then, what another program writes to a file shows in the tensors, and
-/// [`unchanged`](ModelFiles::unchanged) finds it.
+/// They may be mapped and not copied. Then the tensors change if another program writes to a file;
+/// [`unchanged`](ModelFiles::unchanged) detects that.
 #[derive(Clone, Debug)]
 pub struct ModelFiles {
     name: String,
@@ -33,7 +33,8 @@ impl ModelChanged {
 }
 
 impl ModelFiles {
-    /// Digests the files. `name` is how errors call the model's own file; `others` are its data files with their names.
+    /// Computes the digests of the files. Errors call the model's own file `name`. `others` are its data files with
+    /// their names.
     pub fn new(name: impl Into<String>, bytes: Bytes, others: Vec<(String, Bytes)>) -> ModelFiles {
         let file = sha256(&bytes);
         ModelFiles {
@@ -55,10 +56,10 @@ impl ModelFiles {
         self.digest
     }
 
-    /// Digests the files again. Call it before a result is kept under the digest.
+    /// Computes the digests again. Call this before a result is stored under the digest.
     ///
     /// # Errors
-    /// A file that has changed.
+    /// If a file has changed.
     pub fn unchanged(&self) -> Result<(), ModelChanged> {
         let file = sha256(&self.bytes);
         if of_files(file, &self.others) == self.digest {

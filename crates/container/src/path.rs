@@ -1,8 +1,8 @@
-//! Places of files in an artifact.
+//! Paths of files in an artifact.
 
 use std::path::{Path, PathBuf};
 
-/// The place of a file in a folder, part by part, so that the separator is the system's.
+/// Path of a file in a folder, joined part by part so that the separator is the system's.
 pub(crate) fn place(folder: &Path, name: &str) -> PathBuf {
     folder.join(name.split('/').collect::<PathBuf>())
 }

@@ -1,51 +1,51 @@
-//! `quantization.json`: the quantization of each operand and each result, as plain data, since an artifact has no annotated
-//! graph.
+//! `quantization.json`: how each operand and each result is quantized. An artifact has no annotated graph, so this is
+//! where the configs are kept, as plain data.
 
 use std::io;
 
 use serde::{Deserialize, Serialize};
 use strait_core::{ConfigId, Derivation, Graph, Module, NodeId, Policy, Port, QuantConfig, QuantTable};
 
-/// The file in an artifact that has the quantization of each operand and result.
+/// Name of the file in an artifact that says how each operand and result is quantized.
 pub const QUANTIZATION_FILE: &str = "quantization.json";
 
-/// The version of this form.
+/// Schema version of this file.
 const SCHEMA: u32 = 1;
 
 /// The configs of an annotated graph, layer by layer in topological order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantization {
-    /// The version of this form: 1.
+    /// Schema version of this file: 1.
     pub schema: u32,
-    /// The schemes that configs have, each once.
+    /// The quantization schemes that the configs use, each listed once.
     pub schemes: Vec<SchemeReport>,
-    /// Inputs of the model, in order.
+    /// Configs of the model's inputs, in order.
     pub inputs: Vec<ConfigReport>,
-    /// Outputs of the model, in order.
+    /// Configs of the model's outputs, in order.
     pub outputs: Vec<ConfigReport>,
-    /// Layers that have configs.
+    /// The layers that have configs.
     pub layers: Vec<QuantizedLayer>,
 }
 
-/// Policy, type, range and rounding.
+/// A quantization scheme: policy, type, range and rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemeReport {
-    /// The type of the codes; that of a small float is `e4m3` and the like.
+    /// Type of the codes, such as `int8`; for small floats `e4m3` and the like.
     #[serde(rename = "type")]
     pub codes: String,
     /// Smallest and largest code; none for small floats.
     pub range: Option<[i64; 2]>,
-    /// True if the zero point is fixed at 0.
+    /// True if the zero point is always 0.
     pub symmetric: bool,
     /// True if scales are powers of two.
     pub power_of_two: bool,
-    /// True if the range is taken anew for each run.
+    /// True if the range is taken from the data in each run (dynamic quantization).
     pub dynamic: bool,
-    /// Elements that share a scale: `tensor`, `channel AXIS`, or `block SIZE of axis AXIS`.
+    /// Which elements share a scale: `tensor`, `channel AXIS`, or `block SIZE of axis AXIS`.
     pub per: String,
-    /// Rounding of real numbers to codes.
+    /// How real numbers are rounded to codes.
     pub rounding: String,
 }
 
@@ -53,38 +53,38 @@ pub struct SchemeReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuantizedLayer {
-    /// Its name.
+    /// Name of the layer.
     pub name: String,
-    /// The layers of the model that it was made from.
+    /// The layers of the source model that this layer was made from.
     pub sources: Vec<String>,
-    /// Its operator.
+    /// Operator of the layer.
     pub op: String,
-    /// Of its operands, then of its results.
+    /// Configs of the layer's operands, then of its results.
     pub configs: Vec<ConfigReport>,
 }
 
-/// Quantization of one operand or result.
+/// How one operand or result is quantized.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigReport {
-    /// `operand N` or `result N` of a layer, `input N` or `output N` of the model, counted from 0.
+    /// Which one it is: `operand N` or `result N` of a layer, `input N` or `output N` of the model, counted from 0.
     pub port: String,
-    /// The value there.
+    /// Name of the tensor there.
     pub tensor: String,
-    /// The position of its scheme.
+    /// Index of the config's scheme in [`Quantization::schemes`].
     pub scheme: usize,
-    /// Its state.
+    /// State of the config.
     pub state: String,
-    /// Who made the grid; absent where there is none yet.
+    /// Who chose the scale and zero point; absent while there are none.
     pub origin: Option<String>,
-    /// The configs whose grid it reads or whose grids its own follows from, as `PORT of LAYER`, or `input N`.
+    /// The configs whose scale this one uses or derives its own from, as `PORT of LAYER` or `input N`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<String>,
-    /// Scales, one or one for each channel or block: real = scale × (code − zero point). Absent where a product of the
-    /// scales of `of` says them.
+    /// The scales: one, or one for each channel or block. real = scale × (code − zero point). Absent if the scale is a
+    /// product of the scales of the configs in `of`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scale: Vec<f32>,
-    /// Zero points, as many as scales, or one.
+    /// The zero points: as many as scales, or a single one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_point: Vec<i32>,
 }
@@ -103,7 +103,7 @@ impl Quantization {
         };
         let inputs = border(&Port::Input, graph.inputs().len());
         let outputs = border(&Port::Output, graph.outputs().len());
-        // The verifier has held the graph against cycles.
+        // The verifier has already checked that the graph has no cycles.
         for id in graph.topological_order().unwrap_or_default() {
             let Some(node) = graph.node(id) else { continue };
             let operands = (0..node.inputs.len()).map(Port::Operand);
@@ -128,10 +128,10 @@ impl Quantization {
         }
     }
 
-    /// Writes it as JSON, one layer a line.
+    /// Writes the file as JSON, with one layer a line.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// If the writer fails.
     pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let head = (
             serde_json::to_string(&self.schema)?,
@@ -189,7 +189,8 @@ fn config(
     })
 }
 
-/// The configs that a grid comes from: the root of its set, or those of the root's derivation. None where it is its own.
+/// The configs that the scale and zero point of a config come from. This is the root of the set that shares them, or
+/// the configs that the root derives its own from. Empty if they are the config's own.
 fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
     let root = table.root(id);
     if root != id {

@@ -1,10 +1,13 @@
-//! The folder in which an artifact is written before it is put in place.
+//! The folder in which an artifact is written before it is moved to its destination.
 //!
-//! A run owns three names beside the destination `NAME`: `.NAME.strait-XXXXXX.lock`, a file that it holds locked from
-//! before the others exist until after they are gone; `.NAME.strait-XXXXXX`, the folder; and `.NAME.strait-XXXXXX.old`,
-//! where the previous artifact stands for a moment on systems that cannot exchange. Names whose lock is free, or not
-//! there, belong to a dead run: the next one to the same destination takes them away, and puts a previous artifact back
-//! that the dead run had not yet replaced.
+//! A run owns three names beside the destination `NAME`:
+//! - `.NAME.strait-XXXXXX.lock` is a file that the run keeps locked. It is made before the other two and removed after
+//!   them.
+//! - `.NAME.strait-XXXXXX` is the folder.
+//! - `.NAME.strait-XXXXXX.old` holds the previous artifact for a moment, on systems that cannot exchange two folders.
+//!
+//! If the lock is free or missing, the run that owned the names is dead. The next run to the same destination removes
+//! them. If the dead run had moved the previous artifact away without replacing it, that artifact is put back.
 
 use crate::digest::sha256;
 use crate::exchange::put_in_place;
@@ -19,21 +22,21 @@ use tempfile::NamedTempFile;
 const LOCK: &str = ".lock";
 const OLD: &str = ".old";
 
-/// Number of times that a fresh lock may be lost to a run that cleans up before the lock is held.
+/// How often a new lock file is made. Another run that cleans up may remove the file before it is locked.
 const ATTEMPTS: usize = 16;
 
-/// A folder beside the destination. Dropping it takes it away, with whatever it then holds.
+/// A folder beside the destination. When this value is dropped, the folder is removed with everything in it.
 #[derive(Debug)]
 pub(crate) struct Staging {
     folder: PathBuf,
     displaced: PathBuf,
     _leftovers: [Leftover; 2],
-    /// Last, so that it goes last: the lock says that the others are in use.
+    /// The last field, so that it is removed last: while it is locked, the other names are in use.
     _lock: NamedTempFile,
 }
 
 impl Staging {
-    /// Makes a folder beside `parent/name`, after taking away what dead runs left.
+    /// Makes a folder beside `parent/name`, after removing what dead runs left there.
     pub(crate) fn create(parent: &Path, name: &str) -> Result<Staging> {
         let prefix = format!(".{}.strait-", shortened(name));
         clean_up(parent, name, &prefix)?;
@@ -42,11 +45,11 @@ impl Staging {
                 .prefix(&prefix)
                 .suffix(LOCK)
                 .tempfile_in(parent)?;
-            // Where the file system has no locks, runs are told apart by name alone.
+            // On a file system without locks only the names keep runs apart.
             if matches!(lock.as_file().try_lock(), Err(TryLockError::WouldBlock)) || !lock.path().exists() {
                 continue;
             }
-            // Dropping the lock's extension leaves the name of the folder.
+            // The folder has the lock's name without its extension.
             let folder = lock.path().with_extension("");
             let leftovers = [Leftover::new(&folder), Leftover::new(lock.path())];
             fs::create_dir(&folder)?;
@@ -64,7 +67,7 @@ impl Staging {
         &self.folder
     }
 
-    /// Exchanges the folder with the destination. What was there goes away when `self` does.
+    /// Exchanges the folder with the destination. What was at the destination is removed when `self` is dropped.
     pub(crate) fn put_in_place(&self, destination: &Path) -> Result<()> {
         undisturbed(|| put_in_place(&self.folder, &self.displaced, destination))
     }
@@ -78,10 +81,10 @@ impl Drop for Staging {
     }
 }
 
-/// The longest part of a destination's name in names of ours: file systems take 255 bytes.
+/// Longest part of the destination's name that our names use, in bytes. File systems allow 255 in all.
 const LONGEST_NAME: usize = 160;
 
-/// The name of a destination, or of a long one its beginning and its digest.
+/// Name of a destination; if it is long, its beginning and its digest.
 fn shortened(name: &str) -> Cow<'_, str> {
     if name.len() <= LONGEST_NAME {
         return name.into();
@@ -97,7 +100,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Takes away what dead runs left beside `parent/name`.
+/// Removes what dead runs left beside `parent/name`.
 fn clean_up(parent: &Path, name: &str, prefix: &str) -> Result<()> {
     let mut runs = BTreeSet::new();
     for entry in fs::read_dir(parent)? {
@@ -113,13 +116,13 @@ fn clean_up(parent: &Path, name: &str, prefix: &str) -> Result<()> {
     }
     for folder in runs {
         let lock = with_suffix(&folder, LOCK);
-        // Held while its run's names are taken away, so that two that clean up do not meet.
+        // The lock is held while the files of the dead run are removed, so that two runs do not clean up the same ones.
         let held = match File::open(&lock) {
             Ok(file) if file.try_lock().is_ok() => Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             _ => continue,
         };
-        // Fails, as it should, where an artifact is in place.
+        // This is meant to fail if there is an artifact at the destination.
         let _ = fs::rename(with_suffix(&folder, OLD), parent.join(name));
         let _ = remove(&with_suffix(&folder, OLD));
         let _ = remove(&folder);

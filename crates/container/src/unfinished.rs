@@ -1,4 +1,4 @@
-//! A file of an artifact while it is written.
+//! A file of an artifact while it is being written.
 
 use crate::ArtifactError;
 use crate::digest::Hashing;
@@ -8,31 +8,31 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A file of an artifact that is written piece by piece. Dropped before it is finished, it is no part of the artifact and leaves
-/// nothing in its folder.
+/// A file of an artifact that is written piece by piece. If it is dropped before it is finished, it does not become
+/// part of the artifact and is removed from its folder.
 #[derive(Debug)]
 pub struct Unfinished<'a> {
     pub(crate) writer: &'a ArtifactWriter,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// None once it is finished.
+    /// The writer; `None` once the file is finished.
     pub(crate) out: Option<Hashing<Closable>>,
 }
 
 impl Unfinished<'_> {
-    /// Closes the file until more is written, so that more files may be unfinished than a process may have open.
+    /// Closes the file until more is written. So more files can be unfinished than a process may have open.
     ///
     /// # Errors
-    /// [`ArtifactError::Io`] where what was written does not get into the file.
+    /// [`ArtifactError::Io`] if what was written cannot be stored in the file.
     pub fn rest(&mut self) -> Result<(), ArtifactError> {
         let closed = self.out.as_mut().map_or(Ok(()), |out| out.inner_mut().close());
         closed.map_err(ArtifactError::io(&self.path))
     }
 
-    /// Makes the file a part of the artifact, and waits until it is on the disk.
+    /// Makes the file part of the artifact and waits until it is on the disk.
     ///
     /// # Errors
-    /// [`ArtifactError::Io`] where it does not get there.
+    /// [`ArtifactError::Io`] if it cannot be stored on the disk.
     pub fn finish(mut self) -> Result<(), ArtifactError> {
         let io = ArtifactError::io(&self.path);
         let Some(out) = self.out.take() else { return Ok(()) };
@@ -71,14 +71,14 @@ impl Write for Unfinished<'_> {
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if let Some(out) = self.out.take() {
-            // What is still in memory need not come to the disk.
+            // The file is removed, so bytes that are still in memory need not be written.
             out.finish().0.abandon();
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// A file that is opened again where it was closed.
+/// A file that can be closed for a while. Writing opens it again.
 #[derive(Debug)]
 pub(crate) struct Closable {
     path: PathBuf,
@@ -124,7 +124,7 @@ impl Write for Closable {
     }
 }
 
-/// A new file, and the folders that it is in.
+/// Makes a new file and the folders above it.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! Writing an artifact.
+//! Writes an artifact.
 
 use crate::digest::{Hashing, sha256};
 use crate::exchange::sync_folder;
@@ -18,9 +18,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use strait_core::{CertificateRecord, Module};
 use strait_file_names::FileNames;
 
-/// An artifact in the making, in a folder beside its destination. Unless it is committed, the destination stays as it
-/// was and the folder goes away with this value; what an interrupted run leaves is removed by the next one. Threads may
-/// add files at the same time.
+/// An artifact that is being written, in a folder beside its destination.
+///
+/// Until it is committed, the destination stays as it was. If it never is, the folder is removed with this value; if
+/// the run is killed, the next run removes it. Several threads may add files at the same time.
 #[derive(Debug)]
 pub struct ArtifactWriter {
     destination: PathBuf,
@@ -29,24 +30,27 @@ pub struct ArtifactWriter {
     files: Mutex<Files>,
 }
 
-/// The files of an artifact in the making.
+/// The files of an artifact that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// Names that are given away.
+    /// Names that are taken.
     names: FileNames,
-    /// Files that are whole, by name.
+    /// Files that are complete, by name.
     pub(crate) whole: BTreeMap<String, FileEntry>,
 }
 
-/// A name that nobody else can write to any more.
+/// A reserved file name: nobody else can write a file of this name any more.
 #[derive(Debug)]
 #[must_use]
 pub struct Reserved(String);
 
 impl ArtifactWriter {
-    /// Prepares to write the artifact at `destination`: nothing, an empty folder, or a previous artifact, which
-    /// [`commit`](ArtifactWriter::commit) replaces. A link to a folder is followed and stays a link. Folders above it are
-    /// made. A destination inside another artifact is refused: it would be a file that is not part of that one.
+    /// Prepares to write an artifact at `destination`.
+    ///
+    /// There may be nothing there, an empty folder, or a previous artifact, which [`commit`](ArtifactWriter::commit)
+    /// replaces. A link to a folder is followed and stays a link. Missing folders above the destination are made. A
+    /// destination inside another artifact is refused, since it would put files into that artifact that do not belong
+    /// to it.
     pub fn create(destination: &Path) -> Result<ArtifactWriter, ArtifactError> {
         let occupied = |reason: &str| ArtifactError::Occupied {
             path: destination.into(),
@@ -62,7 +66,7 @@ impl ArtifactWriter {
             }
             None => Ok(()),
         };
-        // Before a folder is made there, and once more where a link leads.
+        // Check before any folder is made there, and again after links have been followed.
         outside(&std::path::absolute(destination).map_err(ArtifactError::io(destination))?)?;
         let resolved = resolve(destination)?;
         outside(&resolved)?;
@@ -89,10 +93,10 @@ impl ArtifactWriter {
         Ok(writer)
     }
 
-    /// Takes a name, so that whoever writes at the same time cannot.
+    /// Reserves a name, so that others who write at the same time cannot use it.
     ///
     /// # Errors
-    /// [`ArtifactError::FileName`] for a name that cannot be, or not beside those that there are.
+    /// [`ArtifactError::FileName`] if the name is not allowed, or clashes with one that is taken.
     pub fn reserve(&self, name: &str) -> Result<Reserved, ArtifactError> {
         match self.files().names.add(name) {
             Ok(()) => Ok(Reserved(name.into())),
@@ -103,12 +107,12 @@ impl ArtifactWriter {
         }
     }
 
-    /// Adds a file.
+    /// Adds a file with these bytes.
     pub fn add_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
         self.add_with(name, |out| out.write_all(bytes))
     }
 
-    /// Adds a file whose bytes `write` produces.
+    /// Adds a file whose bytes the function `write` produces.
     pub fn add_with(
         &self,
         name: &str,
@@ -117,7 +121,7 @@ impl ArtifactWriter {
         self.add_reserved(self.reserve(name)?, write)
     }
 
-    /// Adds the file of a name that is reserved. One that fails leaves no part of it.
+    /// Adds the file for a name that has been reserved. If that fails, nothing of the file is left.
     pub fn add_reserved(
         &self,
         name: Reserved,
@@ -128,7 +132,7 @@ impl ArtifactWriter {
         file.finish()
     }
 
-    /// Begins a file that is written piece by piece. It is part of the artifact once it is finished.
+    /// Begins a file that is written piece by piece. It becomes part of the artifact when it is finished.
     pub fn begin(&self, name: &str) -> Result<Unfinished<'_>, ArtifactError> {
         self.begin_reserved(self.reserve(name)?)
     }
@@ -144,7 +148,7 @@ impl ArtifactWriter {
         })
     }
 
-    /// Names and files are whole at any time, so that a thread that panicked leaves nothing half done in them.
+    /// Locks the list of files. The list is consistent after every change, so a panic in another thread does no harm.
     pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,10 +167,10 @@ impl ArtifactWriter {
         Ok(())
     }
 
-    /// Writes the manifest, waits until everything is on the disk, and puts the folder in the place of the destination.
+    /// Writes the manifest, waits until everything is on the disk, and moves the folder to the destination.
     ///
-    /// Until this returns the destination is the previous artifact or the new one, whole. Other writers to the same
-    /// destination may commit at the same time; the last one stays.
+    /// Until this returns, the destination holds either the complete previous artifact or the complete new one. Other
+    /// writers may commit to the same destination at the same time; the last one stays.
     pub fn commit(self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
         let staged = self.staging.folder();
         let path = staged.join(MANIFEST_FILE);
@@ -190,7 +194,7 @@ impl ArtifactWriter {
             sync_folder(&folder).map_err(ArtifactError::io(&folder))?;
         }
         sync_folder(staged).map_err(ArtifactError::io(staged))?;
-        // Something may have come there since the beginning.
+        // Something may have been put there since the beginning.
         check_replaceable(&self.destination)?;
         self.staging
             .put_in_place(&self.destination)
@@ -200,11 +204,11 @@ impl ArtifactWriter {
     }
 }
 
-/// Resolves a destination, and makes the folders above it.
+/// Follows the links of a destination, and makes the folders above it.
 fn resolve(destination: &Path) -> Result<PathBuf, ArtifactError> {
     let io = || ArtifactError::io(destination);
     match fs::symlink_metadata(destination) {
-        // Of a link, the folder that it leads to; an error where that is not there.
+        // A link stands for the folder that it leads to. It is an error if that does not exist.
         Ok(_) => destination.canonicalize().map_err(io()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let Some(name) = destination.file_name() else {
@@ -228,7 +232,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Every folder above one of the files.
+/// All folders above the files.
 fn folders<'a>(files: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
     let above = |name: &'a String| name.match_indices('/').map(move |(end, _)| name[..end].to_owned());
     files.flat_map(above).collect()

@@ -1,4 +1,5 @@
-//! The folder: written beside and exchanged, and believed by nobody.
+//! Tests of the artifact's folder: it is written next to the old one and swapped in, and readers check everything in
+//! it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -35,7 +36,7 @@ fn the_manifest_has_sorted_keys_and_the_same_bytes_every_time() {
         fs::read_to_string(root.path().join(name).join("manifest.json")).unwrap()
     });
     assert_eq!(texts[0], texts[1]);
-    // A map of this crate is sorted by its keys.
+    // `serde_json` sorts the keys of its maps.
     let sorted: serde_json::Value = serde_json::from_str(&texts[0]).unwrap();
     assert_eq!(texts[0], format!("{sorted:#}\n"));
     let keys: Vec<_> = sorted.as_object().unwrap().keys().collect();
@@ -95,7 +96,7 @@ fn what_dead_runs_left_is_taken_away_and_what_living_ones_use_is_not() {
     assert_eq!(open(&out).file("report.json").unwrap(), &b"living"[..]);
 }
 
-/// On systems that cannot exchange two folders a run may die when the previous artifact is aside.
+/// On systems without an atomic exchange of folders, a run may be killed after it has moved the old artifact aside.
 #[test]
 fn an_artifact_that_a_dead_run_put_aside_comes_back() {
     let root = tempfile::tempdir().unwrap();
@@ -305,7 +306,7 @@ fn damage_is_found_by_the_name_of_the_file() {
     );
 }
 
-/// Bits of the manifest too: it has one spelling and a digest of itself.
+/// This includes the manifest: it has exactly one spelling and a digest of itself.
 #[test]
 fn any_bit_of_any_file_that_flips_is_found() {
     let root = tempfile::tempdir().unwrap();
@@ -315,7 +316,8 @@ fn any_bit_of_any_file_that_flips_is_found() {
     for name in files {
         let path = out.join(name);
         let whole = fs::read(&path).unwrap();
-        // All of what is short. Further on every fifth byte, another bit of it each time: sections are aligned to 64.
+        // The first 16 bytes are tested bit by bit. After that one bit of every fifth byte is flipped, a different bit
+        // each time. Sections are aligned to 64 bytes.
         let bits = (0..whole.len() * 8).filter(|bit| bit / 8 < 16 || bit / 8 % 5 == 0 && bit % 8 == bit / 40 % 8);
         for bit in bits {
             let mut bytes = whole.clone();
@@ -324,7 +326,7 @@ fn any_bit_of_any_file_that_flips_is_found() {
             let found = match Artifact::open(&out) {
                 Ok(artifact) => artifact.check().unwrap() == [Finding::Changed(name.into())],
                 Err(ArtifactError::Damaged { name: found, .. }) => found == name,
-                // A digit of the schema makes it an artifact of another version.
+                // A flip in the schema number turns it into an artifact of another version.
                 Err(error) => matches!(error, ArtifactError::Schema { .. }) && name == "manifest.json",
             };
             assert!(found, "{name}: bit {bit}");
@@ -364,7 +366,7 @@ fn a_damaged_manifest_is_refused_wherever_it_is_cut() {
     fs::remove_file(out.join("manifest.json")).unwrap();
     let error = Artifact::open(&out).unwrap_err();
     assert!(matches!(error, ArtifactError::Damaged { .. }), "{error}");
-    // Without a container file nothing tells that it is one of ours.
+    // Without the model file, nothing shows that this is a Strait artifact.
     fs::write(out.join("manifest.json"), "{}").unwrap();
     fs::remove_file(out.join("model.strait")).unwrap();
     let error = Artifact::open(&out).unwrap_err();
@@ -393,7 +395,7 @@ fn an_artifact_that_is_open_stays_the_same_when_another_takes_its_place() {
     assert_eq!(differences.len(), 2, "{differences:?}");
 }
 
-/// Of the same length, and with no other digest than that of the whole file, which only `check` computes.
+/// The other file has the same length. Only the digest of the whole file, which only `check` computes, differs.
 #[test]
 fn the_container_file_of_another_artifact_is_told_when_it_is_opened() {
     let root = tempfile::tempdir().unwrap();
@@ -414,7 +416,7 @@ fn the_container_file_of_another_artifact_is_told_when_it_is_opened() {
     );
 }
 
-/// A map of it would end the process with SIGBUS.
+/// If the file were memory-mapped, reading it now would end the process with SIGBUS.
 #[test]
 fn a_container_file_that_is_cut_while_it_is_open_is_damaged() {
     let root = tempfile::tempdir().unwrap();

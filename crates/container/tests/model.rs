@@ -1,4 +1,4 @@
-//! The container file: what goes in comes out, and what is damaged is refused.
+//! Tests of the container file: reading returns what was written, and damaged files are refused.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -23,7 +23,7 @@ fn file() -> Bytes {
 fn module_and_certificates_come_back() {
     let file = file();
     let read = model::read(&file, Integrity::Full).unwrap();
-    // The two constants of equal bytes are one tensor now; otherwise the texts are the same.
+    // The two constants with equal bytes are now one tensor. Apart from that the texts are equal.
     let text = print(&read.module, &PrintOptions::default());
     let written = print(&module(), &PrintOptions::default());
     assert_eq!(
@@ -38,7 +38,7 @@ fn module_and_certificates_come_back() {
 fn the_same_module_gives_the_same_bytes() {
     let first = file();
     assert_eq!(first, file());
-    // Through the container and back, too: ids have no history in it.
+    // The bytes are also the same after reading and writing once more: ids do not depend on the module's history.
     let read = model::read(&first, Integrity::Full).unwrap();
     let mut again = Vec::new();
     model::encode(&read.module, &read.certificates)
@@ -96,7 +96,7 @@ fn only_damaged_tensors_go_unnoticed_when_their_checksum_is_skipped() {
     }
 }
 
-/// Sections that are not what they should be, under right checksums: nothing of them may be believed.
+/// Sections with wrong contents but correct checksums are refused.
 #[test]
 fn contents_with_right_checksums_are_not_believed() {
     let file = file();
@@ -132,7 +132,7 @@ fn contents_with_right_checksums_are_not_believed() {
         for value in [0x01, 0x40, 0x80, 0xFF] {
             let mut changed = table.to_vec();
             changed[position] ^= value;
-            // Some changes name another good place; none of them may panic.
+            // Some changes refer to another valid place and are accepted. None may panic.
             let _ = read("tensor-table", Some(&changed));
         }
     }

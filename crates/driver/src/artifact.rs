@@ -1,4 +1,4 @@
-//! Artifacts as configurations and commands name them: their samples, and who computes them.
+//! Opens artifacts for commands: with the samples that arguments name, and with a choice of who computes them.
 
 use std::{
     collections::BTreeMap,
@@ -25,25 +25,28 @@ use crate::{
     table,
 };
 
-/// An artifact with the preprocessing of a configuration.
+/// An artifact whose inputs are preprocessed as a configuration describes.
 pub type Opened = strait_artifact::Opened<Preprocess>;
 
-/// Who is to compute the requantizations of an artifact instead.
+/// Who is to compute the requantizations of an artifact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
-    /// The kernels that are registered, or the host's.
+    /// The registered kernels, or the host's.
     #[default]
     Registered,
-    /// The target's own model of its arithmetic: of the plugin in this library, which the artifact was made with.
+    /// The target's own model of its arithmetic. If a library is given, the model is in the plugin in this library, and
+    /// the artifact must have been made with it.
     Target(Option<PathBuf>),
 }
 
-/// Has the requantizations computed by these kernels, and says what of them a library leaves to the host. Where they are `held`, codes
-/// of a library that are others than its table's are an error as soon as they come; otherwise somebody else compares.
+/// Chooses the kernels that compute the requantizations, and reports which of them a library leaves to the host.
+///
+/// If `held` is set, an error is returned as soon as a library computes another code than its table says. Otherwise the
+/// caller compares.
 ///
 /// # Errors
-/// A target that is neither registered nor in the library; a library that the artifact was not made with, that fails, or
-/// that computes no layer of it.
+/// If the target is neither registered nor in the library, the artifact was not made with the library, or the library
+/// fails or computes no layer of the artifact.
 pub fn by(
     mut opened: Opened,
     (kernels, held): (&Kernels, bool),
@@ -106,10 +109,11 @@ pub fn by(
     Ok(opened)
 }
 
-/// The plan of the main graph; with `join` off every value can be seen.
+/// Prepares the main graph for running. Without `join`, primitives are not joined into kernels, so that every value can
+/// be read.
 ///
 /// # Errors
-/// A graph that cannot be run, or that takes more than it may.
+/// If the graph cannot be run, or needs more than the limits allow.
 pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, Stop> {
     let options = PlanOptions {
         context: session.context,
@@ -119,10 +123,10 @@ pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, 
     Side::new(opened.whole(), &options, session)
 }
 
-/// Samples that each input takes.
+/// How samples are preprocessed for each input.
 ///
 /// # Errors
-/// Preprocessing that is not possible, which no artifact of ours has.
+/// If the preprocessing is not possible, which does not happen with an artifact of ours.
 pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
     let none = Preprocess::default();
     let spec = |input: &of_graph::Input| {
@@ -134,11 +138,11 @@ pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
     inputs.iter().map(spec).collect()
 }
 
-/// The samples of arguments `[NAME=]PATH`, and the files: one path for all inputs, as the calibration takes it, or a file for
-/// each.
+/// Opens the samples that arguments `[NAME=]PATH` name, and lists the files. There may be one path for all inputs, as
+/// for calibration, or one file for each input.
 ///
 /// # Errors
-/// As for [`named_file`] and [`Samples`], and two files for one input.
+/// As for [`named_file`] and [`Samples`], and if an input has two files.
 pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<(Samples, Vec<PathBuf>), Diagnostics> {
     if let [only] = arguments
         && Path::new(only).exists()
@@ -151,10 +155,10 @@ pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<(Samp
     Ok((samples, files.into_values().collect()))
 }
 
-/// The file for each input of arguments `[NAME=]FILE`.
+/// The file for each input, from arguments `[NAME=]FILE`.
 ///
 /// # Errors
-/// As for [`named_file`], and two files for one input.
+/// As for [`named_file`], and if an input has two files.
 pub fn named_files(arguments: &[String], inputs: &[InputSpec]) -> Result<BTreeMap<String, PathBuf>, Diagnostics> {
     let mut files = BTreeMap::new();
     for argument in arguments {
@@ -166,12 +170,12 @@ pub fn named_files(arguments: &[String], inputs: &[InputSpec]) -> Result<BTreeMa
     Ok(files)
 }
 
-/// An input that was named on the command line as `[NAME=]FILE`, with the inputs that there are.
+/// Splits an argument `[NAME=]FILE` into the name of an input and the file.
 ///
 /// # Errors
-/// A file without a name where there are several inputs.
+/// If there are several inputs and the argument has no name.
 pub fn named_file(argument: &str, inputs: &[InputSpec]) -> Result<(String, PathBuf), Diagnostics> {
-    // A name may contain `=`, and so may a path: the longest name that fits is meant.
+    // Both names and paths may contain `=`. The longest input name that fits is taken.
     let named = inputs.iter().filter_map(|input| {
         let file = argument.strip_prefix(input.name.as_str())?.strip_prefix('=')?;
         Some((input.name.clone(), PathBuf::from(file)))
@@ -180,7 +184,7 @@ pub fn named_file(argument: &str, inputs: &[InputSpec]) -> Result<(String, PathB
         return Ok(found);
     }
     if let [only] = inputs {
-        // Without a file of that name, what stands in front of `=` was meant as a name.
+        // If there is no file of that name, the part before `=` was meant as the name of an input.
         let unknown = argument.split_once('=').filter(|_| !Path::new(argument).exists());
         if unknown.is_none() {
             return Ok((only.name.clone(), PathBuf::from(argument)));

@@ -1,5 +1,5 @@
-//! Words of vendors' own tools in a configuration: they become rules in front of its own, each for the target whose words they
-//! are, and keys that it does not give itself.
+//! Translates settings of vendors' own tools in a configuration. They become rules, which come before the
+//! configuration's own and apply only to that vendor's target, and keys that the configuration does not set itself.
 
 use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path, sync::Arc};
 
@@ -16,14 +16,15 @@ use crate::{
     failure,
 };
 
-/// A larger file is none of these.
+/// Larger files are refused.
 const MOST_BYTES: u64 = 10 << 20;
 
-/// The configuration with what the words of its targets' tools say, those of the file first; the same where there are none.
+/// The configuration with everything that the settings of its targets' tools say; those in the vendor's file come
+/// first. If there are none, it is unchanged.
 ///
 /// # Errors
-/// What is wrong with these words, in the configuration or in the file, each with its line; a file that no target of the
-/// configuration reads.
+/// If a setting is wrong, in the configuration or in the vendor's file; each error names the line. Also if no target of
+/// the configuration reads the file.
 pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, Loaded>, Diagnostics> {
     let found = found(loaded, registry)?;
     match found.rules.is_empty() && found.keys.is_empty() {
@@ -32,7 +33,7 @@ pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, L
     }
 }
 
-/// All that the words say.
+/// Everything that the settings of the tools say.
 fn found(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagnostics> {
     let config = &loaded.config;
     let entries = config
@@ -64,8 +65,8 @@ fn found(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagno
     found.settled(loaded)
 }
 
-/// The rules of the configuration as it would have them itself, in their order: those of [`expanded`] first; and in front of them
-/// the other keys that come from words of a tool.
+/// The rules as a configuration would write them, in their order: those of [`expanded`] first. Before them come the
+/// other keys that the settings of a tool set.
 ///
 /// # Errors
 /// As for [`expanded`].
@@ -79,17 +80,17 @@ pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics
         .chain([["quantize", "rule"].map(str::to_owned).into()])
     {
         let at = path.iter().fold(KeyPath::default(), |at, key| at.key(key));
-        // A list of rules is there in any case.
+        // An empty list of rules is always there.
         let is_empty = |node: &Node| matches!(&node.value, Value::List(items) if items.is_empty());
         if let Some(node) = expanded.node(&at).filter(|node| !is_empty(node)) {
             put(&mut document, &path, node.to_toml());
         }
     }
-    // Trees of a document can be written as one.
+    // A tree that was read from a document can be written as one.
     toml::to_string(&document).map_err(|error| Diagnostic::error(codes::DEFECT, error.to_string()).into())
 }
 
-/// Puts a value into a document, with the tables before it.
+/// Sets a value in a document, and makes the tables that lead to it.
 fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
     match path {
         [] => {}
@@ -105,7 +106,7 @@ fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
     }
 }
 
-/// True if the words of a target's tool have this one.
+/// True if a target's tool has a setting of this name.
 pub(crate) fn has_word(registry: &Registry, id: &str, name: &str) -> bool {
     let dialect = registry.entry(id).ok().and_then(|entry| entry.dialect());
     dialect.is_some_and(|dialect| keys(&dialect.shape()).any(|key| key == name))
@@ -118,7 +119,7 @@ fn keys(shape: &Shape) -> Box<dyn Iterator<Item = &String> + '_> {
     }
 }
 
-/// That each of a target's options is one of its table, or a word of its tool.
+/// Checks that each of a target's options is in its table, or is a setting of its tool.
 fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result<(), Diagnostics> {
     let (Value::Table(given), Ok(entry)) = (&options.value, registry.entry(id)) else {
         return Ok(());
@@ -142,7 +143,7 @@ fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result
     }
 }
 
-/// The part of a target's options that is in the words of its tool.
+/// Those of a target's options that are settings of its tool.
 fn of_dialect(options: &Node, shape: &Shape) -> Node {
     let Value::Table(entries) = &options.value else {
         return options.clone();
@@ -154,7 +155,7 @@ fn of_dialect(options: &Node, shape: &Shape) -> Node {
     }
 }
 
-/// The fields of the file.
+/// The settings in the vendor's file.
 fn tree(loaded: &Loaded, file: &Path, path: &KeyPath, shape: &Shape) -> Result<Node, Diagnostics> {
     let name = file.display().to_string();
     let failed = |message: String| loaded.error(codes::FILE, path, format!("{name}: {message}"), "");
@@ -188,7 +189,7 @@ fn unread(loaded: &Loaded, path: &KeyPath, registry: &Registry) -> Diagnostic {
     }
 }
 
-/// Rules and keys that the words say, as a configuration has them.
+/// The rules and keys that the settings say, in the form of a configuration.
 struct TranslatedRules {
     rules: Vec<Node>,
     keys: BTreeMap<Vec<String>, Node>,
@@ -197,12 +198,12 @@ struct TranslatedRules {
 #[derive(Default)]
 struct Expansion {
     rules: Vec<Node>,
-    /// The values of a key, by the target that says it.
+    /// For each key, its values by the target that sets it.
     keys: BTreeMap<Vec<String>, BTreeMap<String, Node>>,
 }
 
 impl Expansion {
-    /// Adds the settings of one target. A later one of the same key wins.
+    /// Adds the settings of one target. If it sets a key twice, the later one wins.
     fn take(&mut self, id: &str, settings: Vec<(Setting, Node)>) -> Result<(), Diagnostics> {
         for (Setting { means, .. }, said) in settings {
             let place = &said.location;
@@ -220,7 +221,7 @@ impl Expansion {
                 }
             };
             let mut node = node(&value, place);
-            // An element of a list stands where the word has it.
+            // An element of a list gets the place of the setting that it comes from.
             if let (Value::List(items), Value::List(words)) = (&mut node.value, &said.value) {
                 let each = items.iter_mut().zip(words);
                 each.for_each(|(item, word)| item.location = word.location.clone());
@@ -230,8 +231,8 @@ impl Expansion {
         Ok(())
     }
 
-    /// The rules, and the keys that the configuration does not give itself. All but options of a target are one for all targets that
-    /// are compiled together, and all of them are to say the same.
+    /// The rules, and the keys that the configuration does not set itself. Except for options of a target, a key has
+    /// one value for all targets that are compiled together, so all of them have to agree.
     fn settled(self, loaded: &Loaded) -> Result<TranslatedRules, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
         // A configuration of many rules is long, and mostly no word of a tool asks for a default.
@@ -243,7 +244,7 @@ impl Expansion {
             };
             let is_option = matches!(&*path, [target, options, ..] if target == "target" && options == "options");
             let ids = (loaded.config.target.ids.iter()).filter(|_| !is_option);
-            // Who says nothing has the default.
+            // A target that says nothing has the default.
             let default = path.iter().try_fold(&*defaults, |table, key| table.get(key));
             let is_default = default.is_some() && serde_json::to_value(node.to_toml()).ok().as_ref() == default;
             let differs = |other: Option<&Node>| other.map_or(!is_default, |other| other.to_toml() != node.to_toml());
@@ -267,7 +268,7 @@ impl Expansion {
     }
 }
 
-/// A value at a place that is that of the word which says it.
+/// A value, with the place of the setting that it comes from.
 fn node(value: &Json, location: &SourceLocation) -> Node {
     let value = match value {
         Json::Null => Value::Text(String::new()),

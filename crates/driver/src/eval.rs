@@ -1,4 +1,4 @@
-//! Measures an artifact, beside its float model and its simulation where these are given.
+//! Measures an artifact, and optionally its float model and its simulation beside it.
 
 use std::path::Path;
 
@@ -20,38 +20,38 @@ use crate::{
     stop::Stop,
 };
 
-/// The float model that an artifact is held against.
+/// The float model that an artifact is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct FloatSide<'a> {
-    /// The model's file.
+    /// File of the model.
     pub file: &'a Path,
-    /// Take it even if the artifact was made from another one.
+    /// True if the artifact may have been made from another model.
     pub any: bool,
 }
 
-/// The configuration that an artifact was made with, and the targets that it may use.
+/// The configuration that an artifact was made with, from which its simulation is made.
 pub struct SimulatedSide {
     /// The configuration.
     pub loaded: Loaded,
-    /// The targets.
+    /// The targets that it may use.
     pub registry: Registry,
 }
 
-/// The measurement that is asked for.
+/// What is to be measured.
 pub struct Request<'a> {
     /// The samples.
     pub data: Set,
-    /// The labels of metrics without a file of their own.
+    /// The labels for metrics that do not name a file of their own.
     pub labels: Option<&'a Path>,
-    /// The metrics, each with its key. None: top-1 where there are labels, and agreement where there is a float model or a
-    /// configuration to simulate.
+    /// The metrics, each with its key in the configuration. If there are none: top-1 if there are labels, and agreement
+    /// if there is a float model or a configuration to simulate.
     pub metrics: Vec<(KeyPath, MetricTable)>,
-    /// The configuration that they are of: findings point at its lines, and commands run in its folder.
+    /// The configuration that the metrics come from. Findings point to its lines, and commands run in its folder.
     pub configuration: Option<&'a Loaded>,
 }
 
 impl<'a> Request<'a> {
-    /// Metrics by their words, each once.
+    /// A request for metrics by name, each once.
     pub fn of(data: &'a Path, labels: Option<&'a Path>, metrics: &[Metric]) -> Request<'a> {
         let place = KeyPath::of(&["evaluation", "metrics"]);
         Request {
@@ -66,19 +66,19 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Takes other samples instead, as many as before.
+    /// Uses other samples instead, and as many as before.
     pub fn instead(&mut self, data: &Path) {
         self.data.source = Set::from(data).source;
     }
 
-    /// Those of `[evaluation]` of a configuration.
+    /// The request that `[evaluation]` of a configuration makes.
     pub fn configured(loaded: &'a Loaded) -> Option<Request<'a>> {
         let evaluation = loaded.config.evaluation.as_ref()?;
         let says_metrics = evaluation.metrics.is_some() || !evaluation.metric.is_empty();
         Some(Request {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
-            // Where it says none, what there is to compare with decides.
+            // If it names no metrics, they depend on what there is to compare with.
             metrics: if says_metrics {
                 evaluation.chosen_metrics()
             } else {
@@ -89,13 +89,14 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The metrics that are asked for.
+/// Measures what is asked for.
 ///
-/// The float model is read as the one that was compiled: with the same sizes, cut at the same places.
+/// The float model is read in the same way as the one that was compiled: with the same sizes, and cut at the same
+/// places.
 ///
 /// # Errors
-/// Samples or labels that do not fit, a float model or a configuration that the artifact was not made from, or a model with
-/// other inputs or classes, a run or a command that fails, an interruption.
+/// If samples or labels do not fit; if the artifact was not made from the float model or the configuration; if the
+/// model has other inputs or classes; if a run or a command fails; or if the user interrupts.
 pub fn eval(
     opened: &Opened,
     request: Request<'_>,
@@ -210,7 +211,7 @@ fn measured(
     Ok(accuracy)
 }
 
-/// The float model, read as the one that was compiled.
+/// The float model, read in the same way as the one that was compiled.
 fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
     let read = read_model(&opened.deployment.reading, float.file)?;
     let expected = opened.artifact.manifest().sources.model;

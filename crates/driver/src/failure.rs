@@ -1,4 +1,4 @@
-//! Errors of other crates as findings: whose fault an error is decides between a finding and a defect of ours.
+//! Converts errors of other crates to findings. An error that is our own fault becomes a defect instead.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::{
     table,
 };
 
-/// Stored data that cannot be used.
+/// The finding for stored data that cannot be used.
 pub fn data(error: DataError) -> Diagnostics {
     let mut finding = Diagnostic::error(error.kind.code(), error.message);
     finding.notes = error.notes;
@@ -30,7 +30,7 @@ pub fn data(error: DataError) -> Diagnostics {
     finding.into()
 }
 
-/// A run that failed.
+/// The finding for a run that failed.
 pub fn execute(error: ExecuteError) -> Stop {
     match (error.defect(), error.code()) {
         (Some(text), _) => Stop::Defect(text.to_owned()),
@@ -39,7 +39,7 @@ pub fn execute(error: ExecuteError) -> Stop {
     }
 }
 
-/// The same, of the run of one sample: the findings say which, from 0 on.
+/// The finding for a run that failed on one sample. It names the sample's index, from 0 on.
 pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
     match execute(error) {
         Stop::Found(Diagnostics(found)) => {
@@ -50,7 +50,8 @@ pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
     }
 }
 
-/// An error of the compiler; [`CompileError::Denied`] is told better by who knows the configuration.
+/// The finding for an error of the compiler. [`CompileError::Denied`] is better reported by code that knows the
+/// configuration.
 pub fn compile(error: CompileError) -> Stop {
     match error {
         CompileError::Interrupted => Stop::Interrupted,
@@ -62,7 +63,7 @@ pub fn compile(error: CompileError) -> Stop {
     }
 }
 
-/// Answers that cannot be judged.
+/// The finding for answers that cannot be judged.
 pub fn evaluate(error: EvaluateError) -> Stop {
     let (code, help) = match &error {
         EvaluateError::Defect(text) => return Stop::Defect(text.clone()),
@@ -75,7 +76,7 @@ pub fn evaluate(error: EvaluateError) -> Stop {
     finding.into()
 }
 
-/// The finding for a run that takes more than it may.
+/// The finding for a run that needs more than the limits allow.
 pub(crate) fn excess(found: &Excess) -> Diagnostic {
     match found {
         Excess::Memory {
@@ -125,7 +126,7 @@ pub(crate) fn excess(found: &Excess) -> Diagnostic {
     }
 }
 
-/// An error of the registry of targets, with the place in the table where the error names one.
+/// The finding for an error of the registry of targets, at its place in the table if the error names one.
 pub fn registry(error: &RegistryError) -> Diagnostics {
     match error {
         RegistryError::Table(TableError::Table(findings)) => findings.clone(),
@@ -133,14 +134,14 @@ pub fn registry(error: &RegistryError) -> Diagnostics {
     }
 }
 
-/// Finding for a fault of a target's own code.
+/// The finding for a fault of a target's own code.
 pub fn of_target(message: String) -> Diagnostic {
     Diagnostic::error(codes::TARGET, message)
         .note("this is the target's code, and neither Strait's nor the model's")
         .help("the crate strait-conformance holds every kernel of a target against the form that it is for")
 }
 
-/// A dimension without a size: which, and the key that gives it one.
+/// The finding for a dimension without a size. It names the key that sets the size.
 pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
     let (axis, input, name) = (free.axis, &free.input, &free.name);
     let message = match *name == format!("{input}.{axis}") {
@@ -155,7 +156,7 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         true => String::new(),
         false => format!("; `{own} = 1` is for this dimension alone"),
     };
-    // A shell takes quotes away that are not in others.
+    // A shell removes double quotes unless they are inside single quotes.
     let set = match key.to_string() {
         plain if !plain.contains('"') => format!("--set model.bind.{plain}=1"),
         quoted => format!("--set 'model.bind.{quoted}=1'"),
@@ -166,7 +167,7 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         .help(help)
 }
 
-/// The batch was bound to 1 because nobody said anything about it.
+/// A remark that the batch was set to 1 because nothing else was said about it.
 pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
     let mut names: Vec<&str> = bound.iter().map(|free| free.name.as_str()).collect();
     names.sort_unstable();
@@ -188,7 +189,7 @@ pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
     (!bound.is_empty()).then(|| Diagnostic::remark(codes::BATCH, message).help(help))
 }
 
-/// Shapes of outputs that the file declares otherwise than its operators make them.
+/// A remark on outputs whose shapes in the file differ from what their operators compute.
 pub fn other_shapes(outputs: &[String]) -> Option<Diagnostic> {
     let message = format!(
         "the model declares shapes that its operators do not make: {}",
@@ -200,7 +201,7 @@ pub fn other_shapes(outputs: &[String]) -> Option<Diagnostic> {
     (!outputs.is_empty()).then_some(finding)
 }
 
-/// Graphs inside of nodes that no run gets through, in the place of which others are read.
+/// A remark on graphs inside of nodes that no run can reach, so that other graphs are read in their place.
 pub fn dropped(graphs: &[String]) -> Option<Diagnostic> {
     let message = format!(
         "the model has graphs that no run gets through, and they are left out: {}",
@@ -213,12 +214,12 @@ pub fn dropped(graphs: &[String]) -> Option<Diagnostic> {
     (!graphs.is_empty()).then_some(finding)
 }
 
-/// The same, as an end of the work.
+/// The error that stops the work because a model cannot be read.
 pub fn model(error: &ReadError, file: &Path) -> Stop {
     model_findings(error, file).into()
 }
 
-/// Nodes that cannot be read, those of which the same is to be said together.
+/// Nodes that cannot be read. Those with the same problem are reported together.
 fn alike(nodes: &[NodeFault]) -> Vec<String> {
     let (mut said, mut known) = (Vec::<(&NodeFault, usize)>::new(), BTreeMap::new());
     for node in nodes {
@@ -244,7 +245,7 @@ pub fn model_changed(changed: ModelChanged) -> Diagnostics {
     finding.help(ModelChanged::HELP).into()
 }
 
-/// A model that cannot be read.
+/// The findings for a model that cannot be read.
 pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
     let file = path.display();
     match error {
@@ -278,7 +279,7 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
                 .fold(finding, |finding, fault| finding.note(fault.to_string()))
                 .into()
         }
-        // It names the file already, which may be one beside the model.
+        // The error already names the file, which may be another one than the model's.
         ReadError::File { .. } => Diagnostic::error(error.code(), error.to_string()).into(),
         _ => Diagnostic::error(error.code(), format!("{file}: {error}")).into(),
     }

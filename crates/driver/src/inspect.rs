@@ -1,4 +1,4 @@
-//! Looks at a model in a file or an artifact in a folder.
+//! Inspects a model in a file or an artifact in a folder.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::{
     stop::Stop,
 };
 
-/// Opens the artifact in a folder, or the model in a file. `pattern` chooses layers by their source names.
+/// Opens the artifact in a folder, or the model in a file. `pattern` chooses layers by their names in the source model.
 ///
 /// # Errors
-/// A file that cannot be read; a pattern that matches nothing.
+/// If the file cannot be read, or the pattern matches nothing.
 pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
     if !subject.is_dir() {
         let model = model::open(subject).and_then(|model| model.read(&ReadOptions::default()));
@@ -24,7 +24,7 @@ pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
         return Ok(Inspected::model(module, pattern)?);
     }
     let artifact = Artifact::open(subject).map_err(|error| match recognise::folder(subject) {
-        // With either file the folder is a damaged artifact.
+        // If either file is there, the folder is a damaged artifact.
         Some(found)
             if [MANIFEST_FILE, MODEL_FILE]
                 .iter()
@@ -37,10 +37,10 @@ pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
     Ok(Inspected::artifact(&artifact, pattern)?)
 }
 
-/// The fusions of the artifact in a folder; see [`inspect::fusions`].
+/// The fusions in the artifact in a folder; see [`inspect::fusions`].
 ///
 /// # Errors
-/// A folder that is no artifact; a pattern that matches nothing.
+/// If the folder is not an artifact, or the pattern matches nothing.
 pub fn fusions(folder: &Path, pattern: Option<&str>) -> Result<Fusions, Stop> {
     Ok(inspect::fusions(&compiled(folder, "fusions are made")?, pattern)?)
 }
@@ -48,12 +48,12 @@ pub fn fusions(folder: &Path, pattern: Option<&str>) -> Result<Fusions, Stop> {
 /// The configs of the artifact in a folder; see [`inspect::quantization`].
 ///
 /// # Errors
-/// A folder that is no artifact; a pattern that matches nothing with a config.
+/// If the folder is not an artifact, or the pattern matches nothing that has a config.
 pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization, Stop> {
     Ok(inspect::quantization(&compiled(folder, "it is quantized")?, pattern)?)
 }
 
-/// The artifact in a folder; for what a model lacks, because compiling `makes` it.
+/// Opens the artifact in a folder. The error for a model says that only compiling `makes` what was asked for.
 fn compiled(folder: &Path, makes: &str) -> Result<Artifact, Stop> {
     if folder.is_file() {
         let message = format!("{} is a model; {makes} when it is compiled", folder.display());

@@ -1,4 +1,4 @@
-//! The crate that turns the configuration of a deployment into an artifact.
+//! Turns the configuration of a deployment into an artifact, and implements what the commands do with artifacts.
 
 pub use strait_config as config;
 pub use strait_document::diagnostic;

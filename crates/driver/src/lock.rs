@@ -1,4 +1,4 @@
-//! `strait plugin lock`: digests of plugins, written into the configuration that names them.
+//! `strait plugin lock`: writes the digests of plugins into the configuration that names them.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use crate::{config, diagnostic::Diagnostic, failure::codes, recognise, stop::Sto
 /// A file whose digest was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locked {
-    /// As the configuration names it.
+    /// Path of the file as the configuration names it.
     pub path: String,
-    /// Its digest.
+    /// SHA-256 digest of the file.
     pub sha256: String,
 }
 
-/// Writes the digest of each plugin of a configuration, and of each table that is named as `{ path = ... }`, into it. The
-/// rest of its text stays as it is.
+/// Writes the digest of each plugin in a configuration, and of each table that is named as `{ path = ... }`, into the
+/// configuration. The rest of its text stays as it is.
 ///
 /// # Errors
-/// A configuration that is wrong, or that cannot be written; a file that cannot be read.
+/// If the configuration is wrong or cannot be written, or a file cannot be read.
 pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     recognise::configuration(file)?;
-    // All that is wrong with it is told as ever.
+    // This reports everything that is wrong with the configuration.
     config::load(file, &[])?;
     let failed = |text: String| Stop::from(Diagnostic::error(codes::TARGET, text));
     let text = std::fs::read_to_string(file).map_err(|error| failed(format!("{}: {error}", file.display())))?;
@@ -40,7 +40,7 @@ pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     for entry in tables(target.and_then(|target| target.get_mut("file"))) {
         locked.extend(pin(entry, folder).map_err(failed)?);
     }
-    // Lines end as they did.
+    // Keep the line ends of the file.
     let mut written = document.to_string();
     if text.contains("\r\n") {
         written = written.replace("\r\n", "\n").replace('\n', "\r\n");
@@ -49,7 +49,8 @@ pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     Ok(locked)
 }
 
-/// Puts a text in the place of a file at once, so that nobody meets half of it. A link stays one, and so do permissions.
+/// Replaces the text of a file in one step, so that nobody reads half of it. A link stays a link, and permissions are
+/// kept.
 fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
     let file = std::fs::canonicalize(file)?;
     let beside = Beside::new(file.parent().unwrap_or(Path::new("")), ".toml")?;
@@ -58,7 +59,7 @@ fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
     beside.put_in_place(&file)
 }
 
-/// The tables of a list, however it is written.
+/// The tables of a list, in whichever of TOML's forms it is written.
 fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
     match list {
         Some(Item::ArrayOfTables(list)) => list.iter_mut().map(|table| table as &mut dyn TableLike).collect(),
@@ -70,7 +71,7 @@ fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
     }
 }
 
-/// Writes the digest of one file; none of a file that is not there and need not be.
+/// Writes the digest of one file. Nothing is written for a file that does not exist and need not.
 fn pin(entry: &mut dyn TableLike, folder: &Path) -> Result<Option<Locked>, String> {
     let Some(path) = entry.get("path").and_then(Item::as_str).map(str::to_owned) else {
         return Ok(None);
@@ -90,7 +91,7 @@ fn pin(entry: &mut dyn TableLike, folder: &Path) -> Result<Option<Locked>, Strin
     Ok(Some(Locked { path, sha256: digest }))
 }
 
-/// Writes a digest; what stands beside the one before stays.
+/// Replaces a digest. Comments and spaces around the old one stay.
 fn replace(entry: &mut dyn TableLike, digest: &str) {
     match entry.get_mut("sha256") {
         Some(Item::Value(before)) => {

@@ -1,8 +1,8 @@
-//! The memory that this process may have: the machine's, less where a container or the shell allows less.
+//! Finds out how much memory this process may use: the machine's, or less if a container or the shell allows less.
 
 use std::{fs, path::Path};
 
-/// Bytes; `None` where the system does not tell.
+/// The memory in bytes; `None` if the system does not tell.
 pub(crate) fn memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let all = [
@@ -13,18 +13,19 @@ pub(crate) fn memory() -> Option<u64> {
     all.into_iter().flatten().min()
 }
 
-/// The bytes of a line like `MemTotal:       24576000 kB`, in a file of the kernel that has such lines.
+/// Reads the bytes from a line such as `MemTotal:       24576000 kB` in a file of the kernel.
 pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
 
-/// The least that a control group of this process, or one around it, allows.
+/// The smallest limit of this process's control group and of all groups around it.
 ///
-/// A line of `groups` is `0::/a/b` for version 2, whose limits are in `ROOT/a/b/memory.max` and above, and `N:memory:/a/b`
-/// for version 1, whose limits are in `ROOT/memory/a/b/memory.limit_in_bytes` and above. In a container the root is often
-/// its own group, whatever the path says.
+/// For version 2 of control groups, a line of `groups` is `0::/a/b`, and the limits are in `ROOT/a/b/memory.max` and in
+/// the folders above. For version 1 it is `N:memory:/a/b`, and the limits are in
+/// `ROOT/memory/a/b/memory.limit_in_bytes` and in the folders above. In a container the root is often the process's own
+/// group, whatever the path says.
 fn container(root: &Path, groups: &str) -> Option<u64> {
     let of_line = |line: &str| {
         let (_, rest) = line.split_once(':')?;
@@ -36,14 +37,15 @@ fn container(root: &Path, groups: &str) -> Option<u64> {
         };
         let group = root.join(path.trim_start_matches('/'));
         let around = group.ancestors().take_while(|folder| folder.starts_with(&root));
-        // `max` is no number, and no limit.
+        // `max` means that there is no limit; it is not parsed as a number.
         let limit = |folder: &Path| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
         around.filter_map(limit).min()
     };
     groups.lines().filter_map(of_line).min()
 }
 
-/// `Max address space         unlimited            unlimited            bytes`: what `ulimit` has set, the first of both.
+/// Reads what `ulimit` has set, from a line such as `Max address space         unlimited            unlimited
+/// bytes`. The first column is the limit in effect.
 fn shell(limits: &str) -> Option<u64> {
     let rows = ["Max address space", "Max data size"];
     let limit = |row: &str| {

@@ -1,4 +1,4 @@
-//! The formats of models that are read. The bytes say which one a file has, and not its name.
+//! The model formats that are read. A file's format is recognized from its bytes and not from its name.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use strait_onnx::Onnx;
 use strait_tensorflow::TensorFlow;
 use strait_tflite::TfLite;
 
-/// All of them. What none recognises is left to the last one.
+/// All formats. A file that none recognizes is given to the last one.
 pub(crate) const FORMATS: &[&dyn Format] = &[&TfLite, &TensorFlow, &Onnx];
 
-/// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
+/// Maps and decodes the file at `path`. It must not change while the model, or a module read from it, is in use.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Decoded>, ReadError> {
     let bytes = mapped(path).map_err(|source| ReadError::File {
         path: path.into(),
@@ -20,12 +20,12 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Decoded>, ReadError> {
     decode(bytes, path.parent().unwrap_or(Path::new("")))
 }
 
-/// Maps the file at `path`, which must not change while the bytes are in use.
+/// Maps the file at `path`. It must not change while the bytes are in use.
 pub(crate) fn mapped(path: &Path) -> std::io::Result<Bytes> {
     strait_mapped::map(path, strait_import::most_bytes(FORMATS))
 }
 
-/// Decodes a model; `folder` is where its data files are looked for, if it has any.
+/// Decodes a model. If its weights are in separate files, these are looked for in `folder`.
 pub(crate) fn decode(bytes: Bytes, folder: &Path) -> Result<Box<dyn Decoded>, ReadError> {
     strait_import::decode(FORMATS, bytes, Some(folder))
 }

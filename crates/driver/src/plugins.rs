@@ -1,4 +1,4 @@
-//! Plugins in shared libraries, as configurations and commands name them.
+//! Loads the plugins in shared libraries that configurations and commands name.
 
 use std::{path::Path, sync::Arc};
 
@@ -15,10 +15,10 @@ use crate::{
     session::Session,
 };
 
-/// Puts the target of a plugin into the registry, if somebody vouches for it.
+/// Adds the target of a plugin to the registry, if the library is pinned or need not be.
 ///
 /// # Errors
-/// A library that is not pinned where that is demanded, or not taken; a table that is wrong; an id that is there already.
+/// If the library has to be pinned and is not, or is refused; if its table is wrong; or if the id is already taken.
 pub(crate) fn add(
     loaded: &Loaded,
     plugin: &Plugin,
@@ -48,23 +48,23 @@ pub(crate) fn add(
             return Err(error(message).help(help).into());
         }
         session.remark(&Diagnostic::warning(codes::TARGET, message).help(help));
-        // What was told is what is loaded.
+        // Load exactly the bytes whose digest has been reported.
         pinned = Some(found);
     }
     let library = library(file, pinned.as_deref(), session).map_err(error)?;
     match register(registry, Arc::new(library)) {
         Ok(_) => Ok(()),
-        // The table itself has the line.
+        // The error already names the line in the table.
         Err(found @ RegistryError::Table(_)) => Err(failure::registry(&found)),
         Err(found) => Err(error(found.to_string()).into()),
     }
 }
 
-/// The target with this id and these options, of the plugin in a library with this digest. Where it is `held`, a tile whose codes are
-/// others than the form's is an error.
+/// The target with this id and these options, from the plugin in a library with this digest. If `held` is set, a tile
+/// whose codes differ from the form's is an error.
 ///
 /// # Errors
-/// A library that is not taken, or has no model of its target's arithmetic.
+/// If the library is refused, or has no model of its target's arithmetic.
 pub(crate) fn with_own_model(
     path: &Path,
     pinned: &str,
@@ -87,7 +87,7 @@ pub(crate) fn with_own_model(
     registry.get(id, options).map_err(|error| failure::registry(&error))
 }
 
-/// A library in a worker of this program, which has as much memory as runs have.
+/// Loads a library into a worker, which is this program. It may use as much memory as runs may.
 fn library(path: &Path, pinned: Option<&str>, session: &Session<'_>) -> Result<Library, String> {
     let program = Program::this().map_err(|error| format!("this program does not find itself: {error}"))?;
     let allowance = Allowance::default().with_memory(session.limits.memory);

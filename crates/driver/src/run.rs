@@ -23,32 +23,32 @@ use crate::{
     stop::Stop,
 };
 
-/// The file that lists the outputs of a folder.
+/// Name of the file that lists the outputs in a folder.
 pub const INDEX_FILE: &str = "index.json";
 
-/// Longer names of outputs are cut in the names of their files; the index has them whole.
+/// Longer output names are cut in the names of their files. The index has the full names.
 const LONGEST_NAME: usize = 120;
 
-/// An output of the model, as it is written.
+/// An output of the model that is written.
 struct Output {
     name: String,
-    /// The value whose numbers are written.
+    /// The value whose elements are written.
     value: ValueId,
     number_type: NumberType,
-    /// Of one sample, as it is written; of an open output its first sample says it.
+    /// Shape that is written for one sample. If it depends on the data, it is taken from the first sample.
     shape: Vec<usize>,
-    /// True if an extent depends on data.
+    /// True if a dimension depends on the data.
     is_open: bool,
-    /// True if the first axis is the batch, which the samples stand in the place of.
+    /// True if the first axis is the batch, which the samples replace.
     is_batch: bool,
-    /// Of the integers of `--raw`.
+    /// With `--raw`: scale and zero point of the integers.
     grid: Option<Json>,
 }
 
-/// Runs all samples of a file for each input; see [`on_samples`].
+/// Runs all samples in the files that are given for the inputs; see [`on_samples`].
 ///
 /// # Errors
-/// Samples that do not fit, and those of [`on_samples`].
+/// If samples do not fit, and as for [`on_samples`].
 pub fn run(
     opened: &Opened,
     files: &BTreeMap<String, PathBuf>,
@@ -61,14 +61,15 @@ pub fn run(
     on_samples(opened, (&samples, &files), output, raw, session)
 }
 
-/// Runs all samples, which these files hold. `output` is a file for a model of one output, unless it is a folder that is there or ends with a
-/// separator; otherwise a folder, which is made. Files are put in place when they are whole.
+/// Runs all samples, which come from these files.
 ///
-/// With `raw`, outputs that are dequantized last are written as the integers in front of that.
+/// If the model has one output, `output` is a file, unless it is an existing folder or ends with a separator. Otherwise
+/// `output` is a folder, which is made. Files are moved to their places when they are complete. With `raw`, outputs
+/// that end with a dequantization are written as integers, as they are before it.
 ///
 /// # Errors
-/// A run that fails, files that cannot be written or are devices, an output in an artifact or in the place of an input, an
-/// interruption.
+/// If a run fails, a file cannot be written or is a device, an output would be inside an artifact or overwrite an
+/// input, or the user interrupts.
 pub fn on_samples(
     opened: &Opened,
     (samples, files): (&Samples, &[PathBuf]),
@@ -125,7 +126,7 @@ pub fn on_samples(
     Ok(names)
 }
 
-/// An artifact has no files but its own: outputs go nowhere below its folder, nor below that of another.
+/// Refuses outputs inside the folder of an artifact, which must contain only its own files.
 fn outside(output: &Path) -> Result<(), Diagnostics> {
     let Some(artifact) = artifact_around(output) else {
         return Ok(());
@@ -136,7 +137,7 @@ fn outside(output: &Path) -> Result<(), Diagnostics> {
         .into())
 }
 
-/// No output takes the place of a file that it is made from.
+/// Refuses outputs that would overwrite a file from which they are made.
 fn keeps_inputs<'a>(inputs: &[PathBuf], mut outputs: impl Iterator<Item = &'a Path>) -> Result<(), Diagnostics> {
     let there: Vec<PathBuf> = inputs.iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
     let lost = outputs.find(|output| {
@@ -150,13 +151,13 @@ fn keeps_inputs<'a>(inputs: &[PathBuf], mut outputs: impl Iterator<Item = &'a Pa
         .into())
 }
 
-/// The folder that a file lies in.
+/// The folder that contains a file.
 fn folder_of(file: &Path) -> &Path {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
 
-/// The outputs of the sample at `index`, or with `raw` the values in front of their dequantization.
+/// The outputs for the sample at `index`. With `raw`, the values before the last dequantization.
 fn results(
     plan: &Plan,
     space: &mut Workspace,
@@ -201,7 +202,7 @@ fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Vec<Output> {
             value,
             number_type: NumberType::from(elem),
             shape: match port.shape.as_slice() {
-                // In place of the batch dimension.
+                // The samples replace the batch dimension.
                 [1, rest @ ..] => rest.to_vec(),
                 shape => shape.to_vec(),
             },
@@ -222,7 +223,7 @@ fn list<T: Copy + Into<f64>>(per: &Per<T>) -> Vec<f64> {
     }
 }
 
-/// `NNN_escaped-name.npy`
+/// The name of an output's file: `NNN_escaped-name.npy`.
 fn file_name(index: usize, name: &str) -> String {
     let escaped: String = escape(name).chars().take(LONGEST_NAME).collect();
     format!("{index:03}_{escaped}.npy")
@@ -242,24 +243,24 @@ fn index_of(outputs: &[Output], samples: usize) -> Json {
     json!({ "samples": samples, "outputs": outputs.iter().enumerate().map(output).collect::<Vec<_>>() })
 }
 
-/// A file beside its destination, which it takes the place of when it is whole.
+/// A file that is written beside its destination and replaces it when it is complete.
 struct Unfinished {
-    /// Nothing before the first sample of an output whose extents depend on data.
+    /// The writer. If the shape depends on the data, it is made when the first sample is written.
     writer: Option<Writer>,
     beside: Beside,
     destination: PathBuf,
     number_type: NumberType,
     samples: usize,
-    /// Extents of one sample.
+    /// Shape of one sample.
     shape: Vec<usize>,
-    /// True if one axis stands in the place of the batch.
+    /// True if the samples replace a batch axis.
     is_batch: bool,
 }
 
 impl Unfinished {
     fn create(path: &Path, output: &Output, samples: usize) -> Result<Unfinished, Diagnostics> {
         let failed = |error: std::io::Error| unwritten(path, &error);
-        // A link is followed and stays one, as that of an artifact's folder does.
+        // A link is followed and stays a link, like a link to an artifact's folder.
         let place = match fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
             true => fs::canonicalize(path).map_err(failed)?,
             false => path.to_owned(),
@@ -275,7 +276,7 @@ impl Unfinished {
             );
             return Err(Diagnostic::error(codes::OUTPUT, message).into());
         }
-        // The file that is put in place would take the place of a device too.
+        // Refuse devices, since the new file would replace them.
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let message = format!(
                 "{} cannot be written: it is there, and is not a regular file",
@@ -330,7 +331,7 @@ impl Unfinished {
         appended.map_err(|error| unwritten(&self.destination, &error))
     }
 
-    /// Answers with the extents of one sample.
+    /// Completes the file and returns the shape of one sample.
     fn finish(mut self) -> Result<Vec<usize>, Diagnostics> {
         if self.writer.is_none() {
             self.begin()?;

@@ -1,4 +1,4 @@
-//! The means of the work, apart from its inputs: threads, an instruction set, limits, and an observer of the progress.
+//! What the work may use, apart from its inputs: threads, an instruction set, limits, and an observer of the progress.
 //! None of them changes a bit of any result.
 
 use std::{
@@ -20,17 +20,17 @@ use crate::{
     table,
 };
 
-/// Number of operations of all samples together above which the number is reported.
+/// If all samples together need more operations than this, the number is reported.
 const WORTH_SAYING: u64 = 10_000_000_000_000;
 
-/// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
+/// Observes the progress of the work and may stop it. Methods are called from one thread at a time.
 pub trait Progress: Sync {
-    /// A phase begins; `total` is the number of its steps, where it has any.
+    /// A phase begins. `total` is the number of its steps, if it has any.
     fn begin(&self, phase: &str, total: Option<usize>) {
         let _ = (phase, total);
     }
 
-    /// So many steps of the phase are done.
+    /// This many steps of the phase are done.
     fn advance(&self, done: usize) {
         let _ = done;
     }
@@ -38,63 +38,63 @@ pub trait Progress: Sync {
     /// The phase is over.
     fn end(&self) {}
 
-    /// Something worth knowing.
+    /// There is something worth knowing.
     fn say(&self, text: &str) {
         let _ = text;
     }
 
-    /// A warning or a note: the work goes on.
+    /// There is a warning or a note. The work goes on.
     fn remark(&self, found: &Diagnostic) {
         let _ = found;
     }
 
-    /// True if the work is to stop as soon as possible.
+    /// True if the work should stop as soon as possible.
     fn interrupted(&self) -> bool {
         false
     }
 }
 
-/// Nobody watches.
+/// An observer that shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Cost of a phase.
+/// What a phase cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
-    /// Its name; with the target's id where there is one phase for each.
+    /// Name of the phase, with the target's id if there is one phase for each target.
     pub name: String,
     /// Duration in seconds.
     pub seconds: f64,
-    /// The most memory that the process had in use at any time up to the phase's end; absent where the system does not
+    /// The most memory that the process has used at any time up to the end of the phase; absent if the system does not
     /// tell.
     pub peak_bytes: Option<u64>,
 }
 
-/// See the module.
+/// What the work may use; see the module.
 pub struct Session<'a> {
-    /// Number of samples that run at a time.
+    /// How many samples run at a time.
     pub threads: NonZeroUsize,
     /// The instruction set.
     pub context: Context,
     /// Limits on memory and operations of runs.
     pub limits: Limits,
-    /// True where commands that a configuration names may be started.
+    /// True if commands that a configuration names may be run.
     pub commands: bool,
     progress: &'a dyn Progress,
     phases: Mutex<Phases>,
 }
 
-/// The phases that have begun, each inside of the one before, and those that are over.
+/// The phases that have begun, each inside the one before, and those that are over.
 #[derive(Default)]
 struct Phases {
     begun: Vec<(String, Instant)>,
     over: Vec<Phase>,
 }
 
-/// The number of threads for a session: so many as are wanted, or as the machine has, or fewer where the system has no more for
-/// this process or more would not help. That is said.
+/// The number of threads for a session: as many as are wanted, or as the machine has. It is less, and the user is told,
+/// if the system does not allow this process more or more would not help.
 pub fn threads(wanted: Option<NonZeroUsize>, progress: &dyn Progress) -> NonZeroUsize {
     let wanted = wanted.unwrap_or_else(Threads::available);
     let obtainable = Threads::obtainable(wanted);
@@ -112,7 +112,7 @@ pub fn threads(wanted: Option<NonZeroUsize>, progress: &dyn Progress) -> NonZero
 }
 
 impl<'a> Session<'a> {
-    /// A session without phases yet.
+    /// A session in which no phase has begun yet.
     pub fn new(threads: NonZeroUsize, context: Context, progress: &'a dyn Progress) -> Session<'a> {
         Session {
             threads,
@@ -124,22 +124,23 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same, with other limits than those of the machine.
+    /// Replaces the limits of the machine by others.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Session<'a> {
         Session { limits, ..self }
     }
 
-    /// The same, in which commands of a configuration may be started or not.
+    /// Sets whether commands that a configuration names may be run.
     #[must_use]
     pub fn with_commands(self, commands: bool) -> Session<'a> {
         Session { commands, ..self }
     }
 
-    /// Does `work` as a phase of so many steps; `work` is given what to call with the number of steps done.
+    /// Runs `work` as a phase with this many steps. `work` gets a function to call with the number of steps that are
+    /// done.
     ///
     /// # Errors
-    /// Those of `work`, and [`Stop::Interrupted`] where the phase need not begin.
+    /// The errors of `work`, and [`Stop::Interrupted`] if the work should stop before the phase begins.
     pub fn phase<T>(
         &self,
         name: &str,
@@ -150,7 +151,7 @@ impl<'a> Session<'a> {
         watch.step(name, total, work)
     }
 
-    /// The means of runs.
+    /// What runs may use.
     pub(crate) fn means(&self) -> Means<'static> {
         Means {
             threads: self.threads,
@@ -162,28 +163,28 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Number of `samples` that may run at a time ([`Limits::admit`]). Work that takes long is told.
+    /// How many of `samples` may run at a time ([`Limits::admit`]). If the work takes long, the user is told.
     ///
     /// # Errors
-    /// Not even one fits; or one takes more operations than is allowed.
+    /// If not even one sample fits, or one needs more operations than allowed.
     pub(crate) fn admit(&self, demand: &Demand, samples: usize) -> Result<NonZeroUsize, Stop> {
         let at_a_time = self.limits.admit(demand, self.threads).map_err(CompileError::from)?;
         self.admitted(demand, samples);
         Ok(at_a_time)
     }
 
-    /// Says something worth knowing.
+    /// Reports something worth knowing.
     pub fn say(&self, text: &str) {
         self.progress.say(text);
     }
 
-    /// Tells of a warning or a note.
+    /// Reports a warning or a note.
     pub fn remark(&self, found: &Diagnostic) {
         self.progress.remark(found);
     }
 
     fn noted(&self) -> MutexGuard<'_, Phases> {
-        // A list is whole after each statement.
+        // The list is consistent after every statement, so a poisoned lock is fine.
         self.phases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -203,7 +204,7 @@ impl Watch for Session<'_> {
         self.progress.advance(done);
     }
 
-    /// Tells of work that takes long.
+    /// Reports work that takes long.
     fn admitted(&self, demand: &Demand, samples: usize) {
         if demand.operations().saturating_mul(samples as u64) > WORTH_SAYING {
             let busiest = demand.busiest();
@@ -233,7 +234,7 @@ impl Watch for Session<'_> {
     }
 }
 
-/// Shows the steps of the compiler as phases of a session, with the target that they are for.
+/// Shows the steps of the compiler as phases of a session, together with the target's name.
 pub(crate) struct Steps<'a> {
     pub(crate) session: &'a Session<'a>,
     pub(crate) target: &'a str,
@@ -261,7 +262,7 @@ impl Watch for Steps<'_> {
     }
 }
 
-/// The most memory that this process has had in use so far.
+/// The most memory that this process has used so far.
 #[cfg(target_os = "linux")]
 fn peak_bytes() -> Option<u64> {
     crate::machine::field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
@@ -277,7 +278,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Interrupts after so many looks.
+    /// Reports an interrupt after `interrupted` was called this many times.
     struct After(AtomicUsize);
 
     impl Progress for After {

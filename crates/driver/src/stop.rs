@@ -1,4 +1,4 @@
-//! Reason why work stopped early.
+//! Why the work stopped early.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -8,10 +8,10 @@ pub enum Stop {
     /// Something is wrong with the configuration, the model, the data, a target, or the machine.
     #[error("{0}")]
     Found(Diagnostics),
-    /// The user asked for it.
+    /// The user interrupted the work.
     #[error("interrupted")]
     Interrupted,
-    /// Our own fault.
+    /// We have a bug.
     #[error("defect in Strait: {0}")]
     Defect(String),
 }
@@ -28,8 +28,8 @@ impl From<Diagnostic> for Stop {
     }
 }
 
-/// Takes away what a process leaves that ends in the middle of its work: folders and files that are not yet in place.
-/// For the moment before it ends.
+/// Removes the temporary files and folders of this process. Call it just before a process ends in the middle of its
+/// work.
 pub fn leave_nothing() {
     strait_container::remove_leftovers();
 }

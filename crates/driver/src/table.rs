@@ -1,4 +1,4 @@
-//! Tables for people: columns as wide as their widest entries.
+//! Formats tables for people. Columns are as wide as their widest entries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ pub(crate) use strait_core::counted as count;
 /// Longer names are shortened in the middle.
 const WIDEST_NAME: usize = 48;
 
-/// Writes rows, the first of which is the heading.
+/// Writes rows. The first one is the heading.
 pub(crate) fn write<const N: usize>(out: &mut impl fmt::Write, rows: impl Iterator<Item = [String; N]>) -> fmt::Result {
     let rows: Vec<[String; N]> = rows.collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -25,8 +25,8 @@ pub(crate) fn write<const N: usize>(out: &mut impl fmt::Write, rows: impl Iterat
     Ok(())
 }
 
-/// As [`write`], in lines of at most so many letters as far as words allow it: the widest columns are as narrow as need be,
-/// and their texts go on in the next line. A row's remark stands below it, unless it is empty.
+/// As [`write`], but with lines of at most `width` characters if words allow it. The widest columns are made narrower,
+/// and their texts continue on the next line. A remark that is not empty is written below its row.
 pub(crate) fn write_within<const N: usize>(
     out: &mut impl fmt::Write,
     width: usize,
@@ -62,10 +62,10 @@ pub(crate) fn write_within<const N: usize>(
     Ok(())
 }
 
-/// In front of a remark.
+/// Indent before a remark.
 const REMARK: &str = "    ";
 
-/// The lines of a text, broken at blanks; at least one. A word that is longer than a line has a line of its own.
+/// Breaks a text at blanks into lines; there is at least one. A word that is longer than a line gets a line of its own.
 pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -82,8 +82,7 @@ pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// Names that stand together, their middles left out where they are long: as much of each as leaves it another one than the
-/// others.
+/// Shortens long names that are shown together. The middle is left out, but each stays different from the others.
 pub(crate) fn all_shortened<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, String> {
     let mut open: BTreeSet<&str> = names.into_iter().collect();
     let (mut done, mut widest) = (BTreeMap::new(), WIDEST_NAME);
@@ -113,7 +112,7 @@ fn shortened_to(name: &str, widest: usize) -> String {
     start.iter().chain(&['…']).chain(end).collect()
 }
 
-/// A large number: three digits and an exponent.
+/// A large number with three digits and an exponent.
 pub(crate) fn figure(count: u64) -> String {
     match count {
         ..100_000 => count.to_string(),
@@ -121,11 +120,11 @@ pub(crate) fn figure(count: u64) -> String {
     }
 }
 
-/// A number of bytes.
+/// A number of bytes with its unit.
 pub(crate) fn bytes(count: u64) -> String {
     match count {
         1 => "1 byte".to_owned(),
-        // Where sizes add up to more than a number holds, they stay at the largest.
+        // Sums of sizes that are too large for a number stay at the largest number.
         u64::MAX => format!("more than {}", bytes(u64::MAX - 1)),
         0..10_000 => format!("{count} bytes"),
         10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
@@ -177,7 +176,7 @@ mod tests {
         assert_eq!(within(24), narrow);
         for width in 0..50 {
             let out = within(width);
-            // The longest words of the two columns.
+            // A line is never narrower than the longest words of both columns.
             let most = width.max(8 + 2 + 14);
             assert!(out.lines().all(|line| line.chars().count() <= most), "{width}: {out}");
             let all = rows.iter().flat_map(|(row, remark)| row.iter().chain([remark]));

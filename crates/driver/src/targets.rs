@@ -14,10 +14,10 @@ use crate::{
     session::Session,
 };
 
-/// The targets of the binary, and those whose tables are in `files`.
+/// The targets of the program, and those whose tables are in `files`.
 ///
 /// # Errors
-/// A table that cannot be read or is wrong, an id that is there twice.
+/// If a table cannot be read or is wrong, or two targets have the same id.
 pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registry, Diagnostics> {
     let mut registry = Registry::builtin().map_err(|error| failure::registry(&error))?;
     for file in files {
@@ -26,11 +26,12 @@ pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registr
     Ok(registry)
 }
 
-/// The targets that the configuration compiles for, in its order: from `registry`, or from its own files.
+/// The targets that the configuration compiles for, in its order. They come from `registry` or from the configuration's
+/// own files.
 ///
 /// # Errors
-/// A target that is not registered, also where only options are given for it, with the nearest id; an option that a
-/// target does not have or cannot have.
+/// If a target is not registered, even if only options are given for it (the error names the nearest id); or if a
+/// target does not have an option, or not with this value.
 pub(crate) fn chosen(
     loaded: &Loaded,
     mut registry: Registry,
@@ -111,12 +112,12 @@ pub(crate) fn chosen(
     Ok(found)
 }
 
-/// Puts the target of a table in a file into the registry. Its digest is that of the text that was read, so that nobody can
-/// exchange it in between.
+/// Adds the target of a table in a file to the registry. The digest is computed from the text that was read, so that
+/// nobody can replace the file in between.
 fn table(loaded: &Loaded, file: &TableFile, path: &KeyPath, registry: &mut Registry) -> Result<(), Diagnostics> {
     let error = |message: String| Diagnostics::from(loaded.error(codes::TARGET, path, message, ""));
     let entry = registry.add_file(file.path().as_ref()).map_err(|found| match &found {
-        // The table itself has the line.
+        // The error already names the line in the table.
         RegistryError::Table(_) => failure::registry(&found),
         _ => error(found.to_string()),
     })?;

@@ -1,4 +1,4 @@
-//! Verifies an artifact in a folder, on samples in files.
+//! Verifies an artifact in a folder, using samples in files.
 
 use std::path::Path;
 
@@ -17,22 +17,22 @@ use crate::{
 pub use strait_artifact::Verification;
 pub use strait_container::Digest;
 
-/// Request of a verification, besides the artifact.
+/// What a verification uses, besides the artifact.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Samples to run on, `[NAME=]PATH` each, as they are stored: they are preprocessed as the artifact says.
+    /// Samples to run on, as `[NAME=]PATH`. They are stored samples and are preprocessed as the artifact says.
     pub data: Vec<String>,
     /// Number of random inputs.
     pub samples: usize,
     /// Seed of the random inputs.
     pub seed: u64,
-    /// The digest that the artifact has to have.
+    /// The digest that the artifact must have.
     pub expect: Option<Digest>,
     /// Who computes the fused graph.
     pub kernels: Kernels,
 }
 
-/// Verifies the artifact in a folder. What is wrong with it is in the answer.
+/// Verifies the artifact in a folder. The result says what is wrong with it.
 ///
 /// # Errors
 /// As for [`verify_files`] and [`Verification::with_model`].
@@ -57,7 +57,7 @@ pub fn verify(
     };
     let verified = found.with_model(&opened, &on, &session.means(), session);
     verified.map_err(|error| match (&error, &samples) {
-        // The sentence is known; the sample says all of it.
+        // The error only has a sentence about the sample. Reading the sample again gives all details.
         (Error::Sample { index, .. }, Some(samples)) => match samples.sample(*index, &mut Scratch::default()) {
             Err(error) => failure::data(error).into(),
             Ok(_) => error.into(),

@@ -1,72 +1,74 @@
-//! Measured accuracy, as reports state it.
+//! Measured accuracy, in the form that reports state it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{interval::Spread, proportion::Proportion, words::Better};
 
-/// Measured accuracy of a model.
+/// The measured accuracy of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accuracy {
-    /// On how many samples.
+    /// Number of samples that the model was measured on.
     pub samples: u64,
-    /// The metrics in the order in which they are asked for; one that looks at several outputs is there once for each.
+    /// One entry per metric and output, in the order in which the metrics were asked for. A metric that looks at
+    /// several outputs together has one entry.
     pub metrics: Vec<Measured>,
 }
 
 impl Accuracy {
-    /// The first metric of this name.
+    /// The first entry for the metric of this name.
     pub fn of(&self, name: &str) -> Option<&Measured> {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 }
 
-/// One metric of one output.
+/// The figures of one metric on one output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// The name by which configuration and gates know it.
+    /// Name of the metric, as the configuration and its gates use it.
     pub name: String,
-    /// The output that it looks at; absent where it looks at several together.
+    /// Output that the metric looks at; absent if it looks at several together.
     pub output: Option<String>,
-    /// Number of samples, or of groups of samples that have a label together.
+    /// Number of samples. If several samples share a label, the number of such groups.
     pub samples: u64,
     /// Unit of the figures.
     pub unit: Unit,
-    /// Direction in which figures get better.
+    /// Whether higher or lower figures are better.
     pub better: Better,
-    /// The float model; absent where it was not measured, and where the metric compares with it.
+    /// Figure of the float model. Absent if it was not measured, or if the metric compares with the float model.
     pub float: Option<Figure>,
-    /// The integer model, or how it compares with the float model; absent where only the simulation was there to compare
-    /// with.
+    /// Figure of the integer model, or of its comparison with the float model. Absent if only the simulation could be
+    /// compared with.
     pub integer: Option<Figure>,
-    /// The float graph that rounds where the integer one has codes, or how the integer model compares with it; measured
-    /// where it is asked for. Against the float model it says what the grids cost, against the integer model what the
-    /// target's arithmetic does.
+    /// Figure of the simulation: the float graph with rounding wherever the integer graph has codes. If the metric
+    /// compares models, how the integer model compares with the simulation. Measured only if asked for. The difference
+    /// to the float model is the cost of quantizing the values; the difference to the integer model comes from the
+    /// target's arithmetic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Figure>,
-    /// From float to integer.
+    /// Change from the float model to the integer model.
     pub change: Option<Change>,
-    /// Why there is no interval, or what else is worth knowing.
+    /// Why there is no interval, or something else worth knowing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Of `snr`: the parts of the output, where a concatenation makes it.
+    /// For `snr`: a figure for each part of the output, if a concatenation makes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartFigure>,
 }
 
-/// The figure of a part of an output.
+/// The figures for one part of an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartFigure {
-    /// The tensor that is the part.
+    /// Name of the tensor that is the part.
     pub part: String,
-    /// As the integer figure of the whole.
+    /// Figure of the integer model for this part.
     pub integer: Option<Figure>,
-    /// As that of the simulation.
+    /// Figure of the simulation for this part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Figure>,
 }
@@ -76,18 +78,18 @@ pub struct PartFigure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Percent.
+    /// Percent; a point is one percentage point.
     Percent,
-    /// Decibels.
+    /// Decibels; a point is one decibel.
     Decibel,
-    /// None. A point is a hundredth.
+    /// A plain number; a point is 0.01.
     Number,
-    /// None. A point is 1.
+    /// A plain number; a point is 1.
     Points,
 }
 
 impl Unit {
-    /// A figure for people.
+    /// A figure with its unit, as people read it.
     pub fn shown(self, value: f64) -> String {
         match self {
             Unit::Percent => format!("{value:.2} %"),
@@ -97,7 +99,7 @@ impl Unit {
         }
     }
 
-    /// A difference in points: percentage points, decibels, or hundredths.
+    /// A difference in points: percentage points, decibels, hundredths, or units, depending on the unit.
     pub fn points(self, difference: f64) -> f64 {
         match self {
             Unit::Percent | Unit::Decibel | Unit::Points => difference,
@@ -111,11 +113,11 @@ impl Unit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// In the metric's unit.
+    /// Value in the unit of the metric.
     pub value: f64,
-    /// The 95 % interval, where there is one.
+    /// The 95 % confidence interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// The samples that are counted, where the figure is a share of them.
+    /// Number of samples that count, if the figure is a percentage of samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
@@ -130,7 +132,7 @@ impl Figure {
         }
     }
 
-    /// A mean over samples, with the interval of its spread.
+    /// The mean over samples as a figure, with the interval that follows from how much the samples vary.
     pub fn mean(numbers: &[f64]) -> Figure {
         let (value, spread) = Spread::of_mean(numbers);
         Figure {
@@ -155,21 +157,21 @@ impl From<Proportion> for Figure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// The integer model's figure less the float model's, in the metric's unit.
+    /// The integer model's figure minus the float model's, in the unit of the metric.
     pub value: f64,
-    /// Standard error of the difference, where it is known.
+    /// Standard error of the difference, if it is known.
     pub standard_error: Option<f64>,
-    /// The paired 95 % interval of the difference, where there is one.
+    /// The paired 95 % confidence interval of the difference, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// The way in which the interval was found.
+    /// How the interval was computed.
     pub by: Option<String>,
-    /// The distribution behind the interval, for gates with another confidence.
+    /// Distribution of the difference, from which gates with another confidence compute their interval.
     #[serde(skip)]
     pub spread: Spread,
 }
 
 impl Change {
-    /// A difference that is spread so.
+    /// A difference with this distribution.
     pub fn new(value: f64, spread: Spread) -> Change {
         Change {
             value,
@@ -180,7 +182,7 @@ impl Change {
         }
     }
 
-    /// The change of a mean over samples, from the numbers of each.
+    /// The change of a mean over samples, computed from both models' numbers for each sample.
     pub fn of_means(float: &[f64], integer: &[f64]) -> Change {
         let differences: Vec<f64> = float
             .iter()
@@ -193,9 +195,9 @@ impl Change {
 }
 
 impl Measured {
-    /// Points that the integer model loses, and with a confidence from 0 to 1 the points that it loses at most.
+    /// How many points the integer model loses. With a confidence from 0 to 1, how many it loses at most.
     ///
-    /// `None` where the metric has no loss, and where its interval is not known.
+    /// `None` if the metric has no direction of loss, or if the interval is not known.
     pub fn loss(&self, confidence: Option<f64>) -> Option<f64> {
         let change = self.change.as_ref()?;
         let (sign, p) = match self.better {
@@ -235,7 +237,7 @@ mod tests {
         let change = |value| Change::new(value, Spread::Normal(0.01));
         let higher = measured(Unit::Number, Better::Higher, change(-0.1));
         assert!((higher.loss(None).unwrap() - 10.0).abs() < 1e-9);
-        // One-sided: 1.645 standard errors further.
+        // The one-sided 95 % bound is 1.645 standard errors further.
         assert!((higher.loss(Some(0.95)).unwrap() - 11.645).abs() < 1e-3);
         let lower = measured(Unit::Points, Better::Lower, change(0.1));
         assert!((lower.loss(None).unwrap() - 0.1).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! An output as the answer to a question.
+//! Reads an output as a model's answer to a question, such as the class of a picture.
 
 use strait_execute::Tensor;
 
@@ -7,19 +7,19 @@ use crate::{
     meter::{Output, Seen},
 };
 
-/// The question that an output answers.
+/// What kind of answer an output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// A float for each of so many classes: the largest one is asked for.
+    /// One float for each class; the number of classes is given. The answer is the class with the largest.
     Scores(usize),
-    /// One integer or truth value: it is the class.
+    /// One integer or truth value, which is the class itself.
     Class,
-    /// So many integers or truth values, or none, which are the same in two models or not.
+    /// This many integers or truth values (there may be none). Two models agree if all of them are equal.
     Numbers(usize),
 }
 
 impl Question {
-    /// The question that an output answers; `None` for less than two floats.
+    /// What kind of answer an output holds; `None` for fewer than two floats.
     pub fn of(output: &Output) -> Option<Question> {
         match (output.elem.is_float(), output.count()) {
             (false, 1) => Some(Question::Class),
@@ -29,7 +29,7 @@ impl Question {
         }
     }
 
-    /// Number of classes, where it is known.
+    /// Number of classes, if it is known.
     pub fn classes(self) -> Option<usize> {
         match self {
             Question::Scores(classes) => Some(classes),
@@ -37,8 +37,8 @@ impl Question {
         }
     }
 
-    /// The answer that is the label: whether its class is among the `most` with the largest scores. Of equal scores the
-    /// first class is the larger one.
+    /// True if the model's answer is right: for scores, if the label is among the `most` classes with the largest
+    /// scores; otherwise if the answer equals the label. Of equal scores the one of the first class counts as larger.
     ///
     /// # Errors
     /// As for [`Seen::numbers`].
@@ -59,8 +59,8 @@ impl Question {
         Ok(scores.iter().enumerate().filter(before).count() < most)
     }
 
-    /// The model's answer: of floats the position of the largest, the first one where several are equal; otherwise what the
-    /// output holds.
+    /// The model's answer. For floats it is the index of the largest, or of the first one if several are equal.
+    /// Otherwise it is what the output holds.
     ///
     /// # Errors
     /// As for [`Seen::numbers`].
@@ -81,13 +81,13 @@ impl Question {
 /// A model's answer to one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// A class.
+    /// The index of a class.
     Class(i64),
-    /// The digest of several numbers.
+    /// A digest of several numbers, so that they can be compared without keeping them.
     Numbers([u8; 32]),
 }
 
-/// The numbers of a tensor of integers or truth values.
+/// The elements of a tensor of integers or truth values.
 pub(crate) fn integers(output: &Tensor) -> Result<Vec<i64>, EvaluateError> {
     Ok(output.to_data()?.to_i64()?)
 }

@@ -1,30 +1,31 @@
-//! Reasons why answers cannot be judged.
+//! Errors of judging a model's answers.
 
 use strait_core::TensorError;
 
-/// Answers cannot be judged. `help` is advice.
+/// Why a model's answers cannot be judged. `help` is advice to the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluateError {
-    /// The fault of the model or of the sample: an output that is to be judged holds NaN or infinity.
+    /// The model or the sample is at fault: an output that is to be judged holds NaN or infinity.
     #[error("{message}")]
     NotFinite {
-        /// Which, and of which sample.
+        /// Names the output and the sample.
         message: String,
-        /// Advice.
+        /// Advice to the user.
         help: Option<&'static str>,
     },
-    /// The fault of whoever put them together: outputs do not fit labels, or those of another model.
+    /// Whoever combined them is at fault: outputs do not fit the labels, or the outputs of another model.
     #[error("{message}")]
     Unfit {
-        /// Which, and of which sample.
+        /// Names the output and the sample.
         message: String,
-        /// Advice.
+        /// Advice to the user.
         help: Option<&'static str>,
     },
-    /// The fault of the command that computes a metric: what it printed says something else. The text goes on behind its name.
+    /// The command that computes a user's own metric is at fault: it printed something unexpected. The text continues a
+    /// sentence that begins with the command's name.
     #[error("the command {0}")]
     Printed(String),
-    /// Ours.
+    /// A bug of ours.
     #[error("defect in Strait: {0}")]
     Defect(String),
 }
@@ -38,7 +39,7 @@ impl EvaluateError {
         EvaluateError::Unfit { message, help: None }
     }
 
-    /// The same with advice.
+    /// Adds advice to the error.
     #[must_use]
     pub(crate) fn help(mut self, advice: &'static str) -> EvaluateError {
         if let EvaluateError::NotFinite { help, .. } | EvaluateError::Unfit { help, .. } = &mut self {

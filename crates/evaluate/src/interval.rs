@@ -1,42 +1,43 @@
-//! Intervals of a difference between two models on the same samples.
+//! Confidence intervals for the difference between two models on the same samples.
 //!
-//! | spread | of | interval |
+//! | spread | what is compared | interval |
 //! |---|---|---|
-//! | [`Spread::Counted`] | a share of right answers | Agresti and Min (2005): half a sample is added to each of the four outcomes, so that few samples without a difference do not claim that there is none |
-//! | [`Spread::Alike`] | a share of equal answers | that of the share, by Wilson |
-//! | [`Spread::Mean`] | a mean over samples | Student's t of the samples' own differences |
+//! | [`Spread::Counted`] | percentage of right answers | Agresti and Min (2005): half a sample is added to each of the four outcomes, so that a few samples without a difference do not prove that there is none |
+//! | [`Spread::Alike`] | percentage of equal answers | Wilson's interval of that percentage |
+//! | [`Spread::Mean`] | mean over samples | Student's t of the differences for each sample |
 //! | [`Spread::Normal`] | a statistic whose variance has a formula | normal |
 //! | [`Spread::Drawn`] | everything else | percentiles of a bootstrap over samples (`resample.rs`) |
 //!
-//! Logarithms come from `libm`, which gives the same bits everywhere; the rest is polynomials and square roots.
+//! Logarithms come from `libm`, which gives the same bits on every machine. Everything else is polynomials and square
+//! roots.
 
 use crate::proportion::{Paired, Proportion};
 
-/// Distribution of a difference.
+/// How a measured difference is distributed, from which its confidence interval follows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Spread {
-    /// Nothing is known.
+    /// The distribution is not known.
     #[default]
     Unknown,
-    /// Samples on which only one model is right, in percentage points.
+    /// Counts of the samples on which only one of the models is right. The difference is in percentage points.
     Counted(Paired),
-    /// Samples on which the models agree: the difference is what is lacking to 100 %.
+    /// Share of samples on which the models agree. The difference is what is missing to 100 %.
     Alike(Proportion),
-    /// A mean of so many differences with this standard error.
+    /// The mean of differences for each sample, with Student's t distribution.
     Mean {
-        /// The standard error of the mean.
+        /// Standard error of the mean.
         error: f64,
-        /// Number of differences.
+        /// Number of samples.
         samples: usize,
     },
-    /// This standard error.
+    /// A normal distribution with this standard error.
     Normal(f64),
-    /// Differences of resampled sets, ascending.
+    /// The differences found on resampled sets, in ascending order.
     Drawn(Vec<f64>),
 }
 
 impl Spread {
-    /// The mean of `differences`, in their order, and how far to trust it.
+    /// The mean of `differences`, summed in their order, with its distribution.
     pub fn of_mean(differences: &[f64]) -> (f64, Spread) {
         let samples = differences.len();
         let mean = differences.iter().sum::<f64>() / samples.max(1) as f64;
@@ -48,7 +49,7 @@ impl Spread {
         (mean, Spread::Mean { error, samples })
     }
 
-    /// The standard error of the difference.
+    /// Standard error of the difference.
     pub fn standard_error(&self) -> Option<f64> {
         match self {
             Spread::Unknown => None,
@@ -67,7 +68,7 @@ impl Spread {
         }
     }
 
-    /// The value below which the difference `value` truly is with probability `p`.
+    /// With probability `p` the true difference lies below the result; `value` is the measured difference.
     pub fn quantile(&self, value: f64, p: f64) -> Option<f64> {
         match self {
             Spread::Unknown => None,
@@ -86,7 +87,7 @@ impl Spread {
             Spread::Mean { error, samples } => Some(value + t_quantile(p, samples - 1) * error),
             Spread::Normal(error) => Some(value + normal_quantile(p) * error),
             Spread::Drawn(drawn) => {
-                // Linear between the order statistics, as numpy.quantile is by default.
+                // Interpolate linearly between neighbours in the sorted list, as numpy.quantile does by default.
                 let at = p * drawn.len().checked_sub(1)? as f64;
                 let (low, rest) = (at.floor() as usize, at.fract());
                 let below = *drawn.get(low)?;
@@ -96,12 +97,12 @@ impl Spread {
         }
     }
 
-    /// The two-sided 95 % interval.
+    /// The two-sided 95 % confidence interval around the measured difference `value`.
     pub fn interval(&self, value: f64) -> Option<[f64; 2]> {
         Some([self.quantile(value, 0.025)?, self.quantile(value, 0.975)?])
     }
 
-    /// The way in which the interval comes about, in a few words.
+    /// How the interval is computed, in a few words for a report.
     pub fn by(&self) -> Option<&'static str> {
         Some(match self {
             Spread::Unknown => return None,
@@ -114,7 +115,8 @@ impl Spread {
     }
 }
 
-/// Quantile of the normal distribution: the rational functions of Wichura (1988), algorithm AS 241, right to 16 digits.
+/// Quantile of the normal distribution, accurate to 16 digits: algorithm AS 241, the rational functions of Wichura
+/// (1988).
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     let ratio = |x: f64, above: [f64; 8], below: [f64; 7]| {
         let polynomial = |of: &[f64]| of.iter().rev().fold(0.0, |sum, &coefficient| sum * x + coefficient);
@@ -190,8 +192,10 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     if q < 0.0 { -tail } else { tail }
 }
 
-/// Quantile of Student's distribution. One and two degrees of freedom have closed forms; from three on it is the expansion
-/// of Abramowitz and Stegun, 26.7.5, whose error at 97.5 % is below 0.4 % for three and falls quickly.
+/// Quantile of Student's t distribution.
+///
+/// One and two degrees of freedom have closed forms. From three on this is the expansion of Abramowitz and Stegun,
+/// 26.7.5. Its error at 97.5 % is below 0.4 % for three degrees of freedom, and it falls quickly with more.
 pub(crate) fn t_quantile(p: f64, freedom: usize) -> f64 {
     match freedom {
         0 => f64::INFINITY.copysign(p - 0.5),
@@ -230,7 +234,7 @@ mod tests {
                 normal_quantile(p)
             );
         }
-        // Student's table, 97.5 %.
+        // The 97.5 % column of Student's t table.
         for (freedom, expected) in [
             (1, 12.706),
             (2, 4.303),
@@ -250,7 +254,7 @@ mod tests {
     fn a_mean_has_the_t_interval_of_its_differences() {
         let (mean, spread) = Spread::of_mean(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let [low, high] = spread.interval(mean).unwrap();
-        // 3.5 ± 2.5706 · √(3.5 / 6)
+        // By hand: 3.5 ± 2.5706 · √(3.5 / 6).
         assert!(
             (low - 1.536_68).abs() < 2e-3 && (high - 5.463_32).abs() < 2e-3,
             "{low} {high}"
@@ -261,7 +265,7 @@ mod tests {
 
     #[test]
     fn counts_without_a_difference_still_have_an_interval() {
-        // Agresti and Min (2005), with the four cells of a table of 10: 0.5 is added to each.
+        // Agresti and Min (2005) add 0.5 to each of the four cells. With 10 samples the total becomes 12.
         let none = Spread::Counted(Paired {
             gained: 0,
             lost: 0,

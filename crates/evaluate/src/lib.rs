@@ -1,10 +1,11 @@
-//! Quality of a model's answers: against labels, and against those of another model on the same samples.
+//! Measures how good a model's answers are, against labels and against another model on the same samples.
 //!
-//! A [`Meter`] notes something small of each sample and makes figures of the notes. It is one file of [`metrics`], whose words
-//! are [`Metric`]. [`Spread`] says how far a difference can be trusted. Whoever has a model and samples runs the one on the
-//! others, and hands over what it [`Seen`]: there are no files here, no configuration and no console.
+//! A [`Meter`] computes one metric: it keeps a small note of each sample and computes figures from the notes. Each
+//! metric has a file in [`metrics`] and a word in [`Metric`]. [`Spread`] says how far a difference can be trusted. The
+//! caller runs the model on the samples and hands over the results as [`Seen`]: this crate knows no files, no
+//! configuration and no console.
 //!
-//! Without the feature `metrics` there are the figures alone, for whoever reads or writes reports.
+//! Without the feature `metrics` there are only the types of the figures, for crates that read or write reports.
 
 mod accuracy;
 #[cfg(feature = "metrics")]

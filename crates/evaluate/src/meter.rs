@@ -1,9 +1,9 @@
-//! Metrics that are built up sample by sample: what each notes down of a sample, and what it makes of the notes.
+//! The trait of a metric, and its inputs and results.
 //!
-//! A model runs over the samples once. Of each sample a metric keeps a note that is small and does not grow with the
-//! outputs' size: a truth value, a number, counts for each class. The float model's notes serve every target. Only metrics
-//! that compare outputs number by number need another model beside the one at hand. Sums of floats run in the order of a
-//! tensor's numbers, and then in the order of the samples.
+//! A model runs over the samples once. For each sample a metric keeps a note whose size does not grow with the outputs:
+//! a truth value, a number, or counts for each class. The notes of the float model are used for every target. Only
+//! metrics that compare outputs number by number need the other model's outputs on the same sample. Sums of floats run
+//! in the order of a tensor's elements, then in the order of the samples.
 
 use strait_core::Elem;
 use strait_execute::Tensor;
@@ -17,49 +17,49 @@ use crate::{
     words::Better,
 };
 
-/// An output of the model, as metrics know it.
+/// What metrics know about an output of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// The type of its numbers.
+    /// Element type of the output.
     pub elem: Elem,
-    /// Its extents, 0 where data decides.
+    /// Shape of the output for one sample; a dimension that depends on the data is 0.
     pub shape: Vec<usize>,
 }
 
 impl Output {
-    /// The numbers of one sample.
+    /// Number of elements that the output has for one sample.
     pub fn count(&self) -> usize {
         self.shape.iter().product()
     }
 }
 
-/// One sample, and what models make of it.
+/// One sample, with what the models computed for it.
 pub struct Seen<'a> {
-    /// Its position in the set, from 0 on.
+    /// Index of the sample in the set, from 0 on.
     pub sample: usize,
-    /// The inputs behind the preprocessing.
+    /// The model's inputs, after preprocessing.
     pub inputs: &'a [Sample],
-    /// The outputs of the model at hand.
+    /// Outputs of the model that is measured.
     pub outputs: &'a [Tensor],
-    /// Those of the float model and of the simulation, for a metric that compares.
+    /// Outputs of the float model and of the simulation, for metrics that compare models.
     pub beside: [Option<&'a [Tensor]>; 2],
 }
 
 impl<'a> Seen<'a> {
-    /// An output of the model at hand.
+    /// An output of the model that is measured.
     ///
     /// # Errors
-    /// One that is not there: a defect.
+    /// A defect of ours if there is no such output.
     pub fn output(&self, index: usize) -> Result<&'a Tensor, EvaluateError> {
         (self.outputs.get(index)).ok_or_else(|| EvaluateError::Defect("a run has fewer outputs than its plan".into()))
     }
 
-    /// The numbers of an output as floats, none of which is NaN; of integers and truth values the numbers themselves.
+    /// The elements of an output as floats, none of which is NaN. Integers and truth values are converted.
     ///
     /// # Errors
-    /// NaN, and an output that is not there.
+    /// If an element is NaN, or there is no such output.
     pub fn numbers(&self, index: usize, name: &str) -> Result<Vec<f32>, EvaluateError> {
         let numbers = floats(self.output(index)?)?;
         match numbers.iter().position(|x| x.is_nan()) {
@@ -75,10 +75,10 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The numbers of a tensor of any type as float32.
+/// The elements of a tensor of any type as float32.
 ///
 /// # Errors
-/// A tensor whose type is not what it says: a defect.
+/// A defect of ours if the tensor's data does not have the type that it states.
 pub fn floats(tensor: &Tensor) -> Result<Vec<f32>, EvaluateError> {
     if tensor.elem() == Elem::F32 {
         return Ok(tensor.values::<f32>()?.to_vec());
@@ -90,102 +90,103 @@ pub fn floats(tensor: &Tensor) -> Result<Vec<f32>, EvaluateError> {
     Ok(data.to_i64()?.iter().map(|&x| x as f32).collect())
 }
 
-/// A metric's note of one sample.
+/// What a metric keeps of one sample.
 #[derive(Clone, Debug)]
 pub enum Note {
-    /// Nothing: there was no model to compare with.
+    /// Nothing, since there was no model to compare with.
     Nothing,
-    /// True if the sample counts.
+    /// True if the sample counts as right.
     Right(bool),
-    /// The model's answer.
+    /// The model's answer to the sample.
     Answer(Answer),
-    /// A number.
+    /// A number, such as a score or an error.
     Number(f64),
-    /// Numbers of a comparison with the float model, and of one with the simulation.
+    /// Two numbers from the comparison with the float model, and two from the comparison with the simulation.
     Compared([Option<[f64; 2]>; 2]),
-    /// The same of all numbers of an output, and of those of each of its parts.
+    /// As `Compared`: first for the whole output, then for each of its parts.
     InParts([Option<[f64; 2]>; 2], Vec<[Option<[f64; 2]>; 2]>),
-    /// For each class that occurs: the class, and the pixels in both and in either.
+    /// For each class that occurs: the class, the number of pixels in both label and answer, and the number in either.
     Regions(Vec<(u32, [u64; 2])>),
-    /// The boxes that were found, each held against those of the label.
+    /// The boxes that the model found, each compared with the boxes of the label.
     Claims(Vec<Claim>),
 }
 
 /// The notes of all models, in the order of the samples.
 #[derive(Clone, Copy)]
 pub struct Runs<'a> {
-    /// The integer model.
+    /// Notes of the integer model.
     pub integer: &'a [Note],
-    /// The float model.
+    /// Notes of the float model.
     pub float: Option<&'a [Note]>,
-    /// The simulation.
+    /// Notes of the simulation.
     pub simulated: Option<&'a [Note]>,
 }
 
-/// The figures of a metric.
+/// The figures that a metric computed. The fields are those of [`Measured`].
 #[derive(Clone, Debug, Default)]
 pub struct MetricFigures {
-    /// As in [`Measured`].
+    /// See [`Measured::float`].
     pub float: Option<Figure>,
-    /// As in [`Measured`].
+    /// See [`Measured::integer`].
     pub integer: Option<Figure>,
-    /// As in [`Measured`].
+    /// See [`Measured::simulated`].
     pub simulated: Option<Figure>,
-    /// As in [`Measured`].
+    /// See [`Measured::change`].
     pub change: Option<Change>,
-    /// As in [`Measured`].
+    /// See [`Measured::note`].
     pub note: Option<String>,
-    /// As in [`Measured`].
+    /// See [`Measured::parts`].
     pub parts: Vec<PartFigure>,
 }
 
-/// A metric: it notes something small of each sample, and makes figures of the notes.
+/// A metric. It keeps a small note of each sample and computes figures from the notes.
 pub trait Meter: Send + Sync {
-    /// True for one that needs the outputs of other models on the same sample.
+    /// True if the metric needs another model's outputs on the same sample.
     fn compares(&self) -> bool {
         false
     }
 
-    /// The notes of all samples, of a metric that a command computes: from what that prints of the outputs on all samples.
+    /// For a metric that a command computes: the notes of all samples, read from the JSON that the command printed.
     ///
     /// # Errors
-    /// JSON that says something else ([`EvaluateError::Printed`]).
+    /// [`EvaluateError::Printed`] if the JSON does not have the expected contents.
     fn printed(&self, json: &serde_json::Value) -> Result<Vec<Note>, EvaluateError> {
         let _ = json;
         Ok(Vec::new())
     }
 
-    /// Number of samples that have one label together.
+    /// Number of consecutive samples that share one label.
     fn group(&self) -> usize {
         1
     }
 
-    /// The note of one sample.
+    /// Makes the note of one sample.
     ///
     /// # Errors
-    /// Labels and outputs that do not fit each other.
+    /// If labels and outputs do not fit together.
     fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError>;
 
-    /// The figures of all models. A metric that compares has none for what it was not compared with.
+    /// Computes the figures of all models from their notes. A metric that compares has no figure for a model that it
+    /// was not compared with.
     fn measure(&self, runs: Runs<'_>) -> MetricFigures;
 }
 
-/// A metric of one or several outputs.
+/// A metric together with the output or outputs that it is applied to.
 pub struct Measure {
-    /// The name by which configuration and gates know it.
+    /// Name of the metric, as the configuration and its gates use it.
     pub name: String,
-    /// The output that it looks at; absent where it looks at several together.
+    /// Output that the metric looks at; absent if it looks at several together.
     pub output: Option<String>,
-    /// Unit of its figures.
+    /// Unit of the metric's figures.
     pub unit: Unit,
-    /// Direction in which figures get better.
+    /// Whether higher or lower figures are better.
     pub better: Better,
-    /// The metric.
+    /// Computes the metric.
     pub meter: Box<dyn Meter>,
 }
 
 impl Measure {
-    /// The figure of one model by itself, as that of an integer model.
+    /// The figures of a single model. They are stated as the figures of an integer model.
     pub fn alone(&self, samples: usize, notes: &[Note]) -> Measured {
         let runs = Runs {
             integer: notes,
@@ -216,7 +217,7 @@ impl Measure {
     }
 }
 
-/// The numbers of notes that are numbers.
+/// The numbers in those notes that are [`Note::Number`].
 pub(crate) fn numbers(notes: &[Note]) -> Vec<f64> {
     let number = |note: &Note| match note {
         Note::Number(number) => Some(*number),
@@ -226,7 +227,7 @@ pub(crate) fn numbers(notes: &[Note]) -> Vec<f64> {
 }
 
 impl Accuracy {
-    /// The figures of all metrics, from what they noted of each model.
+    /// The figures of all metrics, computed from each model's notes.
     pub fn new<'a>(
         measures: impl IntoIterator<Item = &'a Measure>,
         samples: usize,

@@ -1,27 +1,27 @@
-//! The parts that an output is joined of: where the numbers of each lie.
+//! Finds out which elements of an output come from which tensor, if a concatenation makes the output.
 
 use strait_core::{Module, NodeId, TensorData, ValueId};
 use strait_execute::evaluate;
 use strait_quantize::parts;
 
-/// Parts that are told apart; an output of more is told of as a whole.
+/// Largest number of parts. An output with more parts is reported as a whole.
 const MOST: usize = 16;
 
-/// The parts of an output.
+/// The tensors that are concatenated into an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The values that they are, in the order in which they are joined.
+    /// The parts, in the order of the concatenation.
     pub values: Vec<ValueId>,
-    /// Their names.
+    /// Names of the parts.
     pub names: Vec<String>,
-    /// By number of the output: the part that it is of.
+    /// For each element of the output, the index of the part that it comes from.
     pub of: Vec<usize>,
-    /// The nodes that join and move them, from the parts to the output.
+    /// The nodes between the parts and the output, which concatenate and move the elements.
     pub joined: Vec<NodeId>,
 }
 
 impl Parts {
-    /// Those of an output of a float module; none where no concatenation makes it.
+    /// The parts of an output of a float module; `None` if no concatenation makes it.
     pub fn of_output(module: &Module, index: usize) -> Option<Parts> {
         let graph = module.main();
         let output = *graph.outputs().get(index)?;
@@ -39,12 +39,12 @@ impl Parts {
                 .collect();
             let shape = shape?;
             let count: u64 = shape.iter().product();
-            // No more parts than a float counts exactly.
+            // Part indices are small enough to be exact as floats.
             let numbers = vec![index as f32; usize::try_from(count).ok()?];
             Some((value, TensorData::from_values(&shape, &numbers).ok()?))
         };
         let mut numbered: Vec<(ValueId, TensorData)> = joined.iter().enumerate().map(part).collect::<Option<_>>()?;
-        // The nodes behind the parts move the numbers of these to where their elements go.
+        // Fill each part with its own index, then run the nodes behind it: the output shows where the elements go.
         let mut behind = vec![output];
         let mut at = 0;
         while let Some(&value) = behind.get(at) {
@@ -88,7 +88,7 @@ impl Parts {
         })
     }
 
-    /// The numbers of an output that belong to a part.
+    /// The elements of an output that belong to one part.
     pub fn numbers<'n>(&'n self, part: usize, output: &'n [f32]) -> impl Iterator<Item = f32> + 'n {
         let numbers = output.iter().zip(&self.of);
         numbers.filter_map(move |(&number, &of)| (of == part).then_some(number))

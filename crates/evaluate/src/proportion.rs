@@ -1,43 +1,45 @@
-//! Shares of samples, and how far to trust them.
+//! Percentages of samples, with their confidence intervals.
 
 use serde::{Deserialize, Serialize};
 
 /// The two-sided 95 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Share of the samples that have a property. JSON adds the figures that follow from the counts.
+/// How many of the samples have some property. JSON also gets the figures that follow from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "ProportionFields", from = "ProportionFields")]
 pub struct Proportion {
-    /// Those that have it.
+    /// Number of samples that have the property.
     pub count: u64,
-    /// All.
+    /// Number of all samples.
     pub samples: u64,
 }
 
 impl Proportion {
-    /// In percent; 0 of 0 is 0.
+    /// The percentage of samples that have the property; 0 if there are no samples.
     pub fn percent(self) -> f64 {
         100.0 * self.count as f64 / self.samples.max(1) as f64
     }
 
-    /// Those that lack it, in percent: rounded once, so that a demand of as many is met.
+    /// The percentage of samples that lack the property. It is rounded only once, so that a gate that allows exactly
+    /// this loss is met.
     pub fn lost(self) -> f64 {
         100.0 * self.samples.saturating_sub(self.count) as f64 / self.samples.max(1) as f64
     }
 
-    /// The 95 % interval in percent, by Wilson (1927): with p the share, n the samples and z the quantile,
+    /// The 95 % confidence interval in percent, by Wilson (1927). With p the share, n the number of samples and z the
+    /// quantile:
     ///
     /// ```text
     /// (p + z²/2n  ±  z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)
     /// ```
     ///
-    /// Unlike p ± z·√(p(1−p)/n) it stays between 0 and 100 and is honest for shares near either.
+    /// Unlike p ± z·√(p(1−p)/n), it stays between 0 and 100 and is right for shares near either end, too.
     pub fn interval(self) -> [f64; 2] {
         self.interval_at(Z)
     }
 
-    /// The same, for another quantile than that of 95 %.
+    /// The interval for another quantile than 95 %.
     pub(crate) fn interval_at(self, z: f64) -> [f64; 2] {
         if self.samples == 0 {
             return [0.0, 100.0];
@@ -51,28 +53,29 @@ impl Proportion {
     }
 }
 
-/// Difference of two models on the same samples: those where only one of them is right. JSON adds the figures that
-/// follow from the counts.
+/// How the answers of two models on the same samples differ: on how many samples only one of them is right. JSON also
+/// gets the figures that follow from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "PairedFields", from = "PairedFields")]
 pub struct Paired {
-    /// Only the second is right.
+    /// Samples on which only the second model is right.
     pub gained: u64,
-    /// Only the first is right.
+    /// Samples on which only the first model is right.
     pub lost: u64,
-    /// All samples, also those where both are right or both wrong.
+    /// All samples, including those on which both are right or both are wrong.
     pub samples: u64,
 }
 
 impl Paired {
-    /// The second model's share less the first one's, in percentage points.
+    /// The second model's percentage of right answers minus the first one's, in percentage points.
     pub fn points(self) -> f64 {
         100.0 * (self.gained as f64 - self.lost as f64) / self.samples.max(1) as f64
     }
 
-    /// The standard error of [`Paired::points`]. Each sample contributes a difference d of −1, 0 or 1; with s² their
-    /// sample variance, it is √(s²/n). Pairing takes the samples' own difficulty out, so it is far below that of two
-    /// shares. `None` for fewer than two samples.
+    /// Standard error of [`Paired::points`]; `None` for fewer than two samples.
+    ///
+    /// Each sample contributes a difference d of −1, 0 or 1. With s² their sample variance the error is √(s²/n). Since
+    /// both models see the same samples, it is far smaller than for two independent percentages.
     pub fn standard_error(self) -> Option<f64> {
         let n = self.samples as f64;
         let (sum, squares) = (self.gained as f64 - self.lost as f64, (self.gained + self.lost) as f64);
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_literature() {
-        // Newcombe (1998), Statistics in Medicine 17, table I: the score method.
+        // The score method in table I of Newcombe (1998), Statistics in Medicine 17.
         for (count, samples, low, high) in [
             (81, 263, 25.53, 36.62),
             (15, 148, 6.24, 16.05),
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn points_that_are_lost_meet_a_demand_of_as_many() {
-        // 100 - 99.6 is above 0.4 in f64.
+        // In f64, 100 - 99.6 is slightly more than 0.4.
         let lost = |count, samples| Proportion { count, samples }.lost();
         assert_eq!((lost(498, 500), lost(941, 1000), lost(0, 0)), (0.4, 5.9, 0.0));
     }

@@ -1,14 +1,14 @@
-//! The bootstrap: a statistic of many sets that are drawn from the samples, with replacement.
+//! The bootstrap: computes a statistic on many sets that are drawn from the samples, with replacement.
 //!
-//! Both models are looked at on the same drawn set, so that the samples' own difficulty falls out of the difference. The
-//! draws are those of one stated generator and seed: the same samples give the same interval everywhere.
+//! Both models are measured on the same drawn set, so that the difference does not depend on how hard the drawn samples
+//! are. Generator and seed are fixed: the same samples give the same interval on every machine.
 
 use crate::interval::Spread;
 
 /// Number of sets that are drawn.
 const RESAMPLES: usize = 1000;
 
-/// SplitMix64 (Steele, Lea and Flood 2014), from 0.
+/// The random generator SplitMix64 (Steele, Lea and Flood 2014), with seed 0.
 struct Generator(u64);
 
 impl Generator {
@@ -20,26 +20,26 @@ impl Generator {
         z ^ (z >> 31)
     }
 
-    /// Below `end`: the upper half of a product, whose bias is below end / 2^64.
+    /// A random number below `end`: the upper half of a product. The bias is below end / 2^64.
     fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 }
 
-/// The spread of `statistic`, which is given how often each of the samples was drawn. Sets for which it is not finite, such
-/// as those without an object, are left out.
+/// How a statistic is distributed over the drawn sets. `statistic` is told how often each sample was drawn. Sets for
+/// which its result is not finite, such as sets without any object, are left out.
 pub(crate) fn drawn(samples: usize, mut statistic: impl FnMut(&[u32]) -> f64) -> Spread {
     let [spread] = together(samples, |weights| [statistic(weights)]);
     spread
 }
 
-/// The same of several statistics of the same sets.
+/// How several statistics are distributed over the same drawn sets.
 pub(crate) fn together<const N: usize>(samples: usize, mut statistics: impl FnMut(&[u32]) -> [f64; N]) -> [Spread; N] {
     let mut found: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(RESAMPLES));
     let mut generator = Generator(0);
     let mut weights = vec![0u32; samples];
     for _ in 0..RESAMPLES {
-        // Of one sample there is one set.
+        // From one sample only one set can be drawn.
         if samples < 2 {
             break;
         }

@@ -1,4 +1,5 @@
-//! The words of metrics, as configurations and reports have them. Their documentation is that of the configuration.
+//! The words for metrics in configurations and reports. Their documentation becomes part of the configuration's
+//! reference.
 
 strait_document::words! {
     /// A measure of quality.
@@ -37,7 +38,7 @@ strait_document::words! {
 }
 
 impl Metric {
-    /// The labels that it needs, in a few words.
+    /// The labels that the metric needs, in a few words.
     pub fn labels(self) -> Option<&'static str> {
         match self {
             Metric::Top1 | Metric::Top5 => Some("the class of each sample, from 0 on"),
@@ -49,7 +50,7 @@ impl Metric {
         }
     }
 
-    /// True for one that compares with another model, and so needs no labels.
+    /// True if the metric compares two models and so needs no labels.
     pub fn compares(self) -> bool {
         self.labels().is_none()
     }

@@ -1,83 +1,85 @@
-//! Names of files in an artifact.
+//! Rules for the names of files in an artifact.
 //!
-//! An artifact is copied, packed and unpacked on other systems than the one that wrote it. So its names mean the same on
-//! every system, no two of them are one file where capitals are not told from small letters, and there are no more of them
-//! than are read back. Whoever writes files into an artifact asks here, and so does whoever reads one.
+//! An artifact may be copied, packed and unpacked on another system than the one that wrote it. So a name must mean the
+//! same on every system. Two names must not differ only in upper and lower case, since some systems would take them for
+//! one file. There must also be no more files than a reader accepts. Both writers and readers of artifacts check names
+//! with this crate.
 
 use std::collections::BTreeMap;
 
-/// The most files of an artifact. Its manifest lists them, and is read only up to a length that all of them fit into.
+/// The most files that an artifact may have. Its manifest lists them and is only read up to some length, into which all
+/// of them fit.
 pub const MOST_FILES: usize = 10_000;
 
-/// The longest name, in bytes.
+/// Length of the longest name, in bytes.
 pub const MOST_BYTES: usize = 512;
 
-/// The longest part of a name, in bytes: what file systems take.
+/// Length of the longest part of a name, in bytes. File systems do not allow more.
 pub const MOST_PART_BYTES: usize = 255;
 
-/// The most parts of a name, which are its folders and the file.
+/// The most parts of a name: its folders and the file.
 pub const MOST_PARTS: usize = 16;
 
-/// Reason why an artifact can have no file of a name. The fault of whoever named it.
+/// Why an artifact cannot have a file of this name. Whoever chose the name is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No name.
+    /// The name is empty.
     #[error("a file needs a name, as `files/weights.bin`")]
     Empty,
-    /// A place of one machine.
+    /// The name is an absolute path, which only makes sense on one machine.
     #[error("the name is absolute; names are relative to the artifact, as `files/weights.bin`")]
     Absolute,
-    /// A place outside.
+    /// The name leads out of the artifact's folder.
     #[error("the name climbs by `..`; names stay in the artifact, as `files/weights.bin`")]
     Climbs,
-    /// A part that does not mean the same everywhere.
+    /// A part of the name does not mean the same on every system.
     #[error(
         "`{0}` is no part of a name; parts are ASCII letters, digits and `._-+`, with `/` between them, and neither begin \
          nor end with a dot"
     )]
     Part(String),
-    /// A part that is a device on some systems.
+    /// A part of the name is a device on some systems.
     #[error("`{0}` is the name of a device on Windows, and no file there; give it another name")]
     Device(String),
-    /// A name that is too long.
+    /// The name is too long.
     #[error("the name has {0} bytes, and {MOST_BYTES} are the most")]
     Long(usize),
-    /// A part that is too long.
+    /// A part of the name is too long.
     #[error("a part of the name has {0} bytes, and {MOST_PART_BYTES} are the most")]
     LongPart(usize),
-    /// Too many folders in each other.
+    /// The file is nested in too many folders.
     #[error("the name has {0} parts, and {MOST_PARTS} are the most")]
     Deep(usize),
-    /// A name that is there.
+    /// There is already a file of this name.
     #[error(
         "the artifact has a file of this name already, one of Strait's own or one that was written before; give it another \
          name"
     )]
     Twice,
-    /// A name that differs in nothing but capitals.
+    /// There is a file whose name differs only in upper and lower case.
     #[error(
         "it differs from `{0}`, which is there already, in nothing but capital letters, and systems that do not tell them \
          have one file for both; give it another name"
     )]
     Capitals(String),
-    /// A file and a folder of one name.
+    /// There is a folder with the name of the file, or a file with the name of one of its folders.
     #[error("`{0}` would be a file and a folder; give one of them another name")]
     FileAndFolder(String),
-    /// One more than there may be.
+    /// There are already as many files as there may be.
     #[error("the artifact has {MOST_FILES} files already, and more are not read back; put several into one")]
     Many,
 }
 
-/// Names of devices on Windows, with any ending.
+/// Names of devices on Windows. They are devices with any file extension, too.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// The same with a digit behind them.
+/// Names of devices on Windows that are followed by a digit.
 const NUMBERED: [&str; 2] = ["com", "lpt"];
 
-/// Sees that a name stays inside the artifact and means the same on every system.
+/// Checks that a name stays inside the artifact and means the same on every system.
 ///
 /// # Errors
-/// [`NameError`] for one that does not.
+/// [`NameError`] if it does not.
 pub fn check(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
@@ -117,10 +119,10 @@ fn check_part(part: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// The names of an artifact in the making.
+/// The names in an artifact that is being written.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
-    /// Files and folders by their names in small letters.
+    /// Files and folders by their names in lower case.
     taken: BTreeMap<String, Taken>,
     files: usize,
 }
@@ -135,7 +137,7 @@ impl FileNames {
     /// Adds the name of a file, and with it the folders that it is in.
     ///
     /// # Errors
-    /// [`NameError`] for a name that cannot be, or not beside the others. Nothing is added then.
+    /// [`NameError`] if the name is not allowed, or clashes with another one. Nothing is added then.
     pub fn add(&mut self, name: &str) -> Result<(), NameError> {
         check(name)?;
         let folders = name.match_indices('/').map(|(end, _)| (&name[..end], true));
@@ -223,14 +225,14 @@ mod tests {
         for (name, fault) in [
             ("a/b", NameError::Twice),
             ("a/B", NameError::Capitals("a/b".into())),
-            // The folder would have two names in a listing.
+            // A listing would show the folder under two names.
             ("A/new", NameError::Capitals("a".into())),
             ("a", NameError::FileAndFolder("a".into())),
             ("a/b/c", NameError::FileAndFolder("a/b".into())),
         ] {
             assert_eq!(names.add(name), Err(fault), "{name}");
         }
-        // What was refused has left nothing.
+        // The refused names left no trace.
         names.add("a/new").unwrap();
     }
 

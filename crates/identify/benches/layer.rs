@@ -1,6 +1,5 @@
-//! The time that one layer of 200,000 outputs takes, all hypotheses tried, with and without wrong values: marks that hold on a
-//! quiet machine.
-//! `cargo bench -p strait-identify`
+//! Measures how long one layer of 200,000 outputs takes when all hypotheses are tried, with and without wrong values.
+//! The limit holds on a quiet machine. `cargo bench -p strait-identify`
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 #[path = "../tests/common/mod.rs"]
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use strait_identify::identify;
 use strait_requantize::Rounding;
 
-/// Time that one layer may take.
+/// Longest time that one layer may take.
 const MARK: Duration = Duration::from_secs(5);
 
 fn main() {

@@ -1,4 +1,4 @@
-//! The answer of one layer.
+//! What was found out about one layer.
 
 use crate::{
     hypothesis::Hypothesis,
@@ -8,138 +8,142 @@ use crate::{
 use std::fmt;
 use strait_requantize::Requantization;
 
-/// Everything that was tried on one layer.
+/// Everything that was tried on one layer, and which arithmetics explain it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The layer's name.
+    /// Name of the layer.
     pub layer: String,
     /// Number of recorded outputs.
     pub outputs: usize,
-    /// Number of distinct accumulators, channel by channel.
+    /// Number of distinct accumulators, counted for each channel and summed.
     pub accumulators: usize,
-    /// The lowest and the highest output, where results may be saturated.
+    /// Lowest and highest output. Results may be saturated there.
     pub ends: [i32; 2],
-    /// The lowest and the highest accumulator.
+    /// Lowest and highest accumulator.
     pub range: [i64; 2],
-    /// Parts of the file that have to be read otherwise than it says for the layer to be explained.
+    /// What the file states wrongly: the layer can only be explained if these parts are read differently.
     pub rereadings: Vec<Rereading>,
-    /// Arithmetics that explain the layer, the best one first: those that give every recorded value. Where there is none, the
-    /// one that gives most, with those that no more values speak against than are wrong in the file anyway.
+    /// The arithmetics that explain the layer, the best first. If some produce every recorded value, only those.
+    /// Otherwise the one that produces most, and those that miss hardly more: no more than the wrong values in the file
+    /// account for.
     pub explained: Vec<Explained>,
-    /// Arithmetics that do not, the nearest first.
+    /// The arithmetics that do not explain the layer, the nearest first.
     pub refuted: Vec<Refuted>,
 }
 
-/// Something that is not as the file says it.
+/// Something that the file states wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rereading {
-    /// The axis of the channels is this one.
+    /// The channels lie along this axis.
     Channels(Axis),
-    /// The input's zero point is another one.
+    /// The input has another zero point.
     InputZeroPoint {
-        /// The one in the file.
+        /// Zero point that the file states.
         stated: i64,
-        /// The one with which the layer is explained.
+        /// Zero point with which the layer can be explained.
         found: i64,
     },
-    /// The output's zero point is another one.
+    /// The output has another zero point.
     ZeroPoint {
-        /// The one in the file.
+        /// Zero point that the file states.
         stated: i32,
-        /// The one with which the layer is explained.
+        /// Zero point with which the layer can be explained.
         found: i32,
     },
 }
 
-/// An arithmetic, or a rule that makes one of scales.
+/// What may explain a layer: an arithmetic with free parameters, or a rule that computes them from scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// Whose parameters were looked for.
+    /// An arithmetic whose parameters were searched for.
     Hypothesis(Hypothesis),
-    /// Whose parameters follow from the scales in the file.
+    /// A rule that computes the parameters from the scales in the file.
     Rule(Rule),
 }
 
 /// An arithmetic that explains a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
-    /// The arithmetic.
+    /// The arithmetic or rule.
     pub subject: Subject,
-    /// With parameters that do so. Others may, too.
+    /// The arithmetic with parameters that explain the layer. Other parameters may do so, too.
     pub form: Requantization,
-    /// At which of the two ends, low and high, it has to be clamped to the codes that were recorded.
+    /// Whether results have to be clamped to the recorded codes, at the low and at the high end.
     pub clamps: [bool; 2],
-    /// Of each channel the least and the largest factor that the data leave with this zero point, of a multiplication and a
-    /// shift with one rounding that gives every value. Not every number between them is one of so many bits.
+    /// For each channel, the smallest and the largest factor that the data allow with this zero point. Filled in for a
+    /// multiplication and a shift with one rounding that produces every value. Not every number between them fits the
+    /// multiplier's bits.
     pub factors: Vec<[f64; 2]>,
-    /// Number of recorded outputs that it does not give.
+    /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,
-    /// The first of them in the order of the file, at most [`OUTLIERS`].
+    /// The first missed outputs in the order of the file, at most [`OUTLIERS`].
     pub outliers: Vec<Witness>,
 }
 
-/// The most outliers that an answer names.
+/// How many outliers an answer lists at most.
 pub const OUTLIERS: usize = 20;
 
 /// An arithmetic that does not explain a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refuted {
-    /// The arithmetic.
+    /// The arithmetic or rule.
     pub subject: Subject,
-    /// With the parameters that give most values.
+    /// The arithmetic with the parameters that produce most values.
     pub form: Requantization,
-    /// A recorded value that these do not give: the first accumulator of the first channel that has one.
+    /// A recorded value that these parameters do not produce: the one with the first accumulator, in the first channel
+    /// that has one.
     pub witness: Witness,
-    /// Number of recorded outputs that it does not give.
+    /// Number of recorded outputs that the arithmetic does not produce.
     pub missed: usize,
 }
 
-/// A recorded value that an arithmetic does not give.
+/// A recorded value that an arithmetic does not produce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// The channel.
+    /// Channel of the value.
     pub channel: usize,
-    /// The accumulator.
+    /// Accumulator of the value.
     pub accumulator: i64,
-    /// Place of the output in the file's array, axis by axis.
+    /// Index of the output in the file's array, axis by axis.
     pub place: Vec<usize>,
-    /// Result of the arithmetic; `None` where it overflows.
+    /// What the arithmetic produces instead; `None` if it overflows.
     pub expected: Option<i32>,
     /// The recorded output.
     pub found: i32,
 }
 
 impl Answer {
-    /// True if an arithmetic gives every recorded value, read as the file says it.
+    /// True if an arithmetic produces every recorded value, with the file read as it is.
     pub fn is_exact(&self) -> bool {
         self.rereadings.is_empty() && self.missed() == Some(0)
     }
 
-    /// Number of outputs that the best arithmetic does not give; `None` where nothing explains the layer.
+    /// Number of outputs that the best arithmetic does not produce; `None` if nothing explains the layer.
     pub fn missed(&self) -> Option<usize> {
         self.explained.first().map(|best| best.missed)
     }
 
-    /// True if the layer is explained, read as the file says it, but for so large a share of its outputs.
+    /// True if the layer is explained, with the file read as it is, and at most the tolerated fraction of outputs is
+    /// missed.
     pub fn is_within(&self, tolerated: Tolerance) -> bool {
         let most = (self.outputs as f64 * tolerated.share()).floor();
         self.rereadings.is_empty() && self.missed().is_some_and(|missed| missed as f64 <= most)
     }
 }
 
-/// A share of recorded outputs that may be wrong: a percentage.
+/// The fraction of recorded outputs that may be wrong, written as a percentage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Tolerance {
     percent: f64,
 }
 
-/// Text that is no share of outputs.
+/// The error for a text that is no percentage of outputs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a share of the outputs; right is a percentage from 0% to 10%, `0.1%` for instance")]
 pub struct ToleranceError(String);
 
 impl Tolerance {
-    /// The share, from 0 to 1.
+    /// The fraction, from 0 to 1.
     pub fn share(self) -> f64 {
         self.percent / 100.0
     }
@@ -166,7 +170,7 @@ impl fmt::Display for Tolerance {
 }
 
 impl Subject {
-    /// Bits that it takes to write down what the subject leaves open of a channel.
+    /// Number of bits that are needed to write down the free parameters of one channel.
     pub(crate) fn parameters(&self) -> u8 {
         match self {
             Subject::Rule(_) => 0,
@@ -174,7 +178,7 @@ impl Subject {
         }
     }
 
-    /// True if both are of one family and one rounding, and differ in width alone.
+    /// True if both have the same family and rounding and differ at most in the multiplier's width.
     pub fn is_width_of(&self, other: &Subject) -> bool {
         match (self, other) {
             (Subject::Hypothesis(a), Subject::Hypothesis(b)) => a.is_width_of(b),
@@ -182,7 +186,7 @@ impl Subject {
         }
     }
 
-    /// A name for a row of a table.
+    /// A name for the row of a target's table.
     pub fn name(&self) -> String {
         match self {
             Subject::Hypothesis(hypothesis) => hypothesis.name(),
@@ -201,7 +205,7 @@ impl fmt::Display for Subject {
 }
 
 impl Rereading {
-    /// True if it is about the input's zero point.
+    /// True if this is about the input's zero point.
     pub(crate) fn is_of_input_zero(&self) -> bool {
         matches!(self, Rereading::InputZeroPoint { .. })
     }
@@ -221,7 +225,7 @@ impl fmt::Display for Rereading {
 }
 
 impl Witness {
-    /// The value that an arithmetic does not give, with the place of its output in the file.
+    /// The witness for a value that an arithmetic does not produce, with the place of its output in the file.
     pub(crate) fn of(layer: &Layer, channel: usize, value: &crate::Value, expected: Option<i32>) -> Witness {
         Witness {
             channel,

@@ -1,4 +1,4 @@
-//! Bounds that recorded values put on a form.
+//! The bounds that recorded values put on a form.
 
 use crate::{
     ends,
@@ -6,20 +6,20 @@ use crate::{
 };
 use strait_requantize::Rounding;
 
-/// A layer as bounds, channel by channel.
+/// The bounds of a layer, channel by channel.
 pub(crate) struct Bounds<'a> {
     pub(crate) layer: &'a Layer,
     pub(crate) channels: Vec<Vec<Edge>>,
-    /// The lowest and the highest output.
+    /// Lowest and highest output.
     pub(crate) ends: [i32; 2],
 }
 
-/// A bound that a recorded value puts on the form.
+/// One bound that a recorded value puts on the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
-    /// The accumulator.
+    /// The accumulator of the recorded value.
     pub(crate) x: i64,
-    /// Its output.
+    /// The output of the recorded value.
     pub(crate) y: i64,
     pub(crate) side: Side,
 }
@@ -33,7 +33,7 @@ pub(crate) enum Side {
 }
 
 impl Bounds<'_> {
-    /// The bounds of a layer whose outputs are a function of its accumulators that does not decrease.
+    /// The bounds of a layer. Its outputs must be a non-decreasing function of its accumulators.
     pub(crate) fn new(layer: &Layer) -> Bounds<'_> {
         let ends = ends::recorded(layer);
         Bounds {
@@ -43,14 +43,15 @@ impl Bounds<'_> {
         }
     }
 
-    /// Zero points of forms that make one of an accumulator of zero: what no form that does not decrease contradicts.
+    /// The possible zero points. A form outputs its zero point for an accumulator of zero, so, as forms do not
+    /// decrease, smaller accumulators have no larger outputs, and larger ones no smaller outputs.
     pub(crate) fn zero_points(&self) -> std::ops::RangeInclusive<i32> {
         let (mut low, mut high) = (self.layer.out.min(), self.layer.out.max());
         if let Some(zero) = self.layer.zero_point {
             return zero..=zero;
         }
         for edge in self.channels.iter().flatten() {
-            // Outputs are i32.
+            // Outputs are i32, so the casts lose nothing.
             match edge.side {
                 Side::AtLeast if edge.x <= 0 => low = low.max(edge.y as i32),
                 Side::AtMost if edge.x >= 0 => high = high.min(edge.y as i32),
@@ -61,7 +62,7 @@ impl Bounds<'_> {
     }
 }
 
-/// The first accumulator of each run of one output, and the last.
+/// The bounds from the first and the last accumulator of each run with the same output.
 pub(crate) fn edges(values: &[Value], ends: [i32; 2]) -> Vec<Edge> {
     let mut edges = Vec::new();
     for run in values.chunk_by(|a, b| a.output == b.output) {
@@ -77,13 +78,13 @@ pub(crate) fn edges(values: &[Value], ends: [i32; 2]) -> Vec<Edge> {
         edges.extend(of(first, Side::AtLeast));
         edges.extend(of(last, Side::AtMost));
     }
-    // What is far from zero bounds a factor best.
+    // Accumulators far from zero bound a factor best, so they come first.
     edges.sort_by_key(|edge| std::cmp::Reverse(edge.x.unsigned_abs()));
     edges
 }
 
 impl Edge {
-    /// The bounds of one value, where results leave the ends nowhere.
+    /// The bounds from one value. At the lowest or highest output, where results saturate, there is only one.
     pub(crate) fn of(value: &Value, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
         let edge = |side| Edge {
             x: value.accumulator,
@@ -96,8 +97,8 @@ impl Edge {
         ]
     }
 
-    /// The bound on what is rounded: at least the first, or at most the second, where `least` is the least product that
-    /// reaches a quotient.
+    /// The bound on the product before rounding. `least` computes the smallest product that is rounded to a given
+    /// quotient.
     pub(crate) fn product(&self, zero: i64, least: impl Fn(i128) -> i128) -> Limit {
         let quotient = i128::from(self.y) - i128::from(zero);
         match self.side {
@@ -106,7 +107,7 @@ impl Edge {
         }
     }
 
-    /// True if a result is what the edge says.
+    /// True if a result satisfies the bound.
     pub(crate) fn holds(&self, result: i64) -> bool {
         match self.side {
             Side::AtLeast => result >= self.y,
@@ -115,19 +116,20 @@ impl Edge {
     }
 }
 
-/// A bound on an integer.
+/// A bound on an integer: at least or at most this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     AtLeast(i128),
     AtMost(i128),
 }
 
-/// The least product of which one rounding by 2^shift makes a quotient.
+/// Computes the smallest product that becomes a given quotient when it is divided by 2^shift and rounded once.
 pub(crate) fn once(rounding: Rounding, shift: u8) -> impl Fn(i128) -> i128 {
     move |quotient| rounding.least_reaching(quotient, shift)
 }
 
-/// The least product of which gemmlowp's two roundings make a quotient; by 31 and less there is only the first.
+/// Computes the smallest product that becomes a given quotient with gemmlowp's two roundings. For shifts of 31 and less
+/// only the first one rounds.
 pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
     move |quotient| match shift.checked_sub(31) {
         None | Some(0) => Rounding::HalfUp.least_reaching(quotient, shift),

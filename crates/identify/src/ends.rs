@@ -1,16 +1,16 @@
-//! The lowest and the highest output of a layer: there results may be saturated, or clamped by an activation.
+//! Finds the lowest and the highest output of a layer. Results there may be saturated, or clamped by an activation.
 
 use crate::vectors::{Layer, Value};
 use std::collections::BTreeMap;
 
-/// Those that were recorded.
+/// The lowest and the highest output that were recorded.
 pub(crate) fn recorded(layer: &Layer) -> [i32; 2] {
     let codes = || values(layer).map(|value| value.output);
     [codes().min().unwrap_or(0), codes().max().unwrap_or(0)]
 }
 
-/// Those without damaged values beyond a clamp: a code at which results pile up, with a few beyond it that stand at the wrong
-/// accumulators, is the end.
+/// The lowest and the highest output when damaged values beyond a clamp are ignored. A code is taken for the end if
+/// many results have it and the few results beyond it belong to the wrong accumulators.
 pub(crate) fn without_strays(layer: &Layer) -> [i32; 2] {
     let [mut low, mut high] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();
@@ -43,8 +43,8 @@ pub(crate) fn without_strays(layer: &Layer) -> [i32; 2] {
     [low, high]
 }
 
-/// True if most outputs beyond a code, in the sense of `beyond`, belong to accumulators that are not beyond all of those that
-/// have it.
+/// True if most outputs beyond a code belong to accumulators that do not lie beyond all accumulators of that code.
+/// `beyond` says in which direction.
 fn are_strays(layer: &Layer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bool {
     let (mut ordered, mut all) = (0u64, 0u64);
     for values in &layer.channels {

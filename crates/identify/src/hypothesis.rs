@@ -3,10 +3,10 @@
 use std::fmt;
 use strait_requantize::Rounding;
 
-/// A family of arithmetics: a form with the place of its zero point and the number of its roundings.
+/// A family of arithmetics. It fixes the form, where the zero point is added, and how often results are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// round(acc / 2^s), the zero point in the bias.
+    /// round(acc / 2^s), with the zero point in the bias.
     Shift,
     /// round(acc · m / 2^s) + z.
     After,
@@ -22,25 +22,25 @@ pub enum Family {
     Double,
 }
 
-/// One arithmetic, all but its parameters.
+/// One arithmetic without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hypothesis {
-    /// The family.
+    /// The family of the arithmetic.
     pub family: Family,
-    /// Rounding of the quotient; of two, the second.
+    /// How the quotient is rounded; if there are two roundings, the second.
     pub rounding: Rounding,
-    /// Bits of the multiplier, of a float those of its significand; 0 where there is no multiplier.
+    /// Number of bits of the multiplier; for a float multiplier, of its significand. 0 if there is no multiplier.
     pub bits: u8,
 }
 
-/// Widths of multipliers that chips have, with and without a sign, and the power of two.
+/// Widths of multipliers that chips have, signed and unsigned. 1 stands for a power of two.
 const WIDTHS: [u8; 7] = [1, 7, 8, 15, 16, 24, 31];
 
-/// The same in front of a constant: one bit less, as the form has it.
+/// Widths of multipliers for families that add a constant before the shift. The form allows one bit less there.
 const BEFORE: [u8; 7] = [1, 7, 8, 15, 16, 24, 30];
 
-/// Roundings that differ where any constant may be added in front of the shift: floor, ceil and half down are half up with
-/// another constant.
+/// Roundings that give different functions if a constant is added before the shift. Floor, ceil and half down are
+/// missing: they are half up with another constant.
 const APART: [Rounding; 5] = [
     Rounding::HalfUp,
     Rounding::HalfAway,
@@ -49,7 +49,7 @@ const APART: [Rounding; 5] = [
     Rounding::TowardZero,
 ];
 
-/// Every family with its roundings, and the widths of its multiplier.
+/// Every family, with the roundings and multiplier widths that are tried.
 const TRIED: [(Family, &[Rounding], &[u8]); 7] = [
     (Family::Shift, &Rounding::ALL, &[0]),
     (Family::After, &Rounding::ALL, &WIDTHS),
@@ -61,12 +61,12 @@ const TRIED: [(Family, &[Rounding], &[u8]); 7] = [
 ];
 
 impl Hypothesis {
-    /// All that are tried, by family and rounding, the widest first.
+    /// All hypotheses, ordered by family and rounding, with the widest multiplier first.
     pub fn all() -> Vec<Hypothesis> {
         Hypothesis::by_width().into_iter().flatten().collect()
     }
 
-    /// The same, those together that differ in width alone.
+    /// All hypotheses, grouped so that those in a group differ only in the multiplier's width.
     pub(crate) fn by_width() -> Vec<Vec<Hypothesis>> {
         let of = |&(family, roundings, widths): &(Family, &'static [Rounding], &'static [u8])| {
             roundings.iter().map(move |&rounding| {
@@ -77,8 +77,8 @@ impl Hypothesis {
         TRIED.iter().flat_map(of).collect()
     }
 
-    /// Bits that it takes to write down the parameters of one channel, those of a constant included: it is about as large as
-    /// the product.
+    /// Number of bits that are needed to write down the parameters of one channel. A constant counts, too; it is about
+    /// as large as the product.
     pub(crate) fn parameters(&self) -> u8 {
         match self.family {
             Family::Before => 2 * self.bits + 8,
@@ -86,12 +86,12 @@ impl Hypothesis {
         }
     }
 
-    /// True if both are of one family and one rounding, and differ in width alone.
+    /// True if both have the same family and rounding and differ at most in the multiplier's width.
     pub fn is_width_of(&self, other: &Hypothesis) -> bool {
         (self.family, self.rounding) == (other.family, other.rounding)
     }
 
-    /// A name for a row of a table.
+    /// A name for the row of a target's table.
     pub fn name(&self) -> String {
         let rounding = self.rounding.name().replace('_', "-");
         match self.family {

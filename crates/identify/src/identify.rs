@@ -1,4 +1,4 @@
-//! From a layer to its answer, with other readings of the file where none of its arithmetics explains it.
+//! Finds the arithmetics that explain a layer. If none does, the file is read differently and they are tried again.
 
 use crate::{
     answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Witness},
@@ -9,21 +9,21 @@ use crate::{
 };
 use strait_requantize::Requantization;
 
-/// Holds a layer against every hypothesis, and against every rule where it has scales. Where nothing explains it, it is read
-/// with the channels in another place, and with other zero points than the file says.
+/// Compares a layer with every hypothesis and, if it has scales, with every rule. If nothing explains it, it is tried
+/// again with the channels along another axis, and with other zero points than the file states.
 ///
 /// # Errors
-/// A layer that leaves more zero points open than are tried. `file` is for the message.
+/// If the layer allows more zero points than are tried. `file` is named in the message.
 pub fn identify(file: &str, layer: &Layer) -> Result<Answer, VectorsError> {
     let tried = Tried::of(file, layer)?;
-    // A constant in each channel makes up for a wrong zero point.
+    // A constant of any size in each channel can hide a wrong zero point.
     let states_zero = layer.zero_point.is_some() || layer.input_zero.is_some();
     if tried.missed() == 0 && !(states_zero && tried.needs_constant()) {
         return Ok(tried.answer());
     }
     let (mut best, mut rereadings, mut open_zero) = (tried, Vec::new(), false);
     for reading in readings::others(layer) {
-        // Values that leave every zero point open say nothing of another one.
+        // If the values allow every zero point, they cannot show that the stated one is wrong.
         let Ok(tried) = Tried::of(file, &reading.layer) else {
             continue;
         };
@@ -78,7 +78,7 @@ impl Tried {
                 answer.explain(&layer, fit, bounds.as_ref());
             }
         }
-        // What asks for the fewest bits says the most of the data.
+        // The arithmetic with the fewest bits of parameters is the least likely to fit by chance, so it comes first.
         answer
             .explained
             .sort_by_key(|explained| (explained.subject.parameters(), explained.missed));
@@ -123,9 +123,11 @@ impl Answer {
     }
 }
 
-/// True if the values speak against an arithmetic: it misses some where the best misses none. Where values are wrong, it misses
-/// more than the best by more than chance gives to that one: a value on which the two differ may be a wrong one, and so may the
-/// two beside the best factor of each channel.
+/// True if the values show that this arithmetic is worse than the best one.
+///
+/// If the best one misses nothing, missing any value is worse. Otherwise some values are wrong, and this arithmetic may
+/// miss more than the best by chance: where the two differ the value may be a wrong one, and so may the two values next
+/// to the best factor of each channel. It is worse if it misses more than that accounts for.
 fn is_told_apart(layer: &Layer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
     let outputs = layer.outputs();
     if fewest * MOST_MISSED > outputs {
@@ -149,12 +151,12 @@ fn is_told_apart(layer: &Layer, fit: &Fit, (best, fewest): (&Requantization, usi
     more > (3 * fewest * open).div_ceil(outputs)
 }
 
-/// The number of distinct accumulators.
+/// Number of distinct accumulators.
 fn accumulators(values: &[Value]) -> usize {
     values.chunk_by(|a, b| a.accumulator == b.accumulator).count()
 }
 
-/// True at an end beyond which the form alone would go.
+/// For each end, true if the form alone would go beyond it, so that a clamp is needed.
 fn clamps(layer: &Layer, form: &Requantization, [low, high]: [i32; 2]) -> [bool; 2] {
     let mut clamps = [false; 2];
     for (channel, values) in layer.channels.iter().enumerate() {

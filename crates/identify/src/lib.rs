@@ -1,32 +1,38 @@
-//! Which integer arithmetic explains what a chip was recorded to compute.
+//! Finds out which integer arithmetic explains what a chip was recorded to compute.
 //!
-//! [`Vectors`] are recorded layers: accumulators, or the integers that they are sums of, and outputs. [`identify`] holds
-//! a layer against every [`Hypothesis`] of a form, a rounding, a width of the multiplier, one rounding or two, and a place
-//! of the zero point; with scales in the file also against the [rules](Rule) by which runtimes make integers of them.
+//! [`Vectors`] are recorded layers. They hold outputs with their accumulators, or with the integers that the
+//! accumulators are sums of. [`identify`] compares a layer with every [`Hypothesis`]. A hypothesis fixes the form, the
+//! rounding, the multiplier's width, one rounding or two, and where the zero point is added. If the file has scales,
+//! the layer is also compared with the [rules](Rule) by which runtimes compute integers from them.
 //!
 //! # The method
 //!
-//! No form decreases, so of each run of accumulators with one output the first and the last say all: the form reaches the
-//! output at the first, and does not reach past it at the last. For a given rounding, shift and zero point each of these is
-//! a bound of the multiplier, exact in integers: with t the least product that reaches an output, x·m ≥ t is
-//! m ≥ ⌈t / x⌉ for x > 0 and m ≤ ⌊t / x⌋ below. What is left of the bounds of a channel is an interval. Where it is empty,
-//! no multiplier explains the channel; where it is not, the one with the fewest bits in it says how wide the multiplier has
-//! to be. A factor of one rounding is looked for with a shift of 62, where all narrower ones are multiples of a power of
-//! two. Factors in float are found by bisection over their bit patterns. With a constant of any size in front of the shift
-//! there is a second unknown: for each multiplier the bounds of the constant are an interval, whose length is a concave
-//! function of the multiplier, so that its maximum is found by bisection, too.
+//! **Bounds.** No form decreases. So for each run of accumulators with the same output, the first and the last one say
+//! everything: the form reaches the output at the first, and does not exceed it at the last. For a given rounding,
+//! shift and zero point, each of these is a bound on the multiplier, exact in integers. With t the smallest product
+//! that reaches an output, x·m ≥ t means m ≥ ⌈t / x⌉ for x > 0, and m ≤ ⌊t / x⌋ for x < 0.
 //!
-//! Recordings have wrong values. For a given rounding, width and zero point every value votes for an interval of
-//! parameters, and where most intervals lie over each other are the parameters that give most values: sorting the ends finds
-//! them. So the nearest parameters of what is refuted are found, too. With a constant of any size the values that fit worst are
-//! left out until the rest is explained, and taken back one at a time as far as they fit. Where nothing gives every value, the
-//! arithmetics that miss no more than the best one does, but for chance, explain the layer.
+//! **Intervals.** The bounds of a channel together leave an interval. If it is empty, no multiplier explains the
+//! channel. If not, the number with the fewest bits in it shows how wide the multiplier has to be. For one rounding,
+//! the factor is searched with a shift of 62: there, all narrower factors are multiples of a power of two. Float
+//! factors are found by bisection over their bit patterns.
 //!
-//! All is held against every recorded value by the definition of the form (`strait-requantize`), which gives the outliers and
-//! the witnesses.
+//! **Constants.** If a constant of any size is added before the shift, there are two unknowns. For each multiplier the
+//! bounds leave an interval of constants. Its length is a concave function of the multiplier, so its maximum is found
+//! by bisection, too.
 //!
-//! The lowest and the highest output of a layer may be where results saturate, or an activation clamps them. They say that
-//! results there are at most and at least so large, and no more.
+//! **Wrong values.** Recordings contain wrong values. For a given rounding, width and zero point, every value votes for
+//! an interval of parameters. The parameters that explain most values are where most intervals overlap; sorting the
+//! ends of the intervals finds them. This also finds the nearest parameters of arithmetics that are refuted. With a
+//! constant of any size, the values that fit worst are left out until the rest is explained, and then taken back one at
+//! a time if they fit. If nothing produces every value, the layer is explained by the best arithmetic and by those that
+//! miss no more than chance allows.
+//!
+//! Every result is checked against every recorded value with the definition of the form (`strait-requantize`). This
+//! gives the outliers and the witnesses.
+//!
+//! At the lowest and the highest output of a layer, results may saturate or an activation may clamp them. So these
+//! outputs only show that the unclamped results are at most, or at least, that large.
 
 mod answer;
 mod edges;

@@ -1,4 +1,4 @@
-//! Arithmetics that recordings leave open beside the one that a table says.
+//! Finds the arithmetics that recordings cannot tell apart from the one that a table states.
 
 use crate::{
     answer::{Answer, Subject},
@@ -6,13 +6,13 @@ use crate::{
 };
 use strait_requantize::Rounding;
 
-/// The arithmetics of other families and roundings than `own` that explain all of these layers, too, and of each layer with as
-/// few bits of parameters: a recording of a factor with few bits tells those that need more to imitate it. `None` where a layer
-/// is not explained by `own` itself.
+/// The arithmetics with another family or rounding than `own` that explain all these layers, too, and need no more bits
+/// of parameters for any layer. An arithmetic that needs more bits only imitates a factor with few bits. `None` if
+/// `own` itself does not explain one of the layers.
 pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis>> {
     let own = Hypothesis {
         rounding: match (own.family, own.rounding) {
-            // One function with other constants.
+            // These roundings give the same function with another constant.
             (Family::Before, Rounding::Floor | Rounding::Ceil | Rounding::HalfDown) => Rounding::HalfUp,
             (_, rounding) => rounding,
         },
@@ -38,7 +38,7 @@ pub fn left_open(own: &Hypothesis, answers: &[&Answer]) -> Option<Vec<Hypothesis
     Some(open.collect())
 }
 
-/// The narrowest width of an arithmetic, of at most so many bits, that gives every value of a layer.
+/// The smallest width of an arithmetic, up to `most` bits, that produces every value of a layer.
 fn narrowest(answer: &Answer, of: &Hypothesis, most: u8) -> Option<Hypothesis> {
     let exact = answer.explained.iter().filter(|explained| explained.missed == 0);
     let widths = exact.filter_map(|explained| match explained.subject {

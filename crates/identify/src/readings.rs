@@ -1,4 +1,4 @@
-//! Other readings of a recorded layer, which are tried before it is said that nothing explains it.
+//! Other ways to read a recorded layer. They are tried before it is reported that nothing explains the layer.
 
 use crate::{
     Rereading,
@@ -8,24 +8,24 @@ use crate::{
     zeros,
 };
 
-/// Values of a channel from which its line is drawn, at least.
+/// A channel needs this many values for its line to be estimated.
 const LEAST_VALUES: usize = 12;
-/// Channels whose lines are compared with each other.
+/// The lines of this many channels are compared with each other.
 const MOST_CHANNELS: usize = 128;
-/// Zero points beside the estimate that are compared with it.
+/// How many zero points on each side of the estimate are compared with it.
 const BESIDE: i64 = 2;
 
-/// A layer as it is read, and in what that differs from the file.
+/// A layer as it is read, and how that differs from the file.
 pub(crate) struct Reading {
     pub(crate) layer: Layer,
-    /// What is read otherwise, but for the output's zero point: which one it is, is known when the layer is explained.
+    /// What is read differently, except for the output's zero point, which is only known when the layer is explained.
     pub(crate) rereadings: Vec<Rereading>,
-    /// The output's zero point in the file does not count.
+    /// True if the zero point that the file states for the output is ignored.
     pub(crate) open_zero: bool,
 }
 
-/// The readings of a layer beside the one that the file states: the channels in another place, another zero point of the input,
-/// another one of the output, and each with each.
+/// The other readings of a layer: with the channels along another axis, with another zero point of the input, with
+/// another zero point of the output, and all combinations.
 pub(crate) fn others(layer: &Layer) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()
@@ -56,7 +56,7 @@ pub(crate) fn others(layer: &Layer) -> impl Iterator<Item = Reading> {
     inputs.skip(1)
 }
 
-/// The reading with the zero point of the input that explains the outputs best.
+/// The reading with the input's zero point that explains the outputs best.
 fn other_input_zero(reading: &Reading) -> Option<Reading> {
     let layer = &reading.layer;
     let stated = layer.input_zero.as_ref()?.stated;
@@ -68,7 +68,7 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
         Some((search::fits(&layer, ends, best), zero, layer))
     };
     let near = (estimate - BESIDE..=estimate + BESIDE).filter(|&zero| zero != stated);
-    // The first of those that fit equally well.
+    // Of those that fit equally well, take the first.
     let best = near
         .filter_map(fit)
         .reduce(|best, next| if next.0 > best.0 { next } else { best });
@@ -82,15 +82,15 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
     })
 }
 
-/// By how much the zero point of the input is off.
+/// Estimates by how much the stated zero point of the input is wrong.
 ///
-/// A channel's outputs lie on a line over its accumulators A, which were made with the stated zero point. With S the sum of the
-/// channel's weights and d the difference of the zero points,
+/// Plotted over the accumulators A, which were computed with the stated zero point, the outputs of a channel lie on a
+/// line. Let S be the sum of the channel's weights and d the difference of the zero points. Then
 ///
-/// output = factor · (A − d · S) + zero point of the output,
+/// output = factor · (A − d · S) + zero point of the output.
 ///
-/// so that each channel gives a point (factor · S, intercept) of a line with the slope −d. Medians of lines through pairs of
-/// these points are not misled by some wrong values, nor by some channels that are clamped.
+/// So each channel gives a point (factor · S, intercept), and these points lie on a line with the slope −d. The slope
+/// is the median over lines through pairs of points, so that a few wrong values or clamped channels do no harm.
 fn estimated(layer: &Layer) -> Option<i64> {
     let weights = &layer.input_zero.as_ref()?.weights;
     let ends = without_strays(layer);
@@ -108,14 +108,15 @@ fn estimated(layer: &Layer) -> Option<i64> {
             .iter()
             .map(move |other| (one.0 - other.0, one.1 - other.1))
     });
-    // Points that are close to each other say little.
+    // Points that are close together say little about the slope.
     let widest = pairs.clone().map(|(x, _)| x.abs()).fold(0.0, f64::max);
     let slopes = pairs.filter(|(x, _)| x.abs() > widest / 4.0).map(|(x, y)| y / x);
     let off = -median(slopes)?;
     (off.abs() < f64::from(1 << 30)).then(|| off.round() as i64)
 }
 
-/// Factor and intercept of the line along which the outputs lie: through the medians of the lowest and the highest third.
+/// Factor and intercept of the line on which the outputs lie. It goes through the medians of the lowest and the highest
+/// third.
 fn line(values: &[&Value]) -> Option<(f64, f64)> {
     let third = values.len() / 3;
     if values.len() < LEAST_VALUES {

@@ -1,9 +1,9 @@
-//! Forms as rows of a table.
+//! Writes forms as rows of a target's table.
 
 use crate::answer::Subject;
 use strait_requantize::{IntType, Per, Requantization, Roundings};
 
-/// The keys of a row that describes these forms, which are of one kind, with their values in TOML.
+/// The keys and values, in TOML, of a table row that describes these forms. The forms are all of one kind.
 pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2]) -> Vec<(&'static str, String)> {
     let rule = matches!(subject, Subject::Rule(_));
     let bits = match subject {
@@ -79,7 +79,7 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
             row.push(("multiplier", multiplier(if packed { 11 } else { 24 })));
             ("after", "ascend") // tidy: allow(names): the name of a rule of scales
         }
-        // No hypothesis has another form.
+        // No hypothesis has a form of another kind.
         _ => return Vec::new(),
     };
     let mut outputs: Vec<&str> = forms.iter().map(|form| word(form.out())).collect();
@@ -96,7 +96,7 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
     row
 }
 
-/// The shifts to the right of a form, as tables have them.
+/// The right shifts of a form, as a table states them.
 fn shifts(form: &Requantization) -> Vec<i8> {
     let right = |exponents: &Per<i8>| exponents.values().iter().map(|exponent| -exponent).collect();
     match form {
@@ -104,7 +104,7 @@ fn shifts(form: &Requantization) -> Vec<i8> {
         Requantization::SixteenByEight(form) => right(&form.exponent),
         form => {
             let narrowing = form.narrowing();
-            // A shift has 62 places at most.
+            // Shifts are at most 62, so the cast loses nothing.
             narrowing.map_or_else(Vec::new, |n| {
                 n.shift.values().iter().map(|&shift| shift as i8).collect()
             })
@@ -112,7 +112,7 @@ fn shifts(form: &Requantization) -> Vec<i8> {
     }
 }
 
-/// The word of tables for a type.
+/// The word for a type in target tables.
 fn word(out: IntType) -> &'static str {
     match out {
         IntType::I4 => "int4",

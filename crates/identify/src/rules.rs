@@ -1,4 +1,5 @@
-//! Rules by which runtimes make a form's integers of scales: with scales in the file nothing is left to be found.
+//! The rules by which runtimes compute a form's integers from scales. If the file has scales, no parameters have to be
+//! searched for.
 
 use crate::vectors::{Layer, Scales};
 use std::fmt;
@@ -7,12 +8,12 @@ use strait_requantize::{
     scales::{ScaleError, ascend, litert, onnx_runtime},
 };
 
-/// A rule of a runtime.
+/// The rule of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// LiteRT's convolutions on int8.
     LitertConvolution,
-    /// The same in a build with one rounding.
+    /// LiteRT's convolutions on int8, in a build that rounds once.
     LitertSingleRounding,
     /// LiteRT's FULLY_CONNECTED, in `f64`.
     LitertFullyConnected,
@@ -26,12 +27,12 @@ pub enum Rule {
     OnnxRuntimeMultiplication,
     /// Ascend's requantization with the full `f32`.
     Ascend,
-    /// The same with 19 bits of it.
+    /// Ascend's requantization with 19 bits of the `f32`.
     AscendPacked,
 }
 
 impl Rule {
-    /// Every rule.
+    /// All rules.
     pub const ALL: [Rule; 9] = [
         Rule::LitertConvolution,
         Rule::LitertSingleRounding,
@@ -44,7 +45,7 @@ impl Rule {
         Rule::AscendPacked,
     ];
 
-    /// The form of the rule for a layer's scales and a zero point; an error where it has none.
+    /// The form that the rule makes for a layer's scales and a zero point. An error if the rule cannot be applied.
     pub(crate) fn form(self, layer: &Layer, scales: &Scales, zero: i32) -> Result<Requantization, ScaleError> {
         let &Scales {
             input,
@@ -82,7 +83,7 @@ impl Rule {
         }
     }
 
-    /// A name for a row of a table.
+    /// A name for the row of a target's table.
     pub fn name(self) -> &'static str {
         match self {
             Rule::LitertConvolution => "litert-convolution",

@@ -1,4 +1,4 @@
-//! Answers as rows of a table, and as JSON.
+//! Writes answers as rows of a target's table, and as JSON.
 
 use crate::{
     answer::{Answer, Explained, Refuted, Subject, Tolerance, Witness},
@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use strait_requantize::Requantization;
 
-/// Answers in TOML: `[form.NAME]` rows of all arithmetics that explain a layer, and as comments what they are, which recorded
-/// values they do not give, what was refuted, and what the data cannot tell apart. Layers that have an arithmetic in common
-/// share their rows. What misses no more than the tolerated share of the outputs is an answer.
+/// Writes answers in TOML. There is a `[form.NAME]` row for each arithmetic that explains a layer. Comments say what it
+/// is, which recorded values it does not produce, what was refuted, and what the data cannot tell apart.
+///
+/// Layers that have an arithmetic in common share their rows. An arithmetic counts as an answer if it misses no more
+/// than the tolerated fraction of the outputs.
 pub fn document(file: &str, answers: &[Answer], tolerated: Tolerance) -> String {
     let mut text = format!("# The arithmetic of {}, as far as its values tell.\n", printable(file));
     let groups = groups(answers);
@@ -21,7 +23,7 @@ pub fn document(file: &str, answers: &[Answer], tolerated: Tolerance) -> String 
     text
 }
 
-/// The same for a program: layer by layer all that was tried.
+/// The answers as JSON, with everything that was tried on each layer.
 pub fn json(answers: &[Answer], tolerated: Tolerance) -> Value {
     let witness = |witness: &Witness| {
         json!({
@@ -68,17 +70,17 @@ pub fn json(answers: &[Answer], tolerated: Tolerance) -> Value {
     json!({ "layers": answers.iter().map(layer).collect::<Vec<_>>() })
 }
 
-/// Layers that at least one arithmetic explains, all of them.
+/// Layers that have at least one arithmetic in common which explains them all.
 struct Group<'a> {
     layers: Vec<&'a Answer>,
-    /// Arithmetics that explain each of them, at the narrowest width that does.
+    /// The arithmetics that explain each of the layers, at the smallest width that does.
     common: Vec<Subject>,
 }
 
-/// Channels of which factors are shown; a program is told all.
+/// How many channels are shown with their factors. The JSON has all.
 const SHOWN: usize = 4;
 
-/// Puts each layer to the first group that has an arithmetic in common with it.
+/// Adds each layer to the first group that has an arithmetic in common with it.
 fn groups(answers: &[Answer]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for answer in answers {
@@ -114,7 +116,8 @@ fn explained<'a>(answer: &'a Answer, subject: &Subject) -> Option<&'a Explained>
     answer.explained.iter().find(|explained| explained.subject == *subject)
 }
 
-/// Of each arithmetic that explains a layer the best width, which is the narrowest where several give as many values.
+/// For each arithmetic that explains a layer, the best width. If several widths produce as many values, this is the
+/// smallest.
 fn narrowest(answer: &Answer) -> Vec<Subject> {
     let mut narrowest: Vec<Subject> = Vec::new();
     for Explained { subject, .. } in &answer.explained {
@@ -125,7 +128,7 @@ fn narrowest(answer: &Answer) -> Vec<Subject> {
     narrowest
 }
 
-/// The wider one of two widths of one arithmetic.
+/// The wider of two widths of the same arithmetic.
 fn wider(a: &Subject, b: &Subject) -> Option<Subject> {
     match (a, b) {
         (Subject::Hypothesis(a), Subject::Hypothesis(b)) if a.is_width_of(b) => {
@@ -182,8 +185,8 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Remarks of one layer: what has to be read otherwise, what the best arithmetic misses, an arithmetic of fewer bits than
-    /// the common ones, and what is left of its factors.
+    /// Writes the remarks on one layer: what the file states wrongly, what the best arithmetic misses, an arithmetic
+    /// with fewer bits than the common ones, and which factors remain possible.
     fn write_layer(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let layer = printable(&answer.layer);
         for rereading in &answer.rereadings {
@@ -209,7 +212,7 @@ impl Group<'_> {
         }
     }
 
-    /// The recorded values of a layer that the first row does not give.
+    /// Writes the recorded values of a layer that the first row does not produce.
     fn write_outliers(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let best = self.common.first().and_then(|subject| explained(answer, subject));
         let Some(best) = best.filter(|best| best.missed > 0) else {
@@ -292,7 +295,7 @@ impl Group<'_> {
     }
 }
 
-/// The name of a row of the group with a number.
+/// Name of a row, made unique by the number of its group.
 fn row_name(subject: &Subject, number: usize) -> String {
     match number {
         0 => subject.name(),
@@ -300,7 +303,7 @@ fn row_name(subject: &Subject, number: usize) -> String {
     }
 }
 
-/// Names come out of files: what would end a comment does not.
+/// Replaces characters that would end a TOML comment, since names come from files.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

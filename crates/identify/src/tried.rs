@@ -1,4 +1,4 @@
-//! Every hypothesis and every rule on one reading of a layer.
+//! Tries every hypothesis and every rule on one reading of a layer.
 
 use crate::{
     answer::Subject,
@@ -12,23 +12,23 @@ use crate::{
 };
 use strait_requantize::Requantization;
 
-/// The most zero points that are tried one after the other.
+/// How many zero points are tried one after the other, at most.
 const MOST_ZEROS: i64 = 1024;
-/// An arithmetic that misses more than one of so many outputs explains nothing.
+/// An arithmetic that misses more than one in this many outputs explains nothing.
 pub(crate) const MOST_MISSED: usize = 10;
 
-/// An arithmetic with the parameters that give most of a layer's values.
+/// An arithmetic with the parameters that produce most of a layer's values.
 pub(crate) struct Fit {
     pub(crate) subject: Subject,
     pub(crate) form: Requantization,
-    /// Number of outputs that it does not give.
+    /// Number of outputs that it does not produce.
     pub(crate) missed: usize,
 }
 
-/// All that was tried on one reading of a layer, what misses least first.
+/// Everything that was tried on one reading of a layer. What misses least comes first.
 pub(crate) struct Tried {
     pub(crate) layer: Layer,
-    /// The lowest and the highest output, where results may be saturated.
+    /// Lowest and highest output. Results may be saturated there.
     pub(crate) ends: [i32; 2],
     pub(crate) fits: Vec<Fit>,
 }
@@ -72,7 +72,7 @@ impl Tried {
         missed
     }
 
-    /// Hypotheses and rules that give every value.
+    /// Adds the hypotheses and rules that produce every value.
     fn add_exact(&mut self, bounds: &Bounds<'_>) {
         if let Some(scales) = &bounds.layer.scales {
             for rule in Rule::ALL {
@@ -86,7 +86,7 @@ impl Tried {
             }
         }
         for widths in Hypothesis::by_width() {
-            // Widths come from the widest to the narrowest, whose factors are among those of the former.
+            // Widths come from the widest to the narrowest. If a width has no solution, narrower ones have none either.
             for hypothesis in widths {
                 let Some(form) = search::exact(&hypothesis, bounds) else {
                     break;
@@ -96,7 +96,7 @@ impl Tried {
         }
     }
 
-    /// Rules that do not give every value, each with the best of these zero points.
+    /// Adds the rules that do not produce every value, each with the best of these zero points.
     fn add_rules(&mut self, zeros: &[i32], explained: &[Subject]) {
         let Some(scales) = self.layer.scales.clone() else {
             return;
@@ -119,8 +119,8 @@ impl Tried {
         }
     }
 
-    /// The nearest forms of the other hypotheses. Where something gives every value, or the widest is far off, the widest
-    /// that does not is one of each family and rounding.
+    /// Adds the nearest forms of the other hypotheses. If something produces every value, or the widest form is far
+    /// off, only the widest one that does not is added for each family and rounding.
     fn add_nearest(&mut self, of: &Recorded<'_>, explained: &[Subject]) {
         let exact = !explained.is_empty();
         for widths in Hypothesis::by_width() {
@@ -140,7 +140,8 @@ impl Tried {
         }
     }
 
-    /// The nearest form of each of these hypotheses, which differ in width alone; the number of outputs that the best misses.
+    /// Adds the nearest form of each of these hypotheses, which differ only in width. Returns how many outputs the best
+    /// of them misses.
     fn add_widths(&mut self, of: &Recorded<'_>, widths: &[Hypothesis]) -> Option<usize> {
         let first = widths.first()?;
         let bits: Vec<u8> = widths.iter().map(|hypothesis| hypothesis.bits).collect();
@@ -159,15 +160,16 @@ impl Tried {
         self.fits.first().map_or(self.layer.outputs(), |best| best.missed)
     }
 
-    /// True if a constant of any size makes up for the zero point in all arithmetics that miss no more than the best does.
+    /// True if the best arithmetics can only fit with a constant of any size in place of a zero point.
     pub(crate) fn needs_constant(&self) -> bool {
         let missed = self.missed();
         let mut best = self.fits.iter().filter(|fit| fit.missed <= missed);
         best.all(|fit| matches!(fit.form, Requantization::FractionalZero(_)))
     }
 
-    /// True if this reading explains a layer that another one does not, or by less: with a zero point alone where only a
-    /// constant of any size does so there.
+    /// True if this reading explains a layer clearly better than another. That is: it misses fewer than half as many
+    /// outputs; or it has another zero point with which the layer needs no constant of any size, while the other
+    /// reading needs one, and it misses no more.
     pub(crate) fn is_much_better(&self, other: &Tried, other_zero: bool) -> bool {
         let explains = |tried: &Tried| tried.missed() * MOST_MISSED <= tried.layer.outputs();
         let by_zero = other_zero && !self.needs_constant() && other.needs_constant();
@@ -175,7 +177,7 @@ impl Tried {
     }
 }
 
-/// The zero point that an arithmetic adds.
+/// The zero point that a form adds to its results.
 pub(crate) fn zero_point(form: &Requantization) -> Option<i32> {
     match form {
         Requantization::TfLite(form) => Some(form.zp),
@@ -206,7 +208,7 @@ fn check_zero_points(file: &str, bounds: &Bounds<'_>) -> Result<(), VectorsError
     })
 }
 
-/// Results of a form for the accumulators of a channel, clamped to the ends; `None` where it overflows.
+/// Results of a form for a channel's accumulators, clamped to the ends; `None` where it overflows.
 pub(crate) fn codes<'a>(
     form: &'a Requantization,
     channel: usize,
@@ -220,7 +222,7 @@ pub(crate) fn codes<'a>(
     })
 }
 
-/// The values that a form does not give, with their channel and what it gives there.
+/// The values that a form does not produce, each with its channel and the form's result.
 pub(crate) fn missed<'a>(
     layer: &'a Layer,
     form: &'a Requantization,

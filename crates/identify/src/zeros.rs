@@ -1,19 +1,20 @@
-//! Zero points that are worth trying where some values may be wrong.
+//! Finds the zero points that are worth trying if some values may be wrong.
 
 use crate::{search, vectors::Layer};
 
-/// Zero points that are compared on a few values.
+/// How many zero points are compared on a few values.
 const COMPARED: usize = 1024;
-/// Those of them that are tried.
+/// How many of these are tried in full.
 const TRIED: usize = 3;
 
-/// The best zero points: the one that the file says, or those that the fewest values contradict. A form that does not
-/// decrease makes its zero point of an accumulator of zero.
+/// The best zero points: the one that the file states, or those that the fewest values contradict. Since a form does
+/// not decrease and outputs its zero point for an accumulator of zero, each value can contradict some zero points.
 pub(crate) fn likely(layer: &Layer, ends: [i32; 2]) -> Vec<i32> {
     if let Some(zero) = layer.zero_point {
         return vec![zero];
     }
-    // Zero points are at least the outputs of accumulators below zero, and at most those above.
+    // A zero point is at least as large as the outputs of negative accumulators, and at most as large as those of
+    // positive ones.
     let (mut least, mut most) = (Vec::new(), Vec::new());
     for value in layer.channels.iter().flatten() {
         if value.accumulator <= 0 && value.output > ends[0] {
@@ -31,7 +32,7 @@ pub(crate) fn likely(layer: &Layer, ends: [i32; 2]) -> Vec<i32> {
     };
     let mut all: Vec<i32> = match layer.out.bits() {
         ..=16 => layer.out.range().collect(),
-        // Too many to count at each: the best one is among the outputs.
+        // There are too many to count all: only recorded outputs, and 0, can be the best.
         _ => least.iter().chain(&most).copied().chain([0]).collect(),
     };
     all.sort_unstable();
@@ -39,7 +40,7 @@ pub(crate) fn likely(layer: &Layer, ends: [i32; 2]) -> Vec<i32> {
     let mut counted: Vec<(usize, i32)> = all.into_iter().map(|zero| (contradicting(zero), zero)).collect();
     counted.sort_by_key(|&(count, zero)| (count, zero.unsigned_abs(), zero));
     let fewest = counted.first().map_or(0, |first| first.0);
-    // As many more as chance may have added.
+    // Keep zero points that more values contradict, by as much as chance can account for.
     let spare = if fewest == 0 { 0 } else { 3 * fewest.isqrt() + 3 };
     let near = counted.into_iter().take_while(|&(count, _)| count <= fewest + spare);
     let mut near: Vec<(u64, i32)> = near

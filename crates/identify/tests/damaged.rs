@@ -1,4 +1,4 @@
-//! Recordings of which some values are wrong: each arithmetic, at several rates of damage.
+//! Recordings with some wrong values: each arithmetic is tried with several shares of wrong values.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -21,18 +21,18 @@ const FAMILIES: [Family; 7] = [
     Family::Double,
 ];
 
-/// Ways in which a recorded output is wrong.
+/// How a recorded output is wrong.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
-    /// Any other code.
+    /// It is replaced by a random code.
     Any,
-    /// The code beside it.
+    /// It is replaced by a neighbouring code.
     Beside,
-    /// One bit of it.
+    /// One of its bits is flipped.
     Bit,
 }
 
-/// Changes so many of the pairs; the positions with the codes that stood there.
+/// Changes this many of the outputs; returns the changed positions with their original codes.
 fn damage(pairs: &mut [(i64, i32)], count: usize, how: Damage, numbers: &mut Numbers) -> BTreeMap<usize, i32> {
     let mut changed = BTreeMap::new();
     let signed = pairs.iter().any(|pair| pair.1 < 0);
@@ -53,13 +53,13 @@ fn damage(pairs: &mut [(i64, i32)], count: usize, how: Damage, numbers: &mut Num
     changed
 }
 
-/// True if the arithmetic comes first, or the data do not tell it from the first.
+/// Whether the arithmetic explains the layer best, or as well as the best.
 fn comes_first(answer: &Answer, truth: Hypothesis) -> bool {
     let mut subjects = answer.explained.iter().map(|explained| explained.subject);
     subjects.any(|subject| subject == Subject::Hypothesis(truth))
 }
 
-/// Draws an arithmetic of a family, changes so many values, and asks which it was.
+/// Draws an arithmetic of a family, changes this many outputs, and checks that the arithmetic is identified.
 fn tried(family: Family, how: Damage, count: usize, seed: u64) {
     let mut numbers = Numbers::new(seed);
     let (form, truth) = drawn_of(family, &mut numbers);
@@ -75,7 +75,8 @@ fn tried(family: Family, how: Damage, count: usize, seed: u64) {
         answer.missed()
     );
     let best = &answer.explained[0];
-    // A value beside a threshold may be changed to what a neighbouring factor gives.
+    // A wrong value close to a threshold may be what a slightly different factor gives, so the count need not match
+    // exactly.
     let near = best.missed.abs_diff(count) <= 3 + count / 50;
     assert!(near, "{case}: {first:?} misses {}", best.missed);
     assert_eq!(best.outliers.len(), best.missed.min(OUTLIERS));
@@ -153,7 +154,7 @@ fn a_clamp_with_wrong_values_beyond_it_is_a_clamp() {
 
 #[test]
 fn the_nearest_parameters_are_the_nearest() {
-    // A shift by 3 that rounds down, with two wrong values far from zero, whose bounds come first.
+    // A shift by 3 that rounds down. Two values far from zero are wrong, and the search looks at their bounds first.
     let mut pairs: Vec<(i64, i32)> = (-400..400).map(|x| (x, (x >> 3) as i32)).collect();
     pairs[0].1 = 100;
     pairs[799].1 = -100;
@@ -166,7 +167,7 @@ fn the_nearest_parameters_are_the_nearest() {
         (best.narrowing.rounding, best.narrowing.shift),
         (Rounding::Floor, Per::Tensor(3))
     );
-    // Brute force over every factor of 8 bits.
+    // Try every factor of 8 bits by brute force.
     let eight = answer
         .refuted
         .iter()
@@ -222,7 +223,7 @@ fn channels_that_stand_last_are_found_and_said_so() {
     let mut pairs = recorded(&form, 16_000, &mut numbers);
     for wrong in [0, 16] {
         damage(&mut pairs, wrong, Damage::Any, &mut numbers);
-        // [batch, height, width, channels]
+        // The layout of the outputs: [batch, height, width, channels].
         let layer = Layer::new("layer", IntType::I8, &[20, 10, 10, 8], Axis::Second, pairs.clone());
         let answer = identify("v.npz", &layer).unwrap();
         assert_eq!(answer.rereadings, [Rereading::Channels(Axis::Last)]);

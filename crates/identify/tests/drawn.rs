@@ -1,4 +1,4 @@
-//! Arithmetics that are drawn at random are found again, and those that can be told apart are.
+//! Randomly drawn arithmetics are identified, and arithmetics that can be told apart are told apart.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -7,7 +7,7 @@ use common::{Numbers, draw, once, record, twice};
 use strait_identify::{Answer, Family, Hypothesis, Subject, Value, identify};
 use strait_requantize::{Requantization, Rounding};
 
-/// As many as documentation promises it of: rare differences are in them.
+/// The number of outputs for which the documentation promises this. It is large enough to contain rare differences.
 const MANY: usize = 200_000;
 const SOME: usize = 20_000;
 

@@ -1,10 +1,11 @@
-//! Accumulators at the ends of 64 bits: every search comes to an answer, and what explains a layer gives its outputs.
+//! Accumulators at the ends of the 64-bit range: every search ends, and an arithmetic that explains a layer reproduces
+//! its outputs.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_identify::{Axis, Layer, Scales, identify};
 use strait_requantize::{IntType, Per};
 
-/// Where 64 bits end, where 32 do, and around zero.
+/// The ends of the 64-bit and of the 32-bit range, and values around zero.
 const ACCUMULATORS: [i64; 9] = [
     i64::MIN,
     i64::MIN + 1,
@@ -17,7 +18,7 @@ const ACCUMULATORS: [i64; 9] = [
     i64::MAX,
 ];
 
-/// Every two and every three of them, ascending.
+/// All ascending selections of two or three of these accumulators.
 fn picked() -> Vec<Vec<i64>> {
     let all = 0u32..1 << ACCUMULATORS.len();
     let some = all.filter(|set| (2..=3).contains(&set.count_ones()));
@@ -41,7 +42,7 @@ fn layer(accumulators: &[i64], codes: &[i32], out: IntType, zero_point: Option<i
     }
 }
 
-/// The answer gives what it explains.
+/// Checks that each arithmetic that explains the layer reproduces its outputs.
 fn holds(layer: &Layer) {
     let answer = identify("extremes", layer).unwrap_or_else(|error| panic!("{error}"));
     let pairs = &layer.channels[0];

@@ -1,4 +1,4 @@
-//! Vectors in files: what is read, and what is refused with what would be right.
+//! Tests of reading vectors from files: what is read, and what is refused, with a hint at what would be right.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -15,7 +15,7 @@ use strait_requantize::{
 };
 use strait_target::spec::Table;
 
-/// Of each channel the accumulators with their outputs.
+/// The accumulators of each channel with their outputs.
 fn pairs(layer: &Layer) -> Vec<Vec<(i64, i32)>> {
     let of = |values: &Vec<Value>| values.iter().map(|value| (value.accumulator, value.output)).collect();
     layer.channels.iter().map(of).collect()
@@ -50,7 +50,7 @@ fn accumulators_are_taken_by_channel_and_outputs_give_the_type() {
 
 #[test]
 fn sums_of_a_dense_layer_are_made_of_its_integers() {
-    // (3 - 1)·1 + (5 - 1)·2 + 10 = 20, and so on by hand.
+    // Computed by hand: (3 - 1)·1 + (5 - 1)·2 + 10 = 20, and so on.
     let layers = read(&[
         ("fc/input", i8s(&[2, 2], &[3, 5, 0, 1])),
         ("fc/weight", i8s(&[2, 2], &[1, 2, -3, 4])),
@@ -64,7 +64,7 @@ fn sums_of_a_dense_layer_are_made_of_its_integers() {
 
 #[test]
 fn sums_of_a_convolution_are_made_of_its_integers() {
-    // Two groups of one channel, a window of 1 × 2 with stride 2, one column of padding on the left.
+    // Two groups of one channel each, a 1 × 2 window with stride 2, and one column of padding on the left.
     let layers = read(&[
         ("c/input", i8s(&[1, 2, 1, 3], &[1, 2, 3, 4, 5, 6])),
         ("c/weight", i8s(&[2, 1, 1, 2], &[10, 1, 1, 10])),
@@ -74,13 +74,14 @@ fn sums_of_a_convolution_are_made_of_its_integers() {
         ("c/output", i8s(&[1, 2, 1, 2], &[1, 2, 3, 4])),
     ])
     .unwrap();
-    // 0·10 + 1, 2·10 + 3; 0 + 4·10, 5 + 6·10
+    // Computed by hand: 0·10 + 1 and 2·10 + 3; 0 + 4·10 and 5 + 6·10.
     assert_eq!(pairs(&layers[0]), [vec![(1, 1), (23, 2)], vec![(40, 3), (65, 4)]]);
 }
 
 #[test]
 fn sums_of_a_convolution_with_channels_last_are_the_same_in_the_order_of_the_file() {
-    // The same convolution: one column of two channels becomes two outputs, window 1 × 2, stride 2, padding on the left.
+    // The same convolution with the channels last: two channels, a 1 × 2 window with stride 2, padding on the left, and
+    // two outputs.
     let last = |weight: (&'static str, Vec<u8>)| {
         read(&[
             ("c/input", i8s(&[1, 1, 3, 2], &[1, 4, 2, 5, 3, 6])),
@@ -93,7 +94,7 @@ fn sums_of_a_convolution_with_channels_last_are_the_same_in_the_order_of_the_fil
         .unwrap()
         .remove(0)
     };
-    // [outputs, height, width, inputs / groups], and [height, width, inputs / groups, outputs].
+    // The two weight layouts: [outputs, height, width, inputs / groups] and [height, width, inputs / groups, outputs].
     for weight in [i8s(&[2, 1, 2, 1], &[10, 1, 1, 10]), i8s(&[1, 2, 1, 2], &[10, 1, 1, 10])] {
         let layer = last(("c/weight", weight));
         assert_eq!(layer.axis, Axis::Last);
@@ -194,7 +195,7 @@ fn no_file_and_bytes_that_are_no_archive_are_errors() {
     std::fs::write(&path, b"PK\x03\x04 and no more").unwrap();
     let error = Vectors::read(&path).unwrap_err();
     assert!(error.wrong.contains("not an archive"));
-    // The file is named once.
+    // The message names the file only once.
     assert_eq!(error.to_string().matches("v.npz").count(), 1, "{error}");
 }
 
@@ -211,12 +212,12 @@ fn a_file_that_is_cut_or_changed_anywhere_does_no_harm() {
         let mut changed = whole.clone();
         changed[at] ^= 0xff;
         std::fs::write(&path, &changed).unwrap();
-        // Any answer will do.
+        // Either result is fine, as long as reading does not panic.
         let _ = Vectors::read(&path);
     }
 }
 
-/// A layer of a form, with the scales that it was made of.
+/// Records a layer of a form, together with the scales from which the form was made.
 fn with_scales(form: &Requantization, [input, weight, output]: [f32; 3], numbers: &mut Numbers) -> Layer {
     Layer {
         scales: Some(Scales {
@@ -242,7 +243,7 @@ fn of_recorded_outputs_of_litert_and_onnx_runtime_the_right_rules_are_found() {
             .filter_map(|explained| rule(explained.subject))
             .collect()
     };
-    // The definitions that were compared with the programs: docs/oracles.md.
+    // These definitions were compared with the real programs: see docs/oracles.md.
     for seed in 0..6 {
         let numbers = &mut Numbers::new(seed + 900);
         let scales = [0; 3].map(|_| numbers.between(1000, 9000) as f32 / 131_072.0);
@@ -275,7 +276,7 @@ fn of_recorded_outputs_of_litert_and_onnx_runtime_the_right_rules_are_found() {
     }
 }
 
-/// A table with these forms, in which nothing uses them.
+/// A target table with these forms, which no row uses.
 fn table(forms: &str) -> String {
     let text = include_str!("../../target-table/tests/tables/every-form.toml");
     let head = text.split("[form.").next().unwrap();
@@ -355,10 +356,11 @@ fn factors_that_the_data_leave_are_shown_and_hold_the_one_that_was_recorded() {
         let shift = its.narrowing.shift.values();
         let factor = at(its.sc.values()) / 2f64.powi(shift[channel.min(shift.len() - 1)].into());
         assert!(low <= &factor && &factor <= high, "{low} {factor} {high}");
-        // Closer than one part in a thousand: thresholds are hundreds of accumulators from zero.
+        // The interval is narrower than a thousandth of the factor, because thresholds lie hundreds of accumulators
+        // away from zero.
         assert!((high - low) / factor < 1e-3, "{low} {high}");
     }
-    // One of the arithmetics stands for all.
+    // The factors are written for one of the arithmetics only.
     let text = document("v.npz", std::slice::from_ref(&answer), Tolerance::default());
     assert!(
         text.contains("# factors that ") && text.contains(" leaves, by "),

@@ -1,4 +1,4 @@
-//! Recordings whose file says something of the layer that is not so.
+//! Recordings whose file describes the layer wrongly.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -11,8 +11,8 @@ use common::{
 use strait_identify::{Answer, Axis, Rereading, Tolerance, document, identify};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
-/// A convolution with a window of 3 × 3 and padding of 1 on images of 3 × 3 pixels with three channels: all of its extents but
-/// the batch are 3, so that its arrays can be read with the channels in either place.
+/// A convolution with a 3 × 3 window and padding 1 on 3 × 3 images with three channels. All extents except the batch
+/// are 3, so its arrays can be read with the channels first or last.
 struct Convolution {
     images: usize,
     input: Vec<i8>,
@@ -33,8 +33,9 @@ impl Convolution {
         }
     }
 
-    /// Accumulators of images as [height, width, channels] and weights as [outputs, height, width, inputs], or with the channels
-    /// in front of the pixels; both arrays are those of the convolution, in this order of their axes.
+    /// The accumulator at one position. With `channels_last`, images are [height, width, channels] and weights are
+    /// [outputs, height, width, inputs]; otherwise the channels come before the pixels. Both readings use the same two
+    /// arrays.
     fn accumulator(&self, zero: i64, channels_last: bool, [image, y, x, output]: [usize; 4]) -> i64 {
         let at = |[y, x, channel]: [usize; 3]| match channels_last {
             true => (y * EXTENT + x) * EXTENT + channel,
@@ -58,7 +59,7 @@ impl Convolution {
         sum
     }
 
-    /// The outputs, in the order that the images have.
+    /// The outputs, in the same axis order as the images.
     fn outputs(&self, zero: i64, channels_last: bool, form: &Requantization) -> Vec<i8> {
         let (mut outputs, all) = (Vec::new(), 0..EXTENT);
         for image in 0..self.images {
@@ -157,7 +158,7 @@ fn a_convolution_that_fits_with_its_channels_last_as_well_is_read_so_too() {
     assert_eq!(answer.rereadings, [Rereading::Channels(Axis::Last)]);
     assert!(is_explained(&answer) && answer.missed() == Some(0), "{answer:?}");
 
-    // With another zero point of the input beside it.
+    // Here the stated zero point of the input is wrong as well.
     let outputs = layer.outputs(3, true, &form);
     let answer = layer.recorded(&outputs, &[]);
     let zero = Rereading::InputZeroPoint { stated: 0, found: 3 };

@@ -1,5 +1,6 @@
-//! Files as [`bytes::Bytes`], mapped and not copied: the weights of a model stay where they are, and every tensor is a slice
-//! that keeps the map alive. Of a file that others may change in the meantime, parts are read ([`read_part`]).
+//! Maps files into memory as [`bytes::Bytes`], without copying them. The weights of a model stay in their file, and
+//! every tensor is a slice that keeps the map alive. Parts of a file that others may change meanwhile can be read
+//! instead ([`read_part`]).
 
 mod mmap;
 mod part;

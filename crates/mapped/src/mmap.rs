@@ -1,4 +1,4 @@
-//! The one wrapper around a memory map.
+//! The only wrapper around a memory map.
 
 use crate::read_part;
 use bytes::Bytes;
@@ -8,24 +8,24 @@ use std::io::{Error, ErrorKind, Read, Result, Seek};
 use std::ops::Range;
 use std::path::Path;
 
-/// The bytes of the regular file at `path`, of at most `limit` bytes; empty for an empty file.
+/// The bytes of the regular file at `path`, which may have at most `limit`. The result is empty for an empty file.
 ///
-/// The file is mapped, so that opening costs the same for a kilobyte and for gigabytes, and pages are read when they are
-/// looked at. Where the file system cannot map, the file is read instead. Anything but a regular file (a folder, a pipe,
-/// a device) is refused before it is opened, as opening a pipe would wait for a writer.
+/// The file is mapped: opening takes the same time for a kilobyte and for gigabytes, and pages are read when they are
+/// used. If the file system cannot map it, the file is read instead. Anything but a regular file (a folder, a pipe, a
+/// device) is refused before it is opened, since opening a pipe would wait for a writer.
 ///
-/// The file must not change while the bytes are in use. A file that another process truncates takes the pages behind its
-/// new end away, and touching one ends the process (SIGBUS on Unix); one that is replaced by a rename is safe.
+/// The file must not change while the bytes are in use. If another process truncates it, the pages behind its new end
+/// are gone, and touching one ends this process (SIGBUS on Unix). Replacing the file by a rename is safe.
 pub fn map(path: &Path, limit: u64) -> Result<Bytes> {
     Ok(MappedFile::open(path, limit)?.whole)
 }
 
-/// The bytes of the file at `path`, read under the conditions of [`map`] and not mapped: for the small files that people
-/// edit while programs look at them.
+/// The bytes of the file at `path`, under the conditions of [`map`]. They are read and not mapped. Use this for small
+/// files that people edit while programs read them.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, _) = open(path, limit)?;
     let mut bytes = Vec::new();
-    // One byte more than allowed tells a file that has grown in the meantime, or that never said how long it is.
+    // Read one byte more than allowed, to notice a file that has grown or did not state its length.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 {
         length if length > limit => Err(too_long(length, limit)),
@@ -33,7 +33,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// The regular file at `path` with its length, which is at most `limit`.
+/// Opens the regular file at `path` and returns its length, which is at most `limit`.
 fn open(path: &Path, limit: u64) -> Result<(File, u64)> {
     if !fs::metadata(path)?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "this is not a regular file"));
@@ -51,8 +51,8 @@ fn too_long(length: u64, limit: u64) -> Error {
     Error::new(ErrorKind::InvalidInput, text)
 }
 
-/// A file that can be looked at part by part. Pages of a map that were looked at count as the process's memory for as
-/// long as the map lives; those of a part go with the part.
+/// A mapped file that can be used part by part. Pages of a map that have been used count as memory of the process for
+/// as long as the map lives. Pages of a part are released with the part.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -66,8 +66,8 @@ impl MappedFile {
         MappedFile::of(file, length)
     }
 
-    /// The first `length` bytes of a regular file that is open; it need not have a name any more. It must not change, as
-    /// for [`map`].
+    /// Maps the first `length` bytes of an open regular file, which may have been unlinked. As for [`map`], it must not
+    /// change.
     pub fn of(mut file: File, length: u64) -> Result<MappedFile> {
         let whole = match map_file(&file, MmapOptions::new()) {
             _ if length == 0 => Bytes::new(),
@@ -82,15 +82,15 @@ impl MappedFile {
         Ok(MappedFile { file, whole })
     }
 
-    /// All of it, as [`map`] gives it.
+    /// The whole file, as [`map`] returns it.
     pub fn whole(&self) -> &Bytes {
         &self.whole
     }
 
-    /// The bytes in `range` as a map of their own; a slice of the whole where there can be none.
+    /// The bytes in `range` as a map of their own. If that is not possible, they are a slice of the whole.
     ///
     /// # Panics
-    /// A range that does not lie in the file is a defect of the caller.
+    /// If the range does not lie in the file, which is a bug of the caller.
     pub fn part(&self, range: Range<usize>) -> Bytes {
         let slice = self.whole.slice(range.clone());
         if slice.is_empty() {
@@ -104,7 +104,7 @@ impl MappedFile {
     /// The bytes in `range`, read and not mapped: see [`read_part`].
     ///
     /// # Errors
-    /// A file that ends before.
+    /// If the file ends before.
     pub fn read(&self, range: Range<usize>) -> Result<Vec<u8>> {
         read_part(&self.file, range.start as u64, range.len())
     }
@@ -112,9 +112,9 @@ impl MappedFile {
 
 #[allow(unsafe_code)]
 fn map_file(file: &File, options: MmapOptions) -> Result<Mmap> {
-    // SAFETY: the map is private and read-only, and `Bytes` hands out shared slices only. What remains is another process
-    // that writes to the file or truncates it: that is outside of what a program can rule out, is the stated condition of
-    // `map`, and no value of the bytes is relied on for memory safety (every reader checks offsets and lengths).
+    // SAFETY: the map is private and read-only, and `Bytes` only hands out shared slices. Another process might still
+    // write to the file or truncate it. A program cannot prevent that, and the documentation of `map` forbids it.
+    // Memory safety does not depend on any value of the bytes: every reader checks offsets and lengths.
     unsafe { options.map(file) }
 }
 
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(read(folder.path(), 10).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 
-    /// Opening a pipe would wait for somebody who writes into it.
+    /// Opening a pipe would block until another process writes into it.
     #[cfg(unix)]
     #[test]
     fn pipes_and_devices_are_refused_at_once() {

@@ -1,13 +1,13 @@
-//! Parts of an open file, read and not mapped.
+//! Reads parts of an open file without mapping them.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 
-/// The `length` bytes of a file from `offset` on, as a copy. Whatever happens to the file afterwards, they stay as they
-/// are. Several threads may read one file at a time.
+/// A copy of the `length` bytes of a file from `offset` on. It stays the same whatever happens to the file afterwards.
+/// Several threads may read the same file at once.
 ///
 /// # Errors
-/// A file that ends before: another process has cut it since its length was looked at ([`ErrorKind::UnexpectedEof`]).
+/// [`ErrorKind::UnexpectedEof`] if the file ends before, since another process has cut it meanwhile.
 pub fn read_part(file: &File, offset: u64, length: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let mut done = 0;

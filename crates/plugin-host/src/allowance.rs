@@ -1,19 +1,19 @@
-//! Limits of the worker of a plugin.
+//! Limits on the resources of a plugin's worker process.
 
 use serde::{Deserialize, Serialize};
 
-/// Limits of the system on the worker of a plugin, and on each process that it starts. None of them changes a bit of any
-/// result: a call that needs more is an error that says which of them it was.
+/// Operating-system limits on a plugin's worker, and on each process that it starts. No limit changes a bit of any
+/// result. A call that needs more fails with an error that names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
-    /// Bytes of memory that it may write to: those of a model whose files it writes belong to them. `None` for all that
-    /// there is.
+    /// Bytes of memory that the worker may write to; `None` for no limit. When the worker writes the files of a model,
+    /// the model counts, too.
     pub memory: Option<u64>,
-    /// Seconds of processor time for a call, of all threads together.
+    /// Seconds of processor time for one call, over all threads.
     pub processor: u64,
-    /// Bytes of a file that it writes by itself.
+    /// Largest file, in bytes, that the worker may write by itself.
     pub file: u64,
-    /// Files that are open at a time.
+    /// How many files the worker may have open at a time.
     pub open_files: u64,
 }
 
@@ -28,11 +28,11 @@ impl Default for Allowance {
     }
 }
 
-/// The least memory with which a worker starts.
+/// A worker gets at least this much memory, since it cannot start with less.
 const LEAST_MEMORY: u64 = 64 << 20;
 
 impl Allowance {
-    /// The same with so much memory, or with the least with which a worker starts.
+    /// The same limits with this much memory, or with the least that a worker needs to start.
     #[must_use]
     pub fn with_memory(self, bytes: Option<u64>) -> Allowance {
         Allowance {
@@ -42,7 +42,7 @@ impl Allowance {
     }
 }
 
-/// A limit that is used up.
+/// A limit that a worker has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Used {
     Memory,
@@ -52,7 +52,7 @@ pub(crate) enum Used {
 }
 
 impl Used {
-    /// The limit in words.
+    /// The limit in words, for an error.
     pub(crate) fn said(self, allowance: &Allowance) -> String {
         match self {
             Used::Memory => match allowance.memory {

@@ -1,4 +1,4 @@
-//! The digest that a configuration pins a library by.
+//! The digest by which a configuration pins a library.
 
 use sha2::{Digest, Sha256};
 use std::{fmt::Write as _, fs::File, io, path::Path};
@@ -6,7 +6,7 @@ use std::{fmt::Write as _, fs::File, io, path::Path};
 /// SHA-256 of a file, as 64 lower-case hexadecimal digits.
 ///
 /// # Errors
-/// A file that cannot be read; what is no file, but a device or a pipe.
+/// If the file cannot be read, or is a device or a pipe.
 pub fn sha256(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut file = regular(path)?;
@@ -14,7 +14,7 @@ pub fn sha256(path: &Path) -> io::Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
-/// An open file that has an end. A pipe would wait for somebody to write, and a device may never end.
+/// Opens a regular file. Anything else is refused: a pipe would wait for somebody to write, and a device may never end.
 pub(crate) fn regular(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));

@@ -1,71 +1,72 @@
-//! Everything that a plugin in a library can go wrong by.
+//! Everything that can go wrong with a plugin in a library.
 
 use serde::{Deserialize, Serialize};
 use strait_plugin_interface::{INTERFACE_MAJOR, INTERFACE_MINOR, TABLE_SCHEMA};
 
-/// Reason why a library is not taken. Manifest, kind, architecture and digest are looked at before any of its code runs; a
-/// manifest tells versions, too, which otherwise the library's entry does.
+/// Why a library is refused. Its manifest, file type, architecture and digest are checked before any of its code runs.
+/// Versions are checked then, too, if it has a manifest; otherwise the library's entry function states them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// No file, or one that may not be read.
+    /// The file does not exist or may not be read.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
-    /// A manifest beside it that is wrong.
+    /// The manifest beside the library is wrong.
     #[error("its manifest {0}")]
     Manifest(String),
-    /// A file of another kind.
+    /// The file is not a shared library.
     #[error("it is not a shared library")]
     NotALibrary,
-    /// A library for another machine.
+    /// The library was built for another kind of machine.
     #[error("it is a library for {found}, and this is {needed}")]
     Architecture {
-        /// Of the library.
+        /// System and architecture of the library.
         found: String,
-        /// Of this program.
+        /// System and architecture of this program.
         needed: String,
     },
-    /// Other bytes than those that are pinned.
+    /// The library has another digest than the one that is pinned.
     #[error("its SHA-256 is {found}, and {pinned} is pinned")]
     Hash {
-        /// Of the file.
+        /// Digest of the file.
         found: String,
-        /// By the configuration.
+        /// Digest that the configuration pins.
         pinned: String,
     },
-    /// Another answer than the same bytes gave in another process: what it is, and where it differs.
+    /// In another process, the same bytes describe themselves differently: which description they give there, and where
+    /// it differs.
     #[error(
         "in another process the same file answers with {0}: {1} differs; what its entry answers has to be constant"
     )]
     Changed(String, String),
-    /// An interface that is no longer spoken.
+    /// The library uses a version of the interface that is too old.
     #[error(
         "it is built for version {0}.{1} of the interface, which is too old: this program speaks \
          {INTERFACE_MAJOR}.{INTERFACE_MINOR}; build it again with a newer strait_plugin.h or strait-plugin-sdk"
     )]
     TooOld(u32, u32),
-    /// An interface that is not spoken yet.
+    /// The library uses a version of the interface that is too new.
     #[error(
         "it is built for version {0}.{1} of the interface, which is too new: this program speaks \
          {INTERFACE_MAJOR}.{INTERFACE_MINOR}; use a newer Strait"
     )]
     TooNew(u32, u32),
-    /// A table that this program cannot read.
+    /// The plugin's table has a schema that this program cannot read.
     #[error("its table is of schema {0}, and this program reads up to {TABLE_SCHEMA}")]
     Schema(u32),
-    /// The system's loader refuses it.
+    /// The system's loader refuses the library.
     #[error("it cannot be loaded: {0}")]
     Open(String),
-    /// A library of something else.
+    /// The library is no plugin: it does not export the entry symbol.
     #[error("it is no plugin: it has no symbol `{}`", strait_plugin_interface::ENTRY)]
     Symbol,
-    /// The plugin says no to this version, or says nothing that makes sense.
+    /// The plugin refuses this version, or its answer makes no sense.
     #[error("{0}")]
     Refused(String),
 }
 
 impl LoadError {
-    /// Error of reading the file.
+    /// The error for a file that cannot be read.
     pub(crate) fn unreadable(error: std::io::Error) -> LoadError {
         match error.kind() {
             std::io::ErrorKind::InvalidInput => LoadError::NotALibrary,
@@ -74,48 +75,48 @@ impl LoadError {
     }
 }
 
-/// Error of a plugin in a library: the plugin's fault, or the fault of whoever named it.
+/// An error of a plugin in a library. Either the plugin or whoever named it is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginError {
-    /// It is not taken.
+    /// The library is refused.
     #[error("the plugin {path}: {error}")]
     Load {
-        /// The library.
+        /// Path of the library.
         path: String,
-        /// Why.
+        /// Why the library is refused.
         error: LoadError,
     },
-    /// It answered with an error.
+    /// A call returned an error.
     #[error("the plugin {plugin}: {call}{at}: {message}", at = at(.node))]
     Failed {
-        /// Package and version, or the library.
+        /// Package and version of the plugin, or the library's path.
         plugin: String,
-        /// The call.
+        /// Name of the function that was called.
         call: &'static str,
-        /// The node that it reported, by its position in the graph.
+        /// Index, in the graph, of the node that the plugin reported.
         node: Option<u32>,
-        /// The status of the answer.
+        /// Status that the call returned.
         status: i32,
-        /// Text of its report.
+        /// Message that the plugin reported.
         message: String,
     },
-    /// Its worker ended or hung in the middle of a call.
+    /// The worker process ended or hung in the middle of a call.
     #[error("the plugin {plugin}: {call} {how}")]
     Broken {
-        /// Package and version, or the library.
+        /// Package and version of the plugin, or the library's path.
         plugin: String,
-        /// The call.
+        /// Name of the function that was called.
         call: &'static str,
-        /// As `crashed: signal 6 (aborted)`.
+        /// How it ended, such as `crashed: signal 6 (aborted)`.
         how: String,
     },
-    /// A worker cannot be started, which is not the plugin's fault.
+    /// A worker cannot be started. The plugin is not at fault.
     #[error("a worker process for the plugin {path} cannot be started: {message}")]
     Worker {
-        /// The library.
+        /// Path of the library.
         path: String,
-        /// Error of the system.
+        /// What the operating system said.
         message: String,
     },
 }

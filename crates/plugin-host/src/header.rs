@@ -1,8 +1,8 @@
-//! The first bytes of a library: for which machine it is. Nothing of it runs.
+//! Reads the first bytes of a library to find out for which machine it was built. No code of the library runs.
 
 use crate::LoadError;
 
-/// The platform of this program, as configurations name platforms: `x86_64-unknown-linux-gnu`.
+/// The platform of this program, in the form that configurations use: `x86_64-unknown-linux-gnu`.
 pub fn triple() -> String {
     let architecture = std::env::consts::ARCH;
     match std::env::consts::OS {
@@ -18,7 +18,7 @@ pub fn triple() -> String {
 #[derive(Debug, PartialEq, Eq)]
 struct Machine(&'static str, String);
 
-/// Checks that the bytes begin like a library for this machine.
+/// Checks that the bytes begin like those of a library for this machine.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), LoadError> {
     let Machine(system, architecture) = machine(bytes).ok_or(LoadError::NotALibrary)?;
     let own = (std::env::consts::OS, std::env::consts::ARCH);
@@ -36,7 +36,7 @@ fn machine(bytes: &[u8]) -> Option<Machine> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     match bytes.get(..4)? {
         b"\x7fELF" => {
-            // A file of 32 bits or in the other byte order is none of ours, whatever its machine.
+            // A 32-bit file, or one with the other byte order, cannot be used, whatever its machine.
             let [class, order] = *bytes.get(4..6)? else { return None };
             if [class, order] != [2, 1] {
                 return Some(Machine(
@@ -44,7 +44,7 @@ fn machine(bytes: &[u8]) -> Option<Machine> {
                     "a machine of 32 bits or of the other byte order".into(),
                 ));
             }
-            // 3: a shared object.
+            // Type 3: a shared object.
             (half(16)? == 3).then_some(())?;
             let name = match half(18)? {
                 62 => "x86_64".to_owned(),
@@ -55,7 +55,7 @@ fn machine(bytes: &[u8]) -> Option<Machine> {
             Some(Machine("linux", name))
         }
         [0xcf, 0xfa, 0xed, 0xfe] => {
-            // 6: a dynamic library; 8: a bundle.
+            // Type 6: a dynamic library; type 8: a bundle.
             matches!(word(12)?, 6 | 8).then_some(())?;
             let name = match word(4)? {
                 0x0100_0007 => "x86_64".to_owned(),
@@ -87,7 +87,7 @@ mod tests {
         for (bytes, expected) in [
             (elf(2, 3, 62), Some(Machine("linux", "x86_64".into()))),
             (elf(2, 3, 183), Some(Machine("linux", "aarch64".into()))),
-            // A program, and an object.
+            // An executable and an object file.
             (elf(2, 2, 62), None),
             (elf(2, 1, 62), None),
             (b"#!/bin/sh\n".to_vec(), None),

@@ -1,9 +1,10 @@
-//! Codes of a library, held against the form as they come.
+//! Compares a library's codes with the form.
 
 use strait_kernels::integer::Tile;
 use strait_requantize::{IntType, Requantization};
 
-/// The first accumulator of a tile of which there is another code than the form's, in words; `None` where there is none.
+/// A sentence about the first accumulator of a tile for which the library's code differs from the form's; `None` if
+/// there is none.
 pub(crate) fn differing<T: Copy + Into<i64>>(
     form: &Requantization,
     row: &str,
@@ -33,7 +34,7 @@ pub(crate) fn differing<T: Copy + Into<i64>>(
         })
 }
 
-/// The code of these bytes, in the machine's order.
+/// Reads a code from its bytes, in the byte order of the machine.
 pub(crate) fn code(bytes: &[u8], out: IntType) -> i32 {
     let negative = out.min() < 0 && bytes.last().is_some_and(|&high| high >= 0x80);
     let mut whole = [if negative { 0xff } else { 0 }; 4];

@@ -1,13 +1,16 @@
 //! Plugins in shared libraries.
 //!
-//! A library is code that nobody here has seen: its constructors run before it is asked anything, and it may crash, hang or
-//! write where it likes. So it is never loaded into this process, but into a **worker**: the same program, executed again
-//! with [`ARGUMENT`], which speaks by frames over pipes (module `wire`). What goes wrong there is an error that names plugin and
-//! call, and the next call has a new worker.
+//! The code of a library is not known to us. Its constructors run as soon as it is loaded, and it may crash, hang or
+//! overwrite memory. So it is never loaded into this process, but into a **worker**: the same program, started again
+//! with [`ARGUMENT`]. The two exchange frames over pipes (module `wire`). If something goes wrong in the worker, the
+//! call returns an error that names the plugin and the call, and the next call starts a new worker.
 //!
-//! A worker is two processes. The one with the library has limits ([`Allowance`]) and may do anything. The other one, its
-//! supervisor (`worker/supervisor.rs`), runs nobody else's code: it waits for the end of the library or of the host, and then
-//! ends all that the library has started, wherever that has moved to. So nothing stays behind a host that is killed.
+//! A worker consists of two processes. One has the library in it; it has limits ([`Allowance`]) and may do anything.
+//! The other one, its supervisor (`worker/supervisor.rs`), runs only our code. It waits until the library's process or
+//! the host has ended, and then ends everything that the library has started. So nothing is left running if the host is
+//! killed.
+//!
+//! A library is checked in this order:
 //!
 //! ```text
 //! manifest beside the library   no code runs                                   sidecar.rs
@@ -16,8 +19,8 @@
 //! table                         text; checked like any other table's           library.rs
 //! ```
 //!
-//! [`LibraryTarget`] is a target of it: the host's loops for the forms of its table, its own model of the arithmetic beside
-//! them, and its own files.
+//! [`LibraryTarget`] is a target that a library provides. The host's loops compute the forms of its table. Besides, the
+//! library may have a model of its chip's arithmetic, and it may write files of its own.
 #![cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
 
 mod allowance;
@@ -46,5 +49,5 @@ pub use process::{Patience, Program};
 pub use target::{LibraryTarget, register};
 pub use trial::{Misdeed, RegisteredForm, TileRequest, Traces, Trial, Tried};
 
-/// The first argument of a program that is to be a worker. Nobody types it.
+/// The first command-line argument that makes a program a worker. Users never type it.
 pub const ARGUMENT: &str = "plugin-worker";

@@ -1,4 +1,4 @@
-//! A plugin in a library, for as long as somebody has a target of it.
+//! A plugin in a library, which stays available for as long as a target of it is in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ use crate::process::{Broken, Clock, Patience, Program, Worker};
 use crate::wire::{self, Answer, Description, Fence, Request, Sizes, TensorHeader, TileHeader};
 use crate::{LoadError, PluginError, Probe, sha256, sidecar};
 
-/// The most bytes of one piece of a file; the worker cuts longer ones.
+/// The most bytes that one piece of a file has. The worker divides longer pieces.
 pub(crate) const MOST_PIECE: u64 = 16 << 20;
 
-/// A plugin in a library, run in a worker. Calls come one after the other. A worker that has crashed, hung or panicked is
-/// replaced with the next call.
+/// A plugin in a library, which runs in a worker. Calls are made one after the other. If a worker has crashed, hung or
+/// panicked, the next call starts a new one.
 pub struct Library {
-    /// True where models are handed over between memory that nobody may touch, and the number of those that were.
+    /// Whether models are handed over between guard pages, and how many were.
     fenced: (AtomicBool, AtomicU64),
-    /// True where each tile is held against its form.
+    /// True if each tile is compared with its form.
     held: AtomicBool,
-    /// Calls of each function.
+    /// How often each function was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
     path: PathBuf,
     program: Program,
@@ -47,15 +47,15 @@ impl std::fmt::Debug for Library {
     }
 }
 
-/// A worker, and what it knows.
+/// A running worker, and what it has been told.
 pub(crate) struct Session {
     worker: Worker,
-    /// The targets that were opened, by their numbers.
+    /// The options of the targets that were opened. A target's index is the number by which the worker knows it.
     targets: Vec<Options>,
     forms: BTreeSet<u64>,
 }
 
-/// A form under the number by which workers know it.
+/// A form, with the number by which workers know it.
 #[derive(Debug)]
 pub(crate) struct NumberedForm {
     number: u64,
@@ -77,15 +77,15 @@ impl NumberedForm {
         self.number
     }
 
-    /// The form's row in the table.
+    /// Name of the form's row in the table.
     pub(crate) fn row(&self) -> &str {
         &self.row
     }
 }
 
-/// Reason why a call did not succeed.
+/// Why a call failed.
 pub(crate) enum Trouble {
-    /// The worker is no more.
+    /// The worker has ended or makes no sense.
     Broken(Broken),
     Refused(LoadError),
     Failed {
@@ -102,11 +102,11 @@ impl From<Broken> for Trouble {
 }
 
 impl Library {
-    /// Looks at the library and asks it for its table, in a worker. `pinned` is the SHA-256 that it must have; without it, it
-    /// has to be what is found now.
+    /// Checks a library and asks it, in a worker, for its table. `pinned` is the SHA-256 digest that it must have.
+    /// Without it, the library must keep the digest that it has now.
     ///
     /// # Errors
-    /// [`PluginError`]: a library that is not taken, or a worker that does not start or ends.
+    /// [`PluginError`] if the library is refused, or if a worker does not start or ends.
     pub fn load(
         path: &Path,
         pinned: Option<&str>,
@@ -149,58 +149,58 @@ impl Library {
         Ok(library)
     }
 
-    /// The file.
+    /// Path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Name and version of the package, as the plugin says.
+    /// Name and version of the package, as the plugin states them.
     pub fn package(&self) -> &str {
         &self.description.package
     }
 
-    /// SHA-256 of the bytes that are loaded.
+    /// SHA-256 digest of the bytes that are loaded.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// Major and minor version of the interface that it is built for.
+    /// Major and minor version of the interface that the library is built for.
     pub fn interface(&self) -> [u32; 2] {
         self.description.interface
     }
 
-    /// The text of its target's table, which nobody has checked yet.
+    /// Text of the target's table. It has not been checked yet.
     pub fn table(&self) -> &str {
         &self.table
     }
 
-    /// True if it makes targets by their options.
+    /// True if the library has `open`, which makes targets from options.
     pub fn opens(&self) -> bool {
         self.description.opens
     }
 
-    /// True if it has a function for the end of a target.
+    /// True if the library has `close`, which is called when a target is no longer used.
     pub fn closes(&self) -> bool {
         self.description.closes
     }
 
-    /// True if it has a model of its own of its arithmetic.
+    /// True if the library has a model of its chip's arithmetic.
     pub fn requantizes(&self) -> bool {
         self.description.requantizes
     }
 
-    /// True if it has a word about nodes that its table admits.
+    /// True if the library may refuse nodes that its table admits.
     pub fn admits(&self) -> bool {
         self.description.admits
     }
 
-    /// The version of the IR bytes that its files are made from; `None` where it writes none.
+    /// Version of the IR bytes that the library makes its files from; `None` if it writes no files.
     pub fn emits(&self) -> Option<[u32; 2]> {
         self.description.emits
     }
 
-    /// Hands models over in memory that is for reading alone, from now on, every other one behind memory that nobody may touch, and
-    /// the others in front of such: what goes too far crashes.
+    /// From now on hands models over in read-only memory next to a guard page. For every other model the page lies
+    /// before it, for the others behind it. Reading too far then crashes.
     pub fn fence(&self) {
         self.fenced.0.store(true, Ordering::Relaxed);
     }
@@ -215,7 +215,7 @@ impl Library {
             })
     }
 
-    /// Holds each tile of its targets' own model against the form, from now on: another code is an error.
+    /// From now on compares each tile that the targets' own model computes with the form. Another code is an error.
     pub fn hold(&self) {
         self.held.store(true, Ordering::Relaxed);
     }
@@ -224,7 +224,7 @@ impl Library {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// The number of calls of each function of the interface, by its name there.
+    /// How often each function of the interface was called, by its name there.
     pub fn calls(&self) -> BTreeMap<&'static str, u64> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -234,20 +234,20 @@ impl Library {
         *all.entry(function).or_default() += calls as u64;
     }
 
-    /// The time that calls may take.
+    /// How long calls may take.
     pub(crate) fn patience(&self) -> Patience {
         self.patience
     }
 
-    /// The same bytes in a worker of their own.
+    /// Loads the bytes of this library into another worker.
     pub(crate) fn twin(&self) -> Result<Library, PluginError> {
         let twin = Library::load(&self.path, Some(&self.sha256), self.program.clone(), self.patience)?;
         self.compare(&twin.description, &twin.table)?;
         Ok(twin)
     }
 
-    /// Refuses a library that says something else of itself than it did in its first worker: what was checked, pinned and
-    /// written into artifacts would not be what runs.
+    /// Refuses a library that describes itself differently than in its first worker. Otherwise something else would run
+    /// than what was checked, pinned and recorded in artifacts.
     fn compare(&self, description: &Description, table: &str) -> Result<(), PluginError> {
         let (what, other) = if table != self.table {
             let same = self.table.lines().zip(table.lines());
@@ -267,14 +267,14 @@ impl Library {
         })
     }
 
-    /// A new worker that has loaded the library, and says of it what the first one said.
+    /// Starts a worker that loads the library, and checks that it describes itself as in the first worker.
     fn start(&self) -> Result<Session, PluginError> {
         let (session, description, table) = self.first()?;
         self.compare(&description, &table)?;
         Ok(session)
     }
 
-    /// A worker that has loaded the library, and what it says of it.
+    /// Starts a worker that loads the library. Returns how the library describes itself.
     fn first(&self) -> Result<(Session, Description, String), PluginError> {
         let worker = Worker::start(&self.program).map_err(|error| PluginError::Worker {
             path: self.path.display().to_string(),
@@ -306,15 +306,16 @@ impl Library {
         }
     }
 
-    /// Sees that a target with these options can be opened.
+    /// Checks that a target can be opened with these options.
     ///
     /// # Errors
-    /// [`PluginError`]: a library that refuses them, or fails.
+    /// [`PluginError`] if the library refuses the options, or fails.
     pub(crate) fn open(&self, options: &Options) -> Result<(), PluginError> {
         self.with("open", options, self.patience.call, |_, _, _| Ok(()))
     }
 
-    /// Calls with a worker, the one that there is or a new one, and with the number of the target that has these options.
+    /// Calls a function with a worker, which is started if there is none, and with the number of the target that has
+    /// these options.
     pub(crate) fn with<T>(
         &self,
         call: &'static str,
@@ -322,7 +323,7 @@ impl Library {
         time: Duration,
         ask: impl FnOnce(&mut Session, u32, &Clock) -> Result<T, Trouble>,
     ) -> Result<T, PluginError> {
-        // A panic in here leaves no worker behind.
+        // While `call` runs, the worker is taken out, so that a panic does not leave it behind in an unknown state.
         let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let mut session = match kept.take() {
             Some(session) => session,
@@ -367,11 +368,11 @@ impl Library {
         }
     }
 
-    /// Makes a call by which the library shows that it keeps to the interface, with a form that it computes. `None` where it
-    /// does, or has no such function; else its fault.
+    /// Makes a call that tests whether the library keeps to the interface, using a form that it computes. Returns what
+    /// it did wrong; `None` if it did nothing wrong or does not have the function.
     ///
     /// # Errors
-    /// [`PluginError`]: a worker that crashes or hangs, which is a fault of the library, too.
+    /// [`PluginError`] if the worker crashes or hangs. The library is at fault then, too.
     pub fn probe(
         &self,
         options: &Options,
@@ -389,7 +390,7 @@ impl Library {
         })
     }
 
-    /// Codes of a tile of accumulators.
+    /// Has the library compute the codes for a tile of accumulators.
     pub(crate) fn requantize(
         &self,
         options: &Options,
@@ -409,8 +410,8 @@ impl Library {
         })
     }
 
-    /// The reason for which each of these nodes is refused, if it is; or the position of a node with an error. One call asks
-    /// about all of them, and each has its time.
+    /// For each of these nodes, the reason if the library refuses it. On an error, the index of the node. All questions
+    /// are sent at once, and each has its own time limit.
     pub(crate) fn refusals(
         &self,
         options: &Options,
@@ -438,7 +439,7 @@ impl Library {
         }
     }
 
-    /// Writes the files of a model, piece by piece as they come.
+    /// Has the library write the files of a model, and passes each piece on as it comes.
     pub(crate) fn emit(
         &self,
         options: &Options,
@@ -462,7 +463,8 @@ impl Library {
                     (Answer::Piece { path }, piece) => {
                         if let Err(error) = sink.append(&path, &piece) {
                             refused = Some(error);
-                            // The worker is in the middle of files that nobody wants.
+                            // The worker would continue with files that nobody wants any more, so it cannot be used
+                            // again.
                             return Err(senseless());
                         }
                     }
@@ -478,15 +480,15 @@ impl Library {
     }
 }
 
-/// Reason why the files of a model were not written.
+/// Why the files of a model were not written.
 pub(crate) enum EmitError {
     /// The library failed.
     Plugin(PluginError),
-    /// The sink did not take a file.
+    /// The sink refused a file.
     Refused(TargetError),
 }
 
-/// An answer to another question.
+/// The error for an answer that does not belong to the question.
 pub(crate) fn senseless() -> Trouble {
     Broken::Garbage("something that was not asked for".into()).into()
 }
@@ -508,11 +510,11 @@ impl Session {
         Ok((answer, self.worker.body(&sizes, most, clock)?))
     }
 
-    /// An answer that is one; its body is still to be received.
+    /// Receives an answer and checks that it is one. Its body has yet to be received.
     fn header(&mut self, clock: &Clock) -> Result<(Answer, Sizes), Trouble> {
         let (answer, sizes) = self.worker.receive(clock)?;
         match answer {
-            // Without a body, and so the next answer follows.
+            // A failure has no body, so the next answer follows at once.
             Answer::Failed { status, node, message } => {
                 self.worker.body_into(&sizes, &mut [], clock)?;
                 let message = wire::plain(&message);
@@ -523,7 +525,7 @@ impl Session {
         }
     }
 
-    /// The number of the target with these options, which is opened if need be.
+    /// The number of the target with these options. The target is opened if it was not yet.
     fn target(&mut self, options: &Options, clock: &Clock) -> Result<u32, Trouble> {
         if let Some(position) = self.targets.iter().position(|known| known == options) {
             return Ok(position as u32);
@@ -540,7 +542,7 @@ impl Session {
         }
     }
 
-    /// Tells the worker a form that it does not know yet.
+    /// Tells the worker a form if it does not know it yet.
     pub(crate) fn form(&mut self, form: &NumberedForm, clock: &Clock) -> Result<(), Trouble> {
         if self.forms.contains(&form.number) {
             return Ok(());

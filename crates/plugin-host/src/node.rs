@@ -1,4 +1,4 @@
-//! A node of the float model, on its way to a library that is asked about it, and the answer.
+//! A node of the float model in the form in which a library is asked about it, and the library's answer.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Attribute, Reason, ReasonCode};
@@ -6,10 +6,10 @@ use strait_target::{Candidate, Operand};
 
 use crate::wire;
 
-/// The longest sentence of a refusal, in bytes.
+/// The longest sentence with which a library may refuse a node, in bytes.
 pub(crate) const MOST_SENTENCE: usize = 4 << 10;
 
-/// The longest code of a refusal, in bytes.
+/// The longest code with which a library may refuse a node, in bytes.
 pub(crate) const MOST_CODE: usize = 64;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,13 +23,13 @@ pub(crate) struct NodeHeader {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct OperandHeader {
-    /// The tag of its element type in IR bytes.
+    /// Tag of the element type, as in IR bytes.
     pub(crate) element: u8,
     pub(crate) extents: Option<Vec<u64>>,
     pub(crate) constant: bool,
 }
 
-/// An attribute's value. Floats cross as their bits, since JSON has no infinities.
+/// The value of an attribute. Floats are sent as their bits, since JSON has no infinities.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Value {
     Int(i64),
@@ -39,7 +39,7 @@ pub(crate) enum Value {
     Text(String),
 }
 
-/// The word of a library that a node stays on the host.
+/// A library's refusal of a node, which then runs on the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Refused {
     pub(crate) code: Option<String>,
@@ -55,7 +55,7 @@ impl From<&Candidate<'_>> for NodeHeader {
                 Attribute::Float(number) => Value::Float(number.to_bits()),
                 Attribute::Floats(numbers) => Value::Floats(numbers.iter().map(|x| x.to_bits()).collect()),
                 Attribute::Text(text) => Value::Text(text.clone()),
-                // A candidate has none of these.
+                // Nodes that a library is asked about have no such attributes.
                 Attribute::Data(_) | Attribute::Form(_) => return None,
             };
             Some((key.to_owned(), value))
@@ -83,7 +83,7 @@ impl From<&Operand> for OperandHeader {
 }
 
 impl Refused {
-    /// The reason for the report; or the fault of an answer that is none.
+    /// The reason for the report. An error if the library's refusal is not a valid reason.
     pub(crate) fn reason(self) -> Result<Reason, String> {
         let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let code = match self.code {

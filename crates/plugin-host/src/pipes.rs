@@ -1,4 +1,4 @@
-//! Pipes that wait until a time and no longer.
+//! Pipes on which reading and writing have a time limit.
 
 #[cfg(unix)]
 pub(crate) use with_time::Pipes;
@@ -15,7 +15,8 @@ mod with_time {
     use std::process::{ChildStdin, ChildStdout};
     use std::time::Duration;
 
-    /// A process that the plugin has started may hold the pipe of a worker that is gone: so often is looked.
+    /// How often to check whether the worker has ended. A process that the plugin started may keep the worker's pipe
+    /// open.
     const LOOK: Duration = Duration::from_millis(100);
 
     pub(crate) struct Pipes {
@@ -27,7 +28,7 @@ mod with_time {
         pub(crate) fn new((to, from): (ChildStdin, ChildStdout)) -> io::Result<Pipes> {
             rustix::io::ioctl_fionbio(&to, true)?;
             rustix::io::ioctl_fionbio(&from, true)?;
-            // A whole tile at a time where the system allows it; the default is a quarter of one.
+            // Make the pipe large enough for a whole tile if the system allows it. The default holds a quarter of one.
             #[cfg(target_os = "linux")]
             {
                 let _ = rustix::pipe::fcntl_setpipe_size(&to, PIPE_BYTES);
@@ -43,7 +44,8 @@ mod with_time {
         }
 
         pub(crate) fn read(&mut self, mut bytes: &mut [u8], waiting: &Waiting<'_>) -> io::Result<()> {
-            // A worker that never stops writing never lets the host wait.
+            // Check the time even if data is always ready: a worker that never stops writing must not keep the host for
+            // ever.
             waiting.clock.rest()?;
             while !bytes.is_empty() {
                 match self.from.read(bytes) {
@@ -59,7 +61,7 @@ mod with_time {
     #[cfg(target_os = "linux")]
     const PIPE_BYTES: usize = 512 << 10;
 
-    /// Waits for a pipe that is not ready; passes on any other error.
+    /// Waits for a pipe that is not ready. Any other error is returned.
     fn wait(error: io::Error, pipe: &impl AsFd, flags: PollFlags, waiting: &Waiting<'_>) -> io::Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => return Ok(()),
@@ -76,7 +78,7 @@ mod with_time {
     }
 }
 
-/// There are no workers on this system yet.
+/// Workers are not supported on this system yet.
 #[cfg(not(unix))]
 mod without {
     use crate::process::Waiting;

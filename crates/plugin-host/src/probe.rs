@@ -1,55 +1,55 @@
-//! Calls by which a library shows that it keeps to the interface: those of hosts of other versions, and calls that no host
-//! in its right mind makes.
+//! Test calls that show whether a library keeps to the interface. They imitate hosts of other versions, and make calls
+//! that no sensible host would make.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use strait_plugin_interface::INTERFACE_MAJOR;
 
-/// A call.
+/// A test call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Probe {
-    /// A tile, as this host hands it over.
+    /// A normal tile, as this host hands it over.
     Plain,
-    /// The entry, by a host of this version.
+    /// The entry function, called as by a host of this version.
     Entry {
-        /// Major version.
+        /// Major version of the imitated host.
         major: u32,
-        /// Minor version.
+        /// Minor version of the imitated host.
         minor: u32,
     },
-    /// The entry once more, by this host.
+    /// The entry function, called by this host a second time.
     EntryAgain,
-    /// A struct of a host that knows less or more of it.
+    /// A struct from a host that knows fewer or more of its fields.
     Sized(Struct, Size),
-    /// A tile with less room for codes than it has accumulators.
+    /// A tile with room for fewer codes than it has accumulators.
     LessRoom,
-    /// Something that is null.
+    /// An argument that is null.
     Null(Argument),
-    /// `emit` with bytes that are no model.
+    /// A call of `emit` with bytes that are no model.
     NoModel {
-        /// Number of bytes.
+        /// Number of bytes that are handed over.
         size: u32,
     },
-    /// A second target with the same options, which is closed again.
+    /// A second target with the same options, which is then closed.
     Reopened,
 }
 
-/// Subject of a call.
+/// What a test call is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// Versions of the interface.
     Versions,
-    /// Sizes of structs and of room.
+    /// Sizes of structs, and room for codes.
     Sizes,
     /// Arguments that are null.
     Nulls,
     /// Bytes that are no model.
     Garbage,
-    /// Several targets.
+    /// Several targets at a time.
     Targets,
 }
 
-/// Structs that a host hands over.
+/// The structs that a host hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Struct {
     /// `strait_host`
@@ -66,25 +66,25 @@ pub enum Struct {
     Node,
 }
 
-/// The part of a struct that the host knows.
+/// How much of a struct the imitated host knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Size {
-    /// Its size and nothing else, of the host its versions.
+    /// Only the size field; for the host's own struct, also its versions.
     Smaller,
-    /// Fields that nobody knows yet.
+    /// All fields and further ones that nobody knows yet.
     Larger,
 }
 
-/// An argument that is null.
+/// Which argument is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Argument {
-    /// The host.
+    /// The host's struct.
     Host,
-    /// The host's `report`.
+    /// The `report` function in the host's struct.
     Report,
-    /// The options of `open`.
+    /// The options given to `open`.
     Options,
-    /// The place for the target that `open` makes.
+    /// The pointer to which `open` writes the target.
     Place,
     /// The target.
     Target,
@@ -92,27 +92,27 @@ pub enum Argument {
     Form,
     /// The tile.
     Tile,
-    /// Accumulators.
+    /// The tile's accumulators.
     Accumulators,
-    /// Room for codes.
+    /// The tile's memory for codes.
     Codes,
-    /// The model of `emit`.
+    /// The model given to `emit`.
     Model,
-    /// The function by which `emit` writes.
+    /// The function with which `emit` writes.
     Write,
-    /// The node of `admits`.
+    /// The node given to `admits`.
     Node,
-    /// The function by which `admits` refuses.
+    /// The function with which `admits` refuses.
     Refuse,
-    /// The target of `close`.
+    /// The target given to `close`.
     Closed,
 }
 
-/// A major version that no plugin serves.
+/// A major version that no plugin supports.
 pub(crate) const FAR: u32 = 1000;
 
 impl Probe {
-    /// All but the plain one, which is what the others are held against.
+    /// All test calls except `Plain`, which the others are compared with.
     pub fn all() -> impl Iterator<Item = Probe> {
         use Argument::{
             Accumulators, Closed, Codes, Form, Host, Model, Node, Options, Place, Refuse, Report, Target, Tile, Write,
@@ -150,7 +150,7 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            // In front of calls that may harm a target when they close another one.
+            // These come before calls that may damage the first target when they close another one.
             .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])
@@ -158,7 +158,7 @@ impl Probe {
             .chain(models)
     }
 
-    /// The function that is called.
+    /// Name of the function that is called.
     pub(crate) fn call(self) -> &'static str {
         match self {
             Probe::Entry { .. } | Probe::EntryAgain => "its entry",
@@ -174,12 +174,12 @@ impl Probe {
         }
     }
 
-    /// True for those that call `requantize`.
+    /// True if `requantize` is called.
     pub fn requantizes(self) -> bool {
         self.call() == "requantize"
     }
 
-    /// Its subject.
+    /// What the call is about.
     pub fn about(self) -> About {
         match self {
             Probe::Entry { .. } | Probe::EntryAgain => About::Versions,

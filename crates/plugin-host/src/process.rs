@@ -1,4 +1,4 @@
-//! A worker, as the host sees it: a child with two pipes, and a clock.
+//! The host's side of a worker: a child process with two pipes, and time limits.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use crate::Allowance;
 use crate::pipes::Pipes;
 use crate::wire::{self, Answer, Request, Sizes};
 
-/// The program that is executed as a worker, and what a worker may use up.
+/// The program that is started as a worker, and the worker's limits.
 #[derive(Clone, Debug)]
 pub struct Program {
     path: PathBuf,
@@ -17,19 +17,19 @@ pub struct Program {
 }
 
 impl Program {
-    /// This program once more; its `main` knows [`ARGUMENT`](crate::ARGUMENT).
+    /// This program itself. Its `main` must recognize [`ARGUMENT`](crate::ARGUMENT).
     ///
     /// # Errors
-    /// A system that does not tell where the program is.
+    /// If the system does not tell where the program is.
     pub fn this() -> io::Result<Program> {
-        // Also where its file has been replaced or removed since it was started.
+        // This works even if the program's file has been replaced or removed meanwhile.
         if cfg!(target_os = "linux") {
             return Ok(Program::at("/proc/self/exe"));
         }
         Ok(Program::at(std::env::current_exe()?))
     }
 
-    /// The program in this file, one whose `main` knows [`ARGUMENT`](crate::ARGUMENT).
+    /// The program in this file. Its `main` must recognize [`ARGUMENT`](crate::ARGUMENT).
     pub fn at(path: impl Into<PathBuf>) -> Program {
         Program {
             path: path.into(),
@@ -37,13 +37,13 @@ impl Program {
         }
     }
 
-    /// The same with other limits.
+    /// Sets the limits of the workers.
     #[must_use]
     pub fn with(self, allowance: Allowance) -> Program {
         Program { allowance, ..self }
     }
 
-    /// A command that executes it in a part of a worker.
+    /// The command that starts the program as one of a worker's two processes.
     pub(crate) fn command(&self, part: Part) -> io::Result<Command> {
         let mut command = Command::new(&self.path);
         let allowance = serde_json::to_string(&self.allowance).map_err(io::Error::other)?;
@@ -55,9 +55,9 @@ impl Program {
 /// The two processes of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Starts the other one and ends with it, and with all that it has started.
+    /// Starts the other process. When that ends, it ends everything that was started by it, and itself.
     Supervisor,
-    /// Has the library in it.
+    /// Loads the library.
     Library,
 }
 
@@ -70,12 +70,12 @@ impl Part {
     }
 }
 
-/// The time that calls may take. None of them changes a bit of any result.
+/// How long calls may take. The limits change no bit of any result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Until it is loaded.
+    /// Until the library is loaded.
     pub load: Duration,
-    /// For one call, but that which writes files.
+    /// For one call, except one that writes files.
     pub call: Duration,
     /// For all files of a model.
     pub emit: Duration,
@@ -91,7 +91,7 @@ impl Default for Patience {
     }
 }
 
-/// A worker that no longer answers, or does not make sense.
+/// How a worker stopped: it no longer answers, or its answers make no sense.
 #[derive(Debug)]
 pub(crate) enum Broken {
     Late(Duration),
@@ -109,21 +109,22 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A running worker: the supervisor, and behind it the process with the library. It ends with this value, and whatever it
-/// has started ends with it.
+/// A running worker: the supervisor, which is our child, and the process with the library, which is its child. When
+/// this value is dropped, both end, and so does everything that they have started.
 pub(crate) struct Worker {
     child: Child,
-    /// None when it is to end.
+    /// The pipes to the worker; `None` once the worker has been told to end.
     pipes: Option<Pipes>,
     allowance: Allowance,
 }
 
-/// The time that a supervisor has for ending all that a library has started.
+/// How long a supervisor may take to end everything that a library has started.
 const LAST: Duration = Duration::from_secs(10);
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may be in the middle of anything. By the end of this pipe the supervisor knows that nobody waits for it any more.
+        // The worker may be in the middle of anything. Closing the pipe tells the supervisor that nobody needs it any
+        // more.
         self.pipes = None;
         resume(&self.child);
         let until = Instant::now() + LAST;
@@ -135,17 +136,17 @@ impl Drop for Worker {
             }
             pause = (pause * 2).min(Duration::from_millis(10));
         }
-        // Somebody keeps it from its work. The process with the library ends with it all the same.
+        // Something keeps the supervisor from its work. The library's process ends with it in any case.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Worker {
-    /// Starts one. What it prints goes to standard error.
+    /// Starts a worker. What it prints goes to standard error.
     ///
-    /// No variable of the environment names a library for the system's loader there. All others are handed on: a licence and
-    /// a vendor's own files are found by them.
+    /// Environment variables that name libraries for the system's loader are removed. All others are passed on, since a
+    /// vendor's library may need them to find its licence and files.
     pub(crate) fn start(program: &Program) -> io::Result<Worker> {
         let program = &program.clone().with(inherited(program.allowance));
         let mut command = program.command(Part::Supervisor)?;
@@ -176,14 +177,14 @@ impl Worker {
         self.pipes.as_mut().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Sends a request with a body in several parts.
+    /// Sends a request whose body consists of several parts.
     pub(crate) fn send(&mut self, request: &Request, body: &[&[u8]], clock: &Clock) -> Result<(), Broken> {
         let waiting = self.waiting(clock);
         let sent = self.pipes().and_then(|pipes| pipes.write(request, body, &waiting));
         sent.map_err(|error| self.broken(&error, clock))
     }
 
-    /// The next answer, and the sizes of its body, which is to be received next.
+    /// Receives an answer and the size of its body. The body has to be received next.
     pub(crate) fn receive(&mut self, clock: &Clock) -> Result<(Answer, Sizes), Broken> {
         let answer = self.read(clock);
         answer.map_err(|error| self.broken(&error, clock))
@@ -207,7 +208,7 @@ impl Worker {
         Ok((wire::header(&json)?, sizes))
     }
 
-    /// A body of at most so many bytes.
+    /// Receives a body of at most `most` bytes.
     pub(crate) fn body(&mut self, sizes: &Sizes, most: u64, clock: &Clock) -> Result<Vec<u8>, Broken> {
         let waiting = self.waiting(clock);
         let mut body = Vec::new();
@@ -219,7 +220,7 @@ impl Worker {
         Ok(body)
     }
 
-    /// A body of as many bytes.
+    /// Receives a body of exactly as many bytes as `body` has.
     pub(crate) fn body_into(&mut self, sizes: &Sizes, body: &mut [u8], clock: &Clock) -> Result<(), Broken> {
         let waiting = self.waiting(clock);
         let received = sizes.body(body.len() as u64).and_then(|size| match size == body.len() {
@@ -229,7 +230,7 @@ impl Worker {
         received.map_err(|error| self.broken(&error, clock))
     }
 
-    /// End of a worker whose pipe fails.
+    /// What happened to a worker whose pipe failed.
     fn broken(&mut self, error: &io::Error, clock: &Clock) -> Broken {
         match error.kind() {
             io::ErrorKind::TimedOut => Broken::Late(clock.time),
@@ -238,7 +239,7 @@ impl Worker {
         }
     }
 
-    /// Its end, in words. A pipe closes a little before its process is gone.
+    /// Describes how the worker ended. A pipe closes a little before its process has ended.
     fn end(&mut self) -> Option<String> {
         resume(&self.child);
         let until = Instant::now() + Duration::from_secs(3);
@@ -252,7 +253,7 @@ impl Worker {
     }
 }
 
-/// End of a process, in words. The supervisor ends as the process with the library has.
+/// Describes how a process ended. The supervisor ends in the same way as the library's process.
 fn ended(status: std::process::ExitStatus, allowance: &Allowance) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -277,7 +278,7 @@ fn ended(status: std::process::ExitStatus, allowance: &Allowance) -> String {
     }
 }
 
-/// Until when something has to be done.
+/// A point in time by which something has to be done.
 pub(crate) struct Clock {
     time: Duration,
     until: Instant,
@@ -286,17 +287,17 @@ pub(crate) struct Clock {
 /// Waiting for a worker.
 pub(crate) struct Waiting<'a> {
     pub(crate) clock: &'a Clock,
-    /// The number of its process.
+    /// Process id of the worker.
     pub(crate) worker: u32,
 }
 
-/// True if a worker has ended. It stays to be waited for.
+/// True if a worker has ended. Its process id stays reserved until somebody waits for it.
 #[cfg(unix)]
 pub(crate) fn is_gone(worker: u32) -> bool {
     unix::state(worker) != Some(unix::State::Runs)
 }
 
-/// There are no workers on this system yet.
+/// Workers are not supported on this system yet.
 #[cfg(not(unix))]
 pub(crate) fn is_gone(_: u32) -> bool {
     true
@@ -307,13 +308,13 @@ pub(crate) use unix::NO_MEMORY;
 #[cfg(unix)]
 use unix::{inherited, resume};
 
-/// There are no workers on this system yet.
+/// Workers are not supported on this system yet.
 #[cfg(not(unix))]
 fn inherited(allowance: Allowance) -> Allowance {
     allowance
 }
 
-/// There are no workers on this system yet.
+/// Workers are not supported on this system yet.
 #[cfg(not(unix))]
 fn resume(_: &Child) {}
 
@@ -324,10 +325,10 @@ mod unix {
     use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, waitid};
     use std::process::Child;
 
-    /// The signal by which a supervisor ends where the process with the library has ended because it was refused memory.
+    /// Signal with which a supervisor ends if the library's process ended because it was refused memory.
     pub(crate) const NO_MEMORY: Signal = Signal::USR2;
 
-    /// The limits of a worker, which has none that this process does not have.
+    /// The limits of a worker: at most those that this process has itself.
     pub(super) fn inherited(allowance: Allowance) -> Allowance {
         let least = |most: u64, resource| getrlimit(resource).current.map_or(most, |own| own.min(most));
         let memory = getrlimit(Resource::Data).current;
@@ -339,14 +340,15 @@ mod unix {
         }
     }
 
-    /// Has a supervisor go on that a library has stopped. Nobody has waited for it yet, so that its number is its own.
+    /// Lets a supervisor continue that the library has stopped. Nobody has waited for it yet, so the process id is
+    /// still its own.
     pub(super) fn resume(supervisor: &Child) {
         if let Some(supervisor) = Pid::from_raw(supervisor.id() as i32).filter(|_| state(supervisor.id()).is_some()) {
             let _ = kill_process(supervisor, Signal::CONT);
         }
     }
 
-    /// The limit that a worker has used up that ended by this signal.
+    /// The limit that a worker reached, if this signal ended it.
     pub(super) fn used_up(signal: i32) -> Option<Used> {
         let signals = [
             (Signal::XCPU, Used::Processor),
@@ -363,7 +365,7 @@ mod unix {
         Ended,
     }
 
-    /// State of a child; none of one that has been waited for.
+    /// The state of a child; `None` if somebody has already waited for it.
     pub(super) fn state(child: u32) -> Option<State> {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(Pid::from_raw(child as i32)?), ended) {

@@ -1,5 +1,5 @@
-//! The manifest beside a library, `NAME.toml` for the library `NAME`: versions and platforms, readable without running
-//! anything. A library without one is asked itself, in its worker.
+//! The manifest beside a library: `NAME.toml` for the library `NAME`. It states versions and platforms, so that they
+//! can be read without running any code. A library without a manifest is asked itself, in its worker.
 
 use crate::LoadError;
 use serde::{Deserialize, Serialize};
@@ -13,18 +13,19 @@ use strait_plugin_interface::{INTERFACE_MAJOR, TABLE_SCHEMA};
 /// Larger manifests are refused.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// The manifest beside a library.
+/// Contents of the manifest beside a library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sidecar {
-    /// The version of this file's form.
+    /// Schema version of the manifest.
     #[schemars(range(min = 1, max = 1))]
     pub(crate) schema: u32,
     /// Major and minor version of the interface that the library is built for.
     pub(crate) interface: [u32; 2],
-    /// The `schema` of its table.
+    /// The `schema` of the plugin's table.
     pub(crate) table_schema: u32,
-    /// The platform that it is built for, as `x86_64-unknown-linux-gnu`. Absent: its header says it.
+    /// Platform that the library is built for, such as `x86_64-unknown-linux-gnu`. If it is absent, the library's
+    /// header tells.
     pub(crate) platform: Option<String>,
 }
 
@@ -39,7 +40,7 @@ impl Document for Sidecar {
     }
 }
 
-/// Where the manifest of a library is.
+/// Path of a library's manifest.
 fn path(library: &Path) -> PathBuf {
     let mut path = library.as_os_str().to_owned();
     path.push(".toml");
@@ -67,7 +68,7 @@ pub(crate) fn check(library: &Path) -> Result<(), LoadError> {
     }
 }
 
-/// Refuses versions that this program does not speak.
+/// Refuses versions that this program does not support.
 pub(crate) fn versions([major, minor]: [u32; 2], table_schema: u32) -> Result<(), LoadError> {
     if major < INTERFACE_MAJOR {
         return Err(LoadError::TooOld(major, minor));

@@ -1,4 +1,4 @@
-//! A target out of a library.
+//! A target that a library provides.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
 
-/// The target of a library, with some options: models run on the host's loops for the forms of its table; the library's
-/// own model of its arithmetic stands beside them.
+/// The target of a library, with values for its options. Models run on the host's loops for the forms of its table. The
+/// library may also have its own model of the arithmetic.
 pub struct LibraryTarget {
     table: TableTarget,
     library: Arc<Library>,
     options: Options,
 }
 
-/// Puts the target of a library into a registry.
+/// Adds the target of a library to a registry.
 ///
 /// # Errors
-/// A table that is wrong, also one that asks for what libraries do not have; an id that is there already.
+/// If the table is wrong or asks for something that libraries cannot provide, or if the id is already taken.
 pub fn register(registry: &mut Registry, library: Arc<Library>) -> Result<&Entry, RegistryError> {
     let origin = Origin::Library(Box::new(LibraryOrigin {
         package: library.package().to_owned(),
@@ -69,7 +69,7 @@ impl LibraryTarget {
         }
     }
 
-    /// The library's requantization of a form, with the form's row; `None` where the library has none at all.
+    /// The library's requantization of a form, with the form's row; `None` if the library does not requantize at all.
     fn tiles(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<(&str, Tiles)>, TargetError> {
         if !self.library.requantizes() {
             return Ok(None);
@@ -101,7 +101,7 @@ impl Target for LibraryTarget {
     }
 
     fn own_loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Box<dyn Loops>>, TargetError> {
-        // A form that it does not compute is the host's alone.
+        // If the library does not compute a form, only the host does.
         let tiles = self.tiles(form, clamp)?.filter(|(_, tiles)| tiles.widths != [false; 2]);
         let Some((row, tiles)) = tiles else {
             return Ok(None);
@@ -178,7 +178,7 @@ impl Target for LibraryTarget {
     }
 }
 
-/// The error with the name of the node that it is about.
+/// Adds the name of the node that the error is about.
 fn named(error: PluginError, module: &Module) -> PluginError {
     match error {
         PluginError::Failed {
@@ -207,21 +207,22 @@ fn named(error: PluginError, module: &Module) -> PluginError {
     }
 }
 
-/// A call crosses to another process and back, which takes as long as copying some ten thousand accumulators.
+/// How many accumulators one call computes. A call goes to another process and back, which takes as long as copying
+/// some ten thousand accumulators.
 const PIECE: usize = 1 << 16;
 
-/// The library's requantization of one form.
+/// One form, requantized by the library tile by tile.
 struct Tiles {
     library: Arc<Library>,
     options: Options,
     form: NumberedForm,
-    /// True of 32 and of 64 bits, where the library takes accumulators of so many. The others' codes are the form's.
+    /// Whether the library computes accumulators of 32 and of 64 bits. If not, the form itself is evaluated.
     widths: [bool; 2],
 }
 
 impl Tiles {
-    /// True of 32 and of 64 bits, where it computes the form on accumulators of so many: asked with one tile that has an
-    /// accumulator of each channel. Later it has to.
+    /// Finds out whether the library computes the form on accumulators of 32 and of 64 bits, by asking for one tile
+    /// with an accumulator of each channel. If it does, it has to do so for later tiles, too.
     fn probe(&self, form: &Requantization) -> Result<[bool; 2], PluginError> {
         let channels = form.channels().unwrap_or(1);
         let nearest = |channel| {
@@ -277,7 +278,7 @@ impl Tiles {
 }
 
 impl Tiles {
-    /// Compares codes with the form's, where the library's are to be held against them.
+    /// Compares codes with the form's, if the library's codes are to be checked.
     fn hold<T: Copy + Into<i64>>(
         &self,
         form: &Requantization,
@@ -327,7 +328,7 @@ impl TileKernel for Tiles {
     }
 }
 
-/// The end of a run by a call that fails.
+/// The error that stops a run because a call failed.
 fn stopped(error: &PluginError) -> KernelError {
     KernelError::Tile(match error {
         PluginError::Failed {

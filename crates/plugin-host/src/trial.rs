@@ -1,5 +1,5 @@
-//! Calls by which a library shows that it computes the same in every call, on every thread and in every process, and that it
-//! does nothing beside.
+//! Test calls that show whether a library computes the same in every call, on every thread and in every process, and
+//! whether it does anything else besides.
 
 use std::collections::BTreeMap;
 
@@ -12,76 +12,77 @@ use crate::PluginError;
 use crate::library::{Library, NumberedForm, senseless};
 use crate::wire::{Answer, Request, TileHeader};
 
-/// The way in which a library is asked for the codes of tiles.
+/// How a library is asked for the codes of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trial {
-    /// In one call.
+    /// In a single call.
     Once,
-    /// Several times, with marks around accumulators and codes, and other bytes in the place of the codes each time.
+    /// In several calls, with marks around accumulators and codes, and with other bytes in the place of the codes each
+    /// time.
     Alone,
-    /// With everything in front of and behind memory that nobody may touch, and nothing but the codes in memory that may be
-    /// written. What goes too far crashes.
+    /// With guard pages before and behind everything, and with only the codes in writable memory. Reading or writing
+    /// too far crashes.
     Fenced,
-    /// All tiles at once, each on a thread of its own.
+    /// All tiles are computed at once, each on a thread of its own.
     Together {
-        /// Calls of each.
+        /// How often each thread calls.
         rounds: u32,
     },
     /// Some thousand times.
     Often,
 }
 
-/// Something that a library does in a call and should not. Positions are those of codes in their tile, and values the one
-/// that came first and the other one.
+/// Something that a library must not do in a call. Positions are indices of codes in their tile. Of two values, the
+/// first came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Misdeed {
-    /// It writes in front of the codes.
+    /// The library writes before the codes.
     Before,
-    /// It writes behind the codes.
+    /// The library writes behind the codes.
     Behind,
-    /// It writes into the accumulators, or beside them.
+    /// The library writes into the accumulators, or next to them.
     Accumulators,
-    /// It writes into the form or the tile.
+    /// The library writes into the form or the tile.
     Structs,
-    /// It leaves a code as it is.
+    /// The library leaves out a code.
     Unwritten {
-        /// Position.
+        /// Index of the code.
         at: u64,
     },
     /// The next call gives another code.
     Again {
-        /// Position.
+        /// Index of the code.
         at: u64,
-        /// Values.
+        /// Codes of the two calls.
         codes: [i32; 2],
     },
     /// A code depends on what lies around the accumulators.
     Around {
-        /// Position.
+        /// Index of the code.
         at: u64,
-        /// Values.
+        /// Codes of the two calls.
         codes: [i32; 2],
     },
-    /// Called on several threads at once, it gives another code.
+    /// When it is called on several threads at once, it gives another code.
     Together {
-        /// Which tile.
+        /// Index of the tile.
         tile: u64,
-        /// Position.
+        /// Index of the code.
         at: u64,
-        /// Values.
+        /// Codes of the two calls.
         codes: [i32; 2],
     },
 }
 
-/// A form as a library is told of it, once for all of its tiles.
+/// A form that the library is told once for all of its tiles.
 #[derive(Debug)]
 pub struct RegisteredForm(NumberedForm);
 
 impl RegisteredForm {
-    /// The form of a row of the table.
+    /// Prepares the form of a row in the table.
     ///
     /// # Errors
-    /// A form that cannot be written, which no form of ours is.
+    /// If the form cannot be written as JSON, which does not happen with any form of ours.
     pub fn new(row: &str, form: &Requantization) -> Result<RegisteredForm, String> {
         NumberedForm::new(row, form)
             .map(RegisteredForm)
@@ -89,54 +90,54 @@ impl RegisteredForm {
     }
 }
 
-/// A tile with its form and its accumulators.
+/// A tile, with its form and its accumulators.
 #[derive(Clone, Copy, Debug)]
 pub struct TileRequest<'a> {
-    /// The form as the library was told of it.
+    /// The form as the library was told it.
     pub registered: &'a RegisteredForm,
-    /// The form.
+    /// The form itself.
     pub form: &'a Requantization,
-    /// Extents and channels.
+    /// Rows, columns and channels of the tile.
     pub tile: Tile,
-    /// True where accumulators have 64 bits.
+    /// True if accumulators have 64 bits.
     pub wide: bool,
-    /// Accumulators, row by row, in the machine's order of bytes.
+    /// The accumulators, row by row, in the byte order of the machine.
     pub accumulators: &'a [u8],
 }
 
 /// The codes of the first tile, and what else happened.
 #[derive(Clone, Debug, Default)]
 pub struct Tried {
-    /// Codes, in the machine's order of bytes; none of calls that are made for something else.
+    /// The codes, in the byte order of the machine. Empty for calls that are made for another purpose.
     pub codes: Vec<u8>,
-    /// Everything that should not have been done.
+    /// Everything that the library must not have done.
     pub misdeeds: Vec<Misdeed>,
 }
 
-/// The state of a process, as far as calls may change it.
+/// What calls may have changed in a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traces {
-    /// True where the system tells.
+    /// True if the system provides this information.
     pub known: bool,
-    /// The number of the process.
+    /// Process id.
     pub process: u32,
-    /// Threads.
+    /// Number of threads.
     pub threads: u64,
-    /// Files that are open.
+    /// Number of open files.
     pub files: u64,
-    /// Processes that it has started and that are there.
+    /// Number of running processes that it has started.
     pub children: u64,
-    /// Bytes of memory.
+    /// Bytes of memory in use.
     pub memory: u64,
-    /// Settings that a call leaves as it finds them, by name.
+    /// Settings that a call must leave as they are, by name.
     pub settings: BTreeMap<String, String>,
 }
 
 impl Library {
-    /// Asks for the codes of tiles.
+    /// Asks the library for the codes of tiles.
     ///
     /// # Errors
-    /// [`PluginError`]: a library that does not compute a form, or fails; a worker that ends or hangs.
+    /// [`PluginError`] if the library does not compute a form or fails, or if the worker ends or hangs.
     pub fn attempt(&self, options: &Options, tiles: &[TileRequest<'_>], trial: Trial) -> Result<Tried, PluginError> {
         self.with("requantize", options, self.patience().call, |session, target, clock| {
             let mut headers = Vec::with_capacity(tiles.len());
@@ -155,10 +156,10 @@ impl Library {
         })
     }
 
-    /// The state of the library's process before the library was loaded into it, and now.
+    /// The state of the library's process, before the library was loaded and now.
     ///
     /// # Errors
-    /// A worker that does not start, ends or hangs.
+    /// If a worker does not start, ends or hangs.
     pub fn traces(&self, options: &Options) -> Result<[Traces; 2], PluginError> {
         self.with(
             "requantize",
@@ -171,10 +172,11 @@ impl Library {
         )
     }
 
-    /// The same library in a process of its own.
+    /// Loads the same library in another process.
     ///
     /// # Errors
-    /// As of [`Library::load`]; [`LoadError::Changed`](crate::LoadError::Changed) where it has another table there.
+    /// As for [`Library::load`], and [`LoadError::Changed`](crate::LoadError::Changed) if the library has another table
+    /// there.
     pub fn again(&self) -> Result<Library, PluginError> {
         self.twin()
     }

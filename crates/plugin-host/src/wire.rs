@@ -1,7 +1,8 @@
-//! Frames between host and worker: the sizes of header and body, a header in JSON, and a body of plain bytes.
+//! Frames between host and worker. A frame has the sizes of header and body, a header in JSON, and a body of bytes.
 //!
-//! The host asks, the worker answers; in front of its last answer it may report and write. Neither believes the other's
-//! sizes: each kind of frame has a largest body, which is held against the size before any memory is taken.
+//! The host sends requests and the worker answers. Before its last answer to a request, the worker may report messages
+//! and write files. Neither side relies on the sizes that the other one sends: each kind of frame has a largest body,
+//! which is checked before memory is allocated.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{self, IoSlice, Read, Write};
@@ -14,29 +15,29 @@ use crate::node::Refused;
 use crate::trial::{Misdeed, Traces, Trial};
 use crate::{LoadError, Probe};
 
-/// Headers are names, numbers and short texts.
+/// Largest header, in bytes. Headers consist of names, numbers and short texts.
 const MOST_HEADER: u32 = 1 << 20;
 
-/// From the host to the worker.
+/// A request of the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// The library. First of all, once.
+    /// Load the library. This is the first request and comes once.
     Load { path: PathBuf, sha256: String },
-    /// A target with these options.
+    /// Open a target with these options.
     Open { options: Options },
-    /// A form, which later tiles name by its number. The body is the form as JSON.
+    /// Remember a form. Later tiles name it by its number. The body is the form as JSON.
     Prepare { form: u64, row: String },
-    /// A tile. The body is the accumulators.
+    /// Compute the codes of a tile. The body is the accumulators.
     Requantize(TileHeader),
-    /// Tiles in watched calls. The body is the accumulators, tile by tile.
+    /// Compute the codes of tiles in watched calls. The body is the accumulators, tile by tile.
     Try { tiles: Vec<TileHeader>, trial: Trial },
-    /// The state of the process.
+    /// Report the state of the process.
     Traces,
-    /// A call of another kind, with a form that the library computes.
+    /// Make a test call, with a form that the library computes.
     Probe { target: u32, form: u64, probe: Probe },
-    /// Questions about nodes, in the body: a list of `NodeHeader`, as JSON.
+    /// Ask about nodes. The body is a list of `NodeHeader` as JSON.
     Admit { target: u32 },
-    /// Files of a target. The body is the IR bytes, then the tensors.
+    /// Write the target's files. The body is the IR bytes, then the tensors.
     Emit {
         target: u32,
         ir: u64,
@@ -45,7 +46,7 @@ pub(crate) enum Request {
     },
 }
 
-/// The side of bytes on which memory begins at once that nobody may touch.
+/// On which side of some bytes a guard page begins directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Fence {
     Before,
@@ -65,18 +66,18 @@ pub(crate) struct TileHeader {
 }
 
 impl TileHeader {
-    /// Bytes of an accumulator.
+    /// Size of one accumulator in bytes.
     pub(crate) fn bytes(&self) -> usize {
         if self.wide { 8 } else { 4 }
     }
 
-    /// Bytes of all accumulators.
+    /// Size of all accumulators in bytes.
     pub(crate) fn size(&self) -> Option<usize> {
         let count = self.rows.checked_mul(self.columns)?;
         usize::try_from(count).ok()?.checked_mul(self.bytes())
     }
 
-    /// Bytes of all codes.
+    /// Size of all codes in bytes.
     pub(crate) fn room(&self) -> u64 {
         let width = Elem::from(self.out).size() as u64;
         self.rows.saturating_mul(self.columns).saturating_mul(width)
@@ -85,31 +86,31 @@ impl TileHeader {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TensorHeader {
-    /// The tag of its element type in IR bytes.
+    /// Tag of the element type, as in IR bytes.
     pub(crate) element: u8,
     pub(crate) extents: Vec<u64>,
     pub(crate) size: u64,
 }
 
-/// From the worker to the host.
+/// An answer of the worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    /// The body is the text of the table.
+    /// The library is loaded. The body is the text of its table.
     Loaded(Description),
     Refused(LoadError),
     Opened(u32),
     Prepared,
-    /// The body is the codes.
+    /// The tile is computed. The body is the codes.
     Codes,
-    /// The body is the codes of the first tile.
+    /// The watched calls are done. The body is the codes of the first tile.
     Tried(Vec<Misdeed>),
-    /// Before the library was loaded, and now.
+    /// The state of the process, before the library was loaded and now.
     Traced(Box<[Traces; 2]>),
-    /// The fault that was found.
+    /// What the library did wrong in a test call.
     Probed(Option<String>),
-    /// The answer about the next node: the refusal, if it is one.
+    /// The answer about the next node: the refusal, if the library refuses it.
     Admitted(Option<Refused>),
-    /// A piece of a file, in the body. More will follow.
+    /// A piece of a file is in the body. More follows.
     Piece {
         path: String,
     },
@@ -121,7 +122,7 @@ pub(crate) enum Answer {
     },
 }
 
-/// A plugin, as it says of itself.
+/// A plugin as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Description {
     pub(crate) package: String,
@@ -130,11 +131,11 @@ pub(crate) struct Description {
     pub(crate) closes: bool,
     pub(crate) requantizes: bool,
     pub(crate) admits: bool,
-    /// The version of the IR bytes that it reads, where it writes files.
+    /// Version of the IR bytes that it reads, if it writes files.
     pub(crate) emits: Option<[u32; 2]>,
 }
 
-/// The beginning of a frame.
+/// The start of a frame: the sizes of its header and body.
 pub(crate) struct Sizes {
     header: u32,
     body: u64,
@@ -151,7 +152,7 @@ impl Sizes {
         }
     }
 
-    /// The size of the header, if it is one.
+    /// Size of the header, if it is not too large.
     pub(crate) fn header(&self) -> io::Result<usize> {
         if self.header > MOST_HEADER {
             return Err(garbage(format!("a header of {} bytes", self.header)));
@@ -159,14 +160,14 @@ impl Sizes {
         Ok(self.header as usize)
     }
 
-    /// The size of the body, if it is at most so many bytes.
+    /// Size of the body, if it is at most `most` bytes.
     pub(crate) fn body(&self, most: u64) -> io::Result<usize> {
         let size = usize::try_from(self.body).ok().filter(|_| self.body <= most);
         size.ok_or_else(|| garbage(format!("{} bytes where {most} are the most", self.body)))
     }
 }
 
-/// Text of the other side as it may be printed: no control characters but line ends and tabulators.
+/// A text of the other side made safe for printing. Control characters are removed, but for line ends and tabs.
 pub(crate) fn plain(text: &str) -> String {
     let shown = |letter: char| {
         let plain = !letter.is_control() || letter == '\n' || letter == '\t';
@@ -176,12 +177,12 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().flat_map(shown).collect()
 }
 
-/// Bytes that are no frame.
+/// The error for bytes that are no frame.
 pub(crate) fn garbage(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// The beginning of a frame, and its header.
+/// The start of a frame, and its header.
 fn start(header: &impl Serialize, body: u64) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(header).map_err(io::Error::other)?;
     let size = u32::try_from(json.len()).ok().filter(|&size| size <= MOST_HEADER);
@@ -197,13 +198,13 @@ pub(crate) fn header<T: DeserializeOwned>(json: &[u8]) -> io::Result<T> {
     serde_json::from_slice(json).map_err(|error| garbage(error.to_string()))
 }
 
-/// Writes a frame to a pipe that waits.
+/// Writes a frame to a pipe that blocks.
 pub(crate) fn write(to: &mut impl Write, of: &impl Serialize, body: &[u8]) -> io::Result<()> {
     write_parts(to, of, &[body], Err)
 }
 
-/// Writes a frame, in one piece where the pipe takes it, so that the other side wakes up once. After an error of the pipe
-/// it goes on if `refused` says so.
+/// Writes a frame, all at once if the pipe can take it, so that the other side only wakes up once. After an error of
+/// the pipe it continues if `refused` says so.
 pub(crate) fn write_parts(
     to: &mut impl Write,
     of: &impl Serialize,
@@ -214,7 +215,7 @@ pub(crate) fn write_parts(
     let parts = std::iter::once(&start[..]).chain(body.iter().copied());
     let mut parts: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
     let mut rest = &mut parts[..];
-    // Parts without bytes in front are none.
+    // Skip parts at the start that have no bytes.
     IoSlice::advance_slices(&mut rest, 0);
     while !rest.is_empty() {
         match to.write_vectored(rest) {
@@ -227,7 +228,7 @@ pub(crate) fn write_parts(
     Ok(())
 }
 
-/// Reads the beginning of a frame and its header from a pipe that waits; `None` where the other side has ended.
+/// Reads the start of a frame and its header from a pipe that blocks; `None` if the other side has ended.
 pub(crate) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<(T, Sizes)>> {
     let mut sizes = [0; Sizes::BYTES];
     let mut filled = 0;

@@ -1,9 +1,9 @@
-//! The C interface between Strait and a plugin in a shared library, as `include/strait_plugin.h` lays it down: structs,
-//! status codes and versions. The header says what each of them means; this crate is the same for Rust, and both sides hold
-//! sizes and offsets against the same list.
+//! The C interface between Strait and a plugin in a shared library: structs, status codes and versions.
+//! `include/strait_plugin.h` defines it and says what each part means. This crate is the same for Rust, and tests
+//! compare sizes and offsets of both.
 //!
-//! Nothing here calls anything. A host reads what a plugin hands over by [`received`], which copies as many bytes as both
-//! sides know: what is missing is 0, and a function that is missing is `None`.
+//! Nothing here calls a function. A host reads the structs of a plugin with [`received`], which copies the bytes that
+//! both sides know. Fields that are missing become 0, and functions that are missing become `None`.
 
 mod structs;
 
@@ -11,27 +11,27 @@ pub use structs::*;
 
 use std::mem::size_of;
 
-/// Major version of the interface. Another one is refused.
+/// Major version of the interface. A side with another major version is refused.
 pub const INTERFACE_MAJOR: u32 = 1;
-/// Minor version of the interface: later ones add at the end of structs.
+/// Minor version of the interface. Later minor versions add fields at the end of structs.
 pub const INTERFACE_MINOR: u32 = 0;
-/// The newest schema of target tables.
+/// The newest schema of target tables that this version reads.
 pub const TABLE_SCHEMA: u32 = 1;
 /// Major version of IR bytes.
 pub const IR_MAJOR: u32 = 2;
 /// Minor version of IR bytes.
 pub const IR_MINOR: u32 = 0;
 
-/// The symbol that a plugin exports, an [`Entry`].
+/// Name of the function that a plugin exports. Its type is [`Entry`].
 pub const ENTRY: &str = "strait_plugin_entry";
 
 /// Alignment of accumulators and codes in a [`Tile`], in bytes.
 pub const ALIGNMENT: usize = 64;
 
-/// A report that is about no node.
+/// Value for a report that is not about a node.
 pub const NO_NODE: u32 = u32::MAX;
 
-/// Answer of a call.
+/// What a call returns.
 pub type Status = i32;
 
 macro_rules! numbers {
@@ -41,51 +41,51 @@ macro_rules! numbers {
 }
 
 numbers! { Status:
-    /// Done.
+    /// The call succeeded.
     OK = 0,
-    /// The plugin does not do this.
+    /// The plugin does not support this.
     UNSUPPORTED = 1,
-    /// An argument makes no sense: the fault of the caller.
+    /// An argument makes no sense. The caller is at fault.
     INVALID_ARGUMENT = 2,
     /// A panic or an exception was caught.
     PANIC = 3,
-    /// The fault of whoever answers.
+    /// The side that returns this has a bug.
     INTERNAL = 4,
-    /// Memory or space is short.
+    /// There is not enough memory or disk space.
     RESOURCE = 5,
-    /// The versions do not fit.
+    /// The versions do not fit together.
     VERSION = 6,
 }
 
 numbers! { u32:
-    /// Severity of a report.
+    /// Severity of a report: a remark.
     REMARK = 0,
-    /// Severity of a report.
+    /// Severity of a report: a warning.
     WARNING = 1,
-    /// Severity of a report: the message of a failure.
+    /// Severity of a report: the message of a call that fails.
     ERROR = 2,
 
-    /// The value of an option is a text.
+    /// Kind of an option: its value is a text.
     OPTION_TEXT = 0,
-    /// The value of an option is a number.
+    /// Kind of an option: its value is a number.
     OPTION_INTEGER = 1,
-    /// The value of an option is 0 or 1.
+    /// Kind of an option: its value is 0 or 1.
     OPTION_BOOL = 2,
 
-    /// An optional operand that the node does not have.
+    /// Flag of an operand: it is optional, and the node does not have it.
     OPERAND_ABSENT = 1,
-    /// A tensor of the model.
+    /// Flag of an operand: it is a constant of the model.
     OPERAND_CONSTANT = 2,
 
-    /// The attribute is a number, or a truth value as 0 or 1.
+    /// Kind of an attribute: a number, or a truth value as 0 or 1.
     ATTRIBUTE_INT = 0,
-    /// The attribute is a list of numbers.
+    /// Kind of an attribute: a list of numbers.
     ATTRIBUTE_INTS = 1,
-    /// The attribute is a float.
+    /// Kind of an attribute: a float.
     ATTRIBUTE_FLOAT = 2,
-    /// The attribute is a list of floats.
+    /// Kind of an attribute: a list of floats.
     ATTRIBUTE_FLOATS = 3,
-    /// The attribute is a text.
+    /// Kind of an attribute: a text.
     ATTRIBUTE_TEXT = 4,
 
     /// `round((x * factor + addend) / 2^shift) + zero_point`
@@ -98,52 +98,55 @@ numbers! { u32:
     FAMILY_DOUBLE = 3,
     /// `half_even(f32(x) * scale * second_scale + offset)`
     FAMILY_FLOAT_AFFINE = 4,
-    /// `zero_point` and the number of thresholds that are at most x
+    /// `zero_point` plus the number of thresholds that are at most x
     FAMILY_STEPS = 5,
 
-    /// Towards minus infinity.
+    /// Rounds towards minus infinity.
     ROUND_FLOOR = 0,
-    /// Towards plus infinity.
+    /// Rounds towards plus infinity.
     ROUND_CEIL = 1,
-    /// Towards zero.
+    /// Rounds towards zero.
     ROUND_TOWARD_ZERO = 2,
-    /// To the nearest, ties towards plus infinity.
+    /// Rounds to the nearest, ties towards plus infinity.
     ROUND_HALF_UP = 3,
-    /// To the nearest, ties towards minus infinity.
+    /// Rounds to the nearest, ties towards minus infinity.
     ROUND_HALF_DOWN = 4,
-    /// To the nearest, ties away from zero.
+    /// Rounds to the nearest, ties away from zero.
     ROUND_HALF_AWAY = 5,
-    /// To the nearest, ties towards zero.
+    /// Rounds to the nearest, ties towards zero.
     ROUND_HALF_TOWARD_ZERO = 6,
-    /// To the nearest, ties to the even one.
+    /// Rounds to the nearest, ties to the even one.
     ROUND_HALF_EVEN = 7,
 
-    /// The channel of an accumulator is that of its row.
+    /// All accumulators of a row belong to the same channel.
     CHANNELS_ALONG_ROWS = 0,
-    /// The channel of an accumulator is that of its column.
+    /// All accumulators of a column belong to the same channel.
     CHANNELS_ALONG_COLUMNS = 1,
 }
 
-/// A struct that the other side handed over, as far as both sides know it. `struct_size` is the end of the last field that is
-/// whole on both sides; fields behind it are 0 and `None`. `None` for a null pointer, or a struct that says of itself that it is
-/// smaller than its size.
+/// Copies a struct that the other side handed over, as far as both sides know it.
+///
+/// In the copy, `struct_size` is the end of the last field that is complete on both sides. All fields behind it are 0
+/// or `None`. The result is `None` for a null pointer, and for a struct that states a size smaller than its size field.
 ///
 /// # Safety
-/// `from` is null, or points to a struct of the other side that begins with its size and has at least so many bytes.
+/// `from` is null, or points to a struct of the other side. The struct begins with its size and has at least that many
+/// bytes.
 #[allow(unsafe_code, reason = "the one place where a struct of the other side is read")]
 pub unsafe fn received<T: Layout>(from: *const T) -> Option<T> {
     if from.is_null() {
         return None;
     }
-    // SAFETY: the caller says that a size is there; the other side need not have aligned the struct as this one does.
+    // SAFETY: the caller says that a size is there. The other side need not have aligned the struct as this side does.
     let size = unsafe { from.cast::<u32>().read_unaligned() };
     let size = usize::try_from(size).ok()?;
-    // A field ends where the next one begins, and the last one with the struct: half a function is none.
+    // A field ends where the next one begins, and the last one where the struct ends. A field of which only a part is
+    // there does not count.
     let ends = T::FIELDS.iter().skip(1).map(|&(_, at)| at).chain([size_of::<T>()]);
     let known = ends.filter(|&end| end <= size).max()?;
     let mut own = T::EMPTY;
-    // SAFETY: both have `known` bytes, and every pattern of bits that the other side may put into integers, pointers and
-    // nullable functions is one of this side's.
+    // SAFETY: both have `known` bytes. Whatever bits the other side puts into integers, pointers and nullable functions
+    // are valid values on this side.
     unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), std::ptr::from_mut(&mut own).cast::<u8>(), known) };
     own.set_size(known as u32);
     Some(own)

@@ -1,4 +1,4 @@
-//! The structs. Each begins with its size, only grows at its end, and is never compared for equality.
+//! The structs of the interface. Each begins with its size, and later versions only add fields at its end.
 
 use std::ffi::c_void;
 use std::mem::{offset_of, size_of};
@@ -8,22 +8,22 @@ use crate::Status;
 /// A struct of the interface.
 ///
 /// # Safety
-/// `repr(C)`, beginning with its size as `u32`; all fields are integers, pointers or nullable functions, and all of them 0
-/// is [`Layout::EMPTY`].
+/// The struct must be `repr(C)` and begin with its size as `u32`. All fields must be integers, pointers or nullable
+/// functions, and setting all of them to 0 must give [`Layout::EMPTY`].
 #[allow(unsafe_code, reason = "what reads structs of the other side relies on it")]
 pub unsafe trait Layout: Sized {
-    /// Its name in C.
+    /// Name of the struct in C.
     const NAME: &'static str;
     /// Name and offset of each field, in order.
     const FIELDS: &'static [(&'static str, usize)];
-    /// Everything 0 and `None`, but for the size, which is this side's.
+    /// The struct with all fields 0 or `None`, except its size, which is this side's.
     const EMPTY: Self;
 
-    /// Says how many bytes there are.
+    /// Sets the struct's size in bytes.
     fn set_size(&mut self, size: u32);
 }
 
-/// The value of a field that is not there.
+/// The value of a field that the other side does not have.
 trait Zero {
     const ZERO: Self;
 }
@@ -47,7 +47,7 @@ impl<T> Zero for Option<T> {
     const ZERO: Self = None;
 }
 
-/// A struct, and its layout for both sides to look at.
+/// Declares a struct together with its layout, which both sides can compare.
 macro_rules! layout {
     ($(#[$meta:meta])* pub struct $name:ident = $c:literal { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -58,7 +58,8 @@ macro_rules! layout {
         }
 
         #[allow(unsafe_code, reason = "see the trait")]
-        // SAFETY: `repr(C)`, and `Zero` is for the admitted types alone. That the size comes first is asserted below.
+        // SAFETY: the struct is `repr(C)`, and only the permitted types implement `Zero`. That the size comes first is
+        // asserted below.
         unsafe impl Layout for $name {
             const NAME: &'static str = $c;
             const FIELDS: &'static [(&'static str, usize)] = &[$((stringify!($field), offset_of!($name, $field)),)*];
@@ -76,30 +77,30 @@ macro_rules! layout {
     };
 }
 
-/// [`Host::report`].
+/// Type of [`Host::report`].
 pub type Report = unsafe extern "C" fn(context: *mut c_void, severity: u32, node: u32, text: *const u8, size: u64);
-/// [`Emit::write`].
+/// Type of [`Emit::write`].
 pub type Write =
     unsafe extern "C" fn(sink: *mut c_void, path: *const u8, path_size: u64, bytes: *const u8, size: u64) -> Status;
-/// [`Plugin::open`].
+/// Type of [`Plugin::open`].
 pub type OpenFn = unsafe extern "C" fn(host: *const Host, options: *const Open, target: *mut *mut c_void) -> Status;
-/// [`Plugin::close`].
+/// Type of [`Plugin::close`].
 pub type CloseFn = unsafe extern "C" fn(target: *mut c_void);
-/// [`Plugin::requantize`].
+/// Type of [`Plugin::requantize`].
 pub type RequantizeFn =
     unsafe extern "C" fn(host: *const Host, target: *mut c_void, form: *const Form, tile: *const Tile) -> Status;
-/// [`Plugin::emit`].
+/// Type of [`Plugin::emit`].
 pub type EmitFn = unsafe extern "C" fn(host: *const Host, target: *mut c_void, model: *const Emit) -> Status;
-/// [`Node::refuse`].
+/// Type of [`Node::refuse`].
 pub type Refuse =
     unsafe extern "C" fn(sink: *mut c_void, code: *const u8, code_size: u64, text: *const u8, text_size: u64);
-/// [`Plugin::admits`].
+/// Type of [`Plugin::admits`].
 pub type AdmitsFn = unsafe extern "C" fn(host: *const Host, target: *mut c_void, node: *const Node) -> Status;
-/// The one symbol of a plugin, [`ENTRY`](crate::ENTRY).
+/// Type of the one function that a plugin exports, [`ENTRY`](crate::ENTRY).
 pub type Entry = unsafe extern "C" fn(interface_major: u32, interface_minor: u32) -> *const Plugin;
 
 layout! {
-    /// The host, as a plugin sees it. Valid until the call returns that it is handed to.
+    /// The host as a plugin sees it. It is valid until the call returns to which it was given.
     pub struct Host = "strait_host" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
@@ -111,161 +112,164 @@ layout! {
         table_schema: u32,
         /// Major version of the IR bytes that the host writes, or that `emit` reads.
         ir_major: u32,
-        /// Minor version of them.
+        /// Minor version of the IR bytes that the host writes, or that `emit` reads.
         ir_minor: u32,
-        /// For `report`.
+        /// Pointer that the plugin passes to `report`.
         context: *mut c_void,
-        /// Says something to whoever runs Strait: severity, node, text and its size in bytes.
+        /// Shows a message to whoever runs Strait. The arguments are the context, the severity, the node, the text and
+        /// its size in bytes.
         report: Option<Report>,
     }
 }
 
 layout! {
-    /// An option that the table declares, with the value that it has.
+    /// An option that the table declares, with its value.
     pub struct OptionEntry = "strait_option" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
-        /// One of the `OPTION_` constants.
+        /// Kind of the value: one of the `OPTION_` constants.
         kind: u32,
-        /// Its name.
+        /// Name of the option.
         name: *const u8,
-        /// In bytes.
+        /// Size of the name in bytes.
         name_size: u64,
-        /// Where the value is a text; else null.
+        /// The value if it is a text; otherwise null.
         text: *const u8,
-        /// In bytes.
+        /// Size of the text in bytes.
         text_size: u64,
-        /// Where the value is a number; 0 or 1 where it is a truth value.
+        /// The value if it is a number, or 0 or 1 if it is a truth value.
         number: i64,
     }
 }
 
 layout! {
-    /// Argument of [`Plugin::open`].
+    /// Argument of [`Plugin::open`]: the values of the target's options.
     pub struct Open = "strait_open" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
         /// Number of options.
         option_count: u32,
-        /// All options of the table, in the order of their names.
+        /// All options of the table, sorted by name.
         options: *const OptionEntry,
-        /// Bytes from one to the next.
+        /// Distance in bytes from one option to the next.
         option_stride: u64,
     }
 }
 
 layout! {
-    /// A requantization: for each channel a family and its numbers. A number that a family does not have is 0.
+    /// A requantization: for each channel a family of arithmetic and its numbers. Numbers that a family does not use
+    /// are 0.
     pub struct Form = "strait_form" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
-        /// Number of entries in each array, not 0.
+        /// Number of entries in each array; at least 1.
         channels: u32,
-        /// 0: there is one entry, and it serves all channels.
+        /// 1 if each channel has its own entry. 0 if there is one entry for all channels.
         per_channel: u32,
         /// Type of the codes.
         out: u32,
-        /// The least code.
+        /// Smallest code.
         low: i32,
-        /// The largest code.
+        /// Largest code.
         high: i32,
         /// Name of the form's row in the table.
         row: *const u8,
-        /// In bytes.
+        /// Size of the name in bytes.
         row_size: u64,
-        /// The form as JSON, for who links Strait.
+        /// The form as JSON, for plugins that link Strait.
         json: *const u8,
-        /// In bytes.
+        /// Size of the JSON in bytes.
         json_size: u64,
-        /// One of the `FAMILY_` constants.
+        /// For each entry, one of the `FAMILY_` constants.
         family: *const u32,
-        /// One of the `ROUND_` constants.
+        /// For each entry, one of the `ROUND_` constants.
         rounding: *const u32,
-        /// See the header.
+        /// For each entry, the factor in the formula of its family.
         factor: *const i32,
-        /// See the header.
+        /// For each entry, the addend in the formula of its family.
         addend: *const i64,
-        /// See the header.
+        /// For each entry, the shift in the formula of its family.
         shift: *const u32,
-        /// See the header.
+        /// For each entry, the zero point in the formula of its family.
         zero_point: *const i32,
-        /// See the header.
+        /// For each entry, the scale in the formula of its family.
         scale: *const f64,
-        /// See the header.
+        /// For each entry, the second scale in the formula of its family.
         second_scale: *const f64,
-        /// See the header.
+        /// For each entry, the offset in the formula of its family.
         offset: *const f64,
-        /// The least accumulator on which the form is defined; one below counts as it.
+        /// For each entry, the smallest accumulator for which the form is defined. A smaller one counts as this one.
         domain_low: *const i64,
-        /// The largest accumulator on which the form is defined.
+        /// For each entry, the largest accumulator for which the form is defined. A larger one counts as this one.
         domain_high: *const i64,
-        /// Those of all channels one after the other.
+        /// The thresholds of all channels, one channel after the other.
         thresholds: *const i32,
-        /// Number of thresholds of each channel.
+        /// For each entry, its number of thresholds.
         threshold_count: *const u32,
     }
 }
 
 layout! {
-    /// Accumulators that are to become codes.
+    /// Accumulators that are to be requantized.
     pub struct Tile = "strait_tile" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
-        /// 32 or 64.
+        /// Size of one accumulator in bits: 32 or 64.
         accumulator_bits: u32,
         /// Number of rows.
         rows: u64,
         /// Number of columns.
         columns: u64,
-        /// One of the `CHANNELS_` constants.
+        /// Axis of the channels: one of the `CHANNELS_` constants.
         channel_axis: u32,
         /// Channel of the first row or column.
         first_channel: u32,
-        /// `rows * columns` of them, row by row, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
+        /// The accumulators: `rows * columns` of them, row by row, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
         accumulators: *const c_void,
-        /// Room for as many codes, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
+        /// Memory for as many codes, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
         codes: *mut c_void,
-        /// In bytes.
+        /// Size of the memory for codes, in bytes.
         codes_size: u64,
     }
 }
 
 layout! {
-    /// A tensor of IR bytes.
+    /// A tensor that belongs to IR bytes.
     pub struct Tensor = "strait_tensor" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
-        /// Type of its elements.
+        /// Type of the tensor's elements.
         element: u32,
-        /// Its shape.
+        /// Shape of the tensor.
         extents: *const u64,
-        /// Number of extents.
+        /// Number of dimensions.
         rank: u64,
-        /// Its elements, little-endian, row by row.
+        /// Elements of the tensor, little-endian, row by row.
         data: *const u8,
-        /// In bytes.
+        /// Size of the elements in bytes.
         data_size: u64,
     }
 }
 
 layout! {
-    /// Argument of [`Plugin::emit`].
+    /// Argument of [`Plugin::emit`]: a compiled model.
     pub struct Emit = "strait_emit" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
         /// Number of tensors.
         tensor_count: u32,
-        /// As many as the IR bytes speak of, in their order.
+        /// The tensors of the model, in the order in which the IR bytes refer to them.
         tensors: *const Tensor,
-        /// Bytes from one to the next.
+        /// Distance in bytes from one tensor to the next.
         tensor_stride: u64,
-        /// The compiled model, in the integer stage.
+        /// The compiled model in the integer stage, as IR bytes.
         ir: *const u8,
-        /// In bytes.
+        /// Size of the IR bytes.
         ir_size: u64,
-        /// For `write`.
+        /// Pointer that the plugin passes to `write`.
         sink: *mut c_void,
-        /// Appends to a file of the artifact: its name and bytes, both with their sizes.
+        /// Appends bytes to a file of the artifact. The arguments are the sink, the file's name and the bytes, both
+        /// with their sizes.
         write: Option<Write>,
     }
 }
@@ -275,13 +279,13 @@ layout! {
     pub struct Operand = "strait_operand" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
-        /// Some of the `OPERAND_` constants.
+        /// Any of the `OPERAND_` constants, combined.
         flags: u32,
-        /// Type of its elements.
+        /// Type of the elements.
         element: u32,
-        /// Number of extents.
+        /// Number of dimensions.
         rank: u32,
-        /// Its shape; null where not all of it is known.
+        /// Shape of the operand; null if any dimension is unknown.
         extents: *const u64,
     }
 }
@@ -291,13 +295,13 @@ layout! {
     pub struct Attribute = "strait_attribute" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
-        /// One of the `ATTRIBUTE_` constants.
+        /// Kind of the value: one of the `ATTRIBUTE_` constants.
         kind: u32,
-        /// Its name.
+        /// Name of the attribute.
         key: *const u8,
-        /// In bytes.
+        /// Size of the name in bytes.
         key_size: u64,
-        /// As many of `int64_t`, `float` or bytes of text.
+        /// The values, as `int64_t`, `float` or bytes of text.
         values: *const c_void,
         /// Number of values.
         count: u64,
@@ -311,35 +315,37 @@ layout! {
         struct_size: u32,
         /// Number of operands.
         operand_count: u32,
-        /// Its name in the model.
+        /// Name of the node in the model.
         name: *const u8,
-        /// In bytes.
+        /// Size of the name in bytes.
         name_size: u64,
-        /// The word under which the table speaks of its op.
+        /// The word by which target tables call the node's op.
         term: *const u8,
-        /// In bytes.
+        /// Size of the word in bytes.
         term_size: u64,
         /// All operands, in order.
         operands: *const Operand,
-        /// Bytes from one to the next.
+        /// Distance in bytes from one operand to the next.
         operand_stride: u64,
-        /// Its first result.
+        /// The node's first result.
         result: *const Operand,
         /// All attributes, in order.
         attributes: *const Attribute,
         /// Number of attributes.
         attribute_count: u64,
-        /// Bytes from one to the next.
+        /// Distance in bytes from one attribute to the next.
         attribute_stride: u64,
-        /// For `refuse`.
+        /// Pointer that the plugin passes to `refuse`.
         sink: *mut c_void,
-        /// Says that the node stays on the host: a code or null, and a sentence, both with their sizes.
+        /// Says that the node must stay on the host. The arguments are the sink, a code, which may be null, and a
+        /// sentence, both with their sizes.
         refuse: Option<Refuse>,
     }
 }
 
 layout! {
-    /// A plugin: one target. It and all that it points to stay where they are for ever.
+    /// A plugin, which provides one target. The struct and everything that it points to must stay valid for as long as
+    /// the process runs.
     pub struct Plugin = "strait_plugin" {
         /// Size of the struct, as the side that filled it knows it.
         struct_size: u32,
@@ -347,33 +353,33 @@ layout! {
         interface_major: u32,
         /// Minor version of the interface.
         interface_minor: u32,
-        /// The schema of its table.
+        /// Schema of the plugin's table.
         table_schema: u32,
         /// Major version of the IR bytes that the host writes, or that `emit` reads.
         ir_major: u32,
-        /// Minor version of them.
+        /// Minor version of the IR bytes that the host writes, or that `emit` reads.
         ir_minor: u32,
-        /// Name and version.
+        /// Name and version of the package.
         package: *const u8,
-        /// In bytes.
+        /// Size of that text in bytes.
         package_size: u64,
-        /// The target's table, TOML.
+        /// The target's table, in TOML.
         table: *const u8,
-        /// In bytes.
+        /// Size of the table in bytes.
         table_size: u64,
-        /// Makes the target with these options.
+        /// Makes the target, with the given values of its options.
         open: Option<OpenFn>,
-        /// The end of what `open` made.
+        /// Called when the target that `open` made is no longer used.
         close: Option<CloseFn>,
-        /// Computes codes of a tile in the chip's own way.
+        /// Computes the codes of a tile as the chip does.
         requantize: Option<RequantizeFn>,
         /// Writes the target's own files.
         emit: Option<EmitFn>,
-        /// Refuses a node that the table admits, or does not.
+        /// Decides about a node that the table admits, and may refuse it.
         admits: Option<AdmitsFn>,
     }
 }
-/// Calls a macro with every struct.
+/// Calls a macro with the name of every struct.
 #[macro_export]
 macro_rules! for_each_struct {
     ($call:ident) => {
@@ -381,7 +387,7 @@ macro_rules! for_each_struct {
     };
 }
 
-// SAFETY of sharing: a `Plugin` is constant, and what it points to stays where it is for ever.
+// SAFETY of sharing: a `Plugin` is constant, and what it points to stays valid for as long as the process runs.
 #[allow(unsafe_code, reason = "a plugin keeps its description in a static")]
 // SAFETY: see above; nothing in it is ever written.
 unsafe impl Sync for Plugin {}

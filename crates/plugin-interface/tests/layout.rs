@@ -1,4 +1,4 @@
-//! The layout of the interface: what it is, and that the C header says the same.
+//! Checks the memory layout of the interface: it stays as promised, and the C header declares the same.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic)]
 
 use std::fmt::Write as _;
@@ -9,14 +9,14 @@ use strait_plugin_interface::{
     for_each_struct, received,
 };
 
-/// Structs and fields with sizes and offsets, as this crate has them.
+/// A listing of all structs and fields with their sizes and offsets in this crate.
 fn layout() -> String {
     let mut text = String::new();
     macro_rules! each {
         ($($name:ident)*) => { $({
             writeln!(text, "{} {}", $name::NAME, size_of::<$name>()).unwrap();
             for (field, offset) in $name::FIELDS {
-                // `type` is a word of Rust.
+                // `type` is a keyword in Rust, so the field has another name here.
                 let field = if *field == "element" { "type" } else { field };
                 writeln!(text, "  {field} {offset}").unwrap();
             }
@@ -32,11 +32,11 @@ fn file(path: &str) -> PathBuf {
 
 #[test]
 fn the_layout_is_that_of_the_promise() {
-    // Fields are added at the end of a struct, and none moves.
+    // New fields may only be added at the end of a struct. Existing fields never move.
     strait_testkit::is_current("crates/plugin-interface/tests/layout.txt", &layout());
 }
 
-/// The compiler of this language, where there is one.
+/// The compiler with this name. If it is not installed, prints that the test is skipped.
 fn compiler(name: &str) -> Option<Command> {
     let found = Command::new(name)
         .arg("--version")
@@ -132,7 +132,7 @@ fn a_field_that_is_cut_is_absent() {
             close: Some(close),
             ..Plugin::EMPTY
         };
-        // SAFETY: it is whole.
+        // SAFETY: `cut` is a whole `Plugin`, whatever size it states.
         let found = unsafe { received(&cut) }.unwrap();
         assert!(Plugin::FIELDS.iter().any(|&(_, at)| at == found.struct_size as usize) || size == size_of::<Plugin>());
         assert_eq!(
@@ -152,12 +152,12 @@ fn what_a_smaller_struct_does_not_have_is_absent_and_nothing_behind_it_is_read()
         table_schema: TABLE_SCHEMA,
         ..Plugin::EMPTY
     };
-    // As an older plugin: its struct ends behind `table_schema`.
+    // A struct of an older plugin, which ends after `table_schema`.
     let old = Plugin {
         struct_size: 16,
         ..whole
     };
-    // SAFETY: both are whole structs.
+    // SAFETY: both values are whole structs.
     let (old, new) = unsafe { (received(&old).unwrap(), received(&whole).unwrap()) };
     assert_eq!(
         (old.struct_size, old.table_schema, old.close.is_some()),
@@ -167,7 +167,7 @@ fn what_a_smaller_struct_does_not_have_is_absent_and_nothing_behind_it_is_read()
         (new.struct_size as usize, new.close.is_some()),
         (size_of::<Plugin>(), true)
     );
-    // As a later one: what this side does not know is left alone.
+    // A struct of a newer plugin with more fields. The unknown fields are ignored.
     let later = [
         whole,
         Plugin {
@@ -177,13 +177,13 @@ fn what_a_smaller_struct_does_not_have_is_absent_and_nothing_behind_it_is_read()
     ];
     let mut later = later;
     later[0].struct_size = 2 * whole.struct_size;
-    // SAFETY: it has that many bytes.
+    // SAFETY: the array has as many bytes as the stated size.
     let later = unsafe { received(later.as_ptr()) }.unwrap();
     assert_eq!(later.struct_size, whole.struct_size);
     let broken = Plugin {
         struct_size: 3,
         ..whole
     };
-    // SAFETY: a size is there.
+    // SAFETY: the first pointer leads to a stated size, and the second one is null, which is allowed.
     assert!(unsafe { received(&broken) }.is_none() && unsafe { received::<Plugin>(std::ptr::null()) }.is_none());
 }

@@ -1,7 +1,8 @@
-//! A graph in a target's own format, made of one of the artifact's graphs.
+//! Converts a graph of the artifact into a graph in a target's own format.
 //!
-//! Nodes are either those of the artifact on other operands, or of the format outside ([`Foreign`]). Values that keep their
-//! meaning keep their names; the others get names that no value of the artifact's graph has.
+//! A node of the new graph is either a node of the artifact with other operands, or a node of the target's format
+//! ([`Foreign`]). A value that means the same keeps its name. Other values get names that no value of the artifact's
+//! graph has.
 
 use std::collections::BTreeSet;
 
@@ -11,42 +12,43 @@ use strait_core::{
 };
 use strait_target::TargetError;
 
-/// The graph that is made. It is in the export stage: nothing computes it here, and a writer of its format takes it.
+/// The new graph while it is being made. It is in the export stage: nothing here can run it, and a writer for its
+/// format takes it.
 pub struct Export<'m> {
     source: &'m Module,
     graph: &'m Graph,
     out: Module,
-    /// By value of the source: what stands for it.
+    /// For each value of the source graph, the value in the new graph that stands for it.
     made: Vec<Option<ValueId>>,
     nodes: BTreeSet<String>,
     values: BTreeSet<String>,
-    /// The names that nodes of the source have or answer for: nobody else gets one.
+    /// Names that nodes of the source graph have, or that they replace in the model. No other node may get one of them.
     reserved: BTreeSet<&'m str>,
 }
 
-/// A node of a format outside.
+/// A node of the target's format, which Strait itself does not know.
 #[derive(Debug)]
 pub struct Foreign<'a> {
-    /// The format's name space; `ai.onnx` are ONNX's own operators.
+    /// Domain of the operator in the format. ONNX's own operators have the domain `ai.onnx`.
     pub domain: &'a str,
-    /// The operator's name there.
+    /// Name of the operator in the format.
     pub op: &'a str,
-    /// Its attributes, in the order in which they are written.
+    /// Attributes of the node, in the order in which they are written.
     pub attributes: Vec<(&'a str, Attribute)>,
-    /// The node's name, to which a number is added where it is taken, or where another node of the source is known by it.
+    /// Name of the node. A number is added if the name is taken, or if another node of the source graph has it.
     pub name: &'a str,
-    /// The node of the source whose names of the model it answers for, if it does.
+    /// The source node whose names in the model this node takes over, if any.
     pub of: Option<NodeId>,
-    /// Its operands.
+    /// Operands of the node.
     pub operands: &'a [ValueId],
-    /// The element type of its one result.
+    /// Element type of the node's single result.
     pub elem: Elem,
-    /// The extents of that: of a value of this graph.
+    /// Shape of the result. Its dimensions are those of a value in the new graph.
     pub like: &'a [Dim],
 }
 
 impl<'a> Foreign<'a> {
-    /// The same with these attributes.
+    /// Sets the attributes of the node.
     #[must_use]
     pub fn with(self, attributes: Vec<(&'a str, Attribute)>) -> Foreign<'a> {
         Foreign { attributes, ..self }
@@ -54,7 +56,7 @@ impl<'a> Foreign<'a> {
 }
 
 impl<'m> Export<'m> {
-    /// A graph with the inputs of `graph`, which is one of `source`.
+    /// A new graph with the inputs of `graph`, which belongs to `source`.
     pub fn new(source: &'m Module, graph: &'m Graph, name: &str) -> Export<'m> {
         let mut names = Names::default();
         let main = Graph::new(names.intern(name), Stage::Export);
@@ -80,7 +82,8 @@ impl<'m> Export<'m> {
         export
     }
 
-    /// The value that stands for one of the source; a constant is copied when first asked for.
+    /// The value in the new graph that stands for a value of the source graph. A constant is copied when it is first
+    /// asked for.
     pub fn made(&mut self, value: ValueId) -> Option<ValueId> {
         if let Some(made) = self.made.get(value.index()).copied().flatten() {
             return Some(made);
@@ -93,34 +96,34 @@ impl<'m> Export<'m> {
         Some(made)
     }
 
-    /// Says what stands for a value of the source.
+    /// Sets which value stands for a value of the source graph.
     pub fn set(&mut self, value: ValueId, made: ValueId) {
         if let Some(place) = self.made.get_mut(value.index()) {
             *place = Some(made);
         }
     }
 
-    /// Extents of a value of this graph.
+    /// Shape of a value in the new graph.
     pub fn shape(&self, value: ValueId) -> Vec<Dim> {
         let value = self.out.main().value(value);
         value.map(|value| value.ty.shape.to_vec()).unwrap_or_default()
     }
 
-    /// Extents of a value of the source, as this graph has them.
+    /// Shape of a source value, as the new graph has it.
     pub fn shape_of(&mut self, value: ValueId) -> Vec<Dim> {
         let ty = self.graph.value(value).map(|value| value.ty.clone());
         ty.map(|ty| self.typed(&ty).shape.to_vec()).unwrap_or_default()
     }
 
-    /// A constant with a name like this one.
+    /// Adds a constant. Its name begins with `name`.
     pub fn constant(&mut self, name: &str, tensor: TensorData) -> ValueId {
         let (name, ty) = (self.value_name(name), tensor.tensor_type());
         let data = self.out.add_data(tensor);
         self.out.main_mut().add_data(name, ty, None, data)
     }
 
-    /// A node of the format outside. Its result has the name `result` and is what stands for that value of the source, or a
-    /// name of its own.
+    /// Adds a node of the target's format. If `result` names a value of the source graph, the node's result stands for
+    /// that value and has its name. Otherwise it has a name of its own.
     pub fn foreign(&mut self, node: Foreign<'_>, result: Option<ValueId>) -> ValueId {
         let name = self.node_name(node.name, node.of);
         let attributes = node.attributes.into_iter().map(|(key, value)| (key.to_owned(), value));
@@ -151,11 +154,11 @@ impl<'m> Export<'m> {
         made
     }
 
-    /// A node of the source under this name, on these operands. Its results are what stands for its own, of the element type
-    /// `elem` where one is named.
+    /// Copies a source node, with this name and these operands. Its results stand for those of the source node. If
+    /// `elem` is given, they have that element type.
     ///
     /// # Errors
-    /// A node that runs other graphs.
+    /// If the node runs other graphs.
     pub fn copy(
         &mut self,
         id: NodeId,
@@ -169,7 +172,7 @@ impl<'m> Export<'m> {
             return Err(Reason::new(ReasonCode::Foreign, text).into());
         }
         let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
-        // Real numbers have a grid where the node rounds to it.
+        // A float result keeps its scale and zero point if the node rounds to them.
         let grid = |value: &Value| value.quant.clone().filter(|_| value.ty.elem.is_float());
         let results: Vec<_> = results
             .map(|value| (value.name, value.ty.clone(), grid(value)))
@@ -197,7 +200,7 @@ impl<'m> Export<'m> {
         Ok(())
     }
 
-    /// The module with these outputs, which are values of the graph that is made.
+    /// The finished module with these outputs, which are values of the new graph.
     pub fn finish(mut self, outputs: &[ValueId]) -> Module {
         for &output in outputs {
             self.out.main_mut().add_output(output);
@@ -205,7 +208,7 @@ impl<'m> Export<'m> {
         self.out
     }
 
-    /// Gives a node the names of the model that one of the source answers for.
+    /// Gives a new node the names in the model that a source node replaces.
     fn answers(&mut self, made: NodeId, of: Option<NodeId>) {
         let node = of.and_then(|of| self.graph.node(of));
         let names = node.map(|node| self.names_of(node)).unwrap_or_default();
@@ -213,8 +216,8 @@ impl<'m> Export<'m> {
         self.out.main_mut().set_sources(made, &names);
     }
 
-    /// The names of the model that a node of the source answers for. That of a primitive, or of a node beside an operator of the
-    /// model, `LAYER:WORD`, is none of them.
+    /// The names of the model's nodes that a source node replaces. Names that were made up do not count: those of
+    /// primitives, and of nodes that were added to an operator, `LAYER:WORD`.
     pub fn names_of(&self, node: &Node) -> Vec<&'m str> {
         let names: Vec<&str> = node.sources.iter().map(|&name| self.source.name(name)).collect();
         let own = self.source.name(node.name);
@@ -222,7 +225,7 @@ impl<'m> Export<'m> {
         names.into_iter().filter(|&name| name != own || !is_beside).collect()
     }
 
-    /// The name of the model's layer that a node of the source computes, or computes a part of.
+    /// Name of the model's layer that a source node computes, wholly or in part.
     pub fn layer_of(&self, node: &Node) -> &'m str {
         let own = self.source.name(node.name);
         let names = self.names_of(node);
@@ -231,7 +234,7 @@ impl<'m> Export<'m> {
         layer.copied().unwrap_or(own)
     }
 
-    /// A name like this one for a node, of the source or beside it.
+    /// A free name for a node, similar to `base`.
     fn node_name(&mut self, base: &str, of: Option<NodeId>) -> String {
         let of = of.and_then(|of| self.graph.node(of));
         let own = of.is_some_and(|of| self.source.name(of.name) == base || self.names_of(of).contains(&base));
@@ -241,12 +244,12 @@ impl<'m> Export<'m> {
 
     fn first_result(&self, id: NodeId) -> ValueId {
         let node = self.out.main().node(id);
-        // A node that was just added with one result has it.
+        // A node that was just added with one result has that result.
         node.and_then(|node| node.outputs.first().copied())
             .unwrap_or(ValueId::new(0))
     }
 
-    /// A type with its named extents in the table of this module.
+    /// A type whose named dimensions are registered in the new module.
     fn typed(&mut self, ty: &TensorType) -> TensorType {
         let mut ty = ty.clone();
         for dim in &mut ty.shape {
@@ -267,12 +270,12 @@ impl<'m> Export<'m> {
     }
 }
 
-/// True for the name of a part of what is called `layer`.
+/// True if `name` names a part of the layer called `layer`.
 fn is_inside(name: &str, layer: &str) -> bool {
     name.strip_prefix(layer).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// The name where it is free, or it with the first number that makes it new.
+/// The name if it is free; otherwise the name with the first number that makes it new.
 fn fresh(taken: &mut BTreeSet<String>, base: &str, is_free: bool, is_reserved: impl Fn(&str) -> bool) -> String {
     let numbered = (1..)
         .map(|number| format!("{base}_{number}"))

@@ -1,16 +1,17 @@
 //! The one crate of Strait that a vendor's crate depends on.
 //!
-//! These names, and what they do, follow semantic versioning: `tests/names.txt` is the list of them, and a name that is
-//! taken out of it is a new major version. Whatever else the crates behind this one have may change at any time. Enums and
-//! structs that may get more say so (`#[non_exhaustive]`); of an op a target sees its [`Term`](graph::Term) and its
-//! attributes, so that an op that is new breaks nobody.
+//! The names in this crate, and what they do, follow semantic versioning. `tests/names.txt` lists them; removing one
+//! needs a new major version. Everything else in the crates behind this one may change at any time. Enums and structs
+//! to which something may be added are `#[non_exhaustive]`. Of an op, a target only sees its [`Term`](graph::Term) and
+//! its attributes, so that new ops break no target.
 //!
 //! - A target is a [`TargetFactory`]: a table, and for each of its forms a [`FormKernel`].
-//! - [`dialect`] has what makes a configuration out of the words of a vendor's own tool, and what reads its documents.
-//! - [`kernel`] has what computes a form in an own way: a function of one accumulator, or of a tile.
-//! - [`form`] has the requantizations and the few families of arithmetic behind them.
-//! - [`graph`] has what code for a table's gaps sees: the nodes that [`Target::admits`] is asked about, and the module that
-//!   [`Target::emit`] writes. [`Export`](graph::Export) makes a graph in the target's own format of it.
+//! - [`dialect`] translates the settings of a vendor's own tool into a configuration, and reads that tool's files.
+//! - [`kernel`] is for kernels of your own: a function of one accumulator, or of a tile.
+//! - [`form`] has the requantizations, and the few families of arithmetic that they are built from.
+//! - [`graph`] is for code that does what a table cannot: the nodes that [`Target::admits`] is asked about, and the
+//!   module that [`Target::emit`] writes. [`Export`](graph::Export) converts that to a graph in the target's own
+//!   format.
 //!
 //! ```
 //! use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
@@ -24,9 +25,9 @@
 //! }
 //! ```
 //!
-//! The program with this target in it is three lines more: `use vendor_target as _;` in front of the `main` of
-//! `strait-cli`. [`export_plugin!`] makes a shared library of the same factory. `docs/plugins` in the repository has the whole
-//! way, `examples/vendor-rust` a target that goes both.
+//! A program that contains this target takes three more lines: `use vendor_target as _;` and a `main` that calls
+//! `strait-cli`'s. [`export_plugin!`] makes a shared library from the same factory. `docs/plugins` in the repository
+//! explains all steps, and `examples/vendor-rust` is a target that is built in both ways.
 
 mod export;
 #[doc(hidden)]
@@ -38,20 +39,20 @@ pub use strait_target::{Candidate, Decision, FormKernel, Make, Prepare, TableTar
 pub use strait_target::{Emission, FusionSite, Joined, Observing, OptionValue, Options, Recorded, Sink};
 pub use strait_target::{TargetError, TargetSpec, inventory};
 
-/// Quantization in the words of a vendor's own tool.
+/// For targets that understand the settings of a vendor's own quantization tool.
 pub mod dialect {
     pub use strait_target::dialect::{Dialect, KeyPath, Means, Objection, Setting, Vocabulary};
     pub use strait_target::text::Written;
 }
 
-/// Kernels of an own.
+/// For targets with kernels of their own.
 pub mod kernel {
     pub use strait_kernels::KernelError;
     pub use strait_kernels::integer::{Axis, Batch, Epilogue, InRegisters, Loops, PerChannel, per_channel, standard};
     pub use strait_kernels::integer::{ThroughTile, Tile, TileKernel};
 }
 
-/// Requantizations.
+/// The requantizations that a target's table may use.
 pub mod form {
     pub use strait_core::Fused;
     pub use strait_core::form_list::form_list as fields;
@@ -60,7 +61,7 @@ pub mod form {
     pub use strait_requantize::{FormKind, IntType, Per, Requantization, Rounding};
 }
 
-/// Graphs, their nodes and values.
+/// Graphs, with their nodes and values.
 pub mod graph {
     pub use crate::export::{Export, Foreign};
     pub use strait_core::{Attribute, Channels, Elem, Graph, Module, Node, NodeId, Placement, QuantParams};

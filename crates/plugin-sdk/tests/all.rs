@@ -1,4 +1,4 @@
-//! A vendor's crate. One program, so that it is linked once.
+//! Tests of the SDK as a vendor's crate uses it. They are one program, so that the libraries are linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod library;

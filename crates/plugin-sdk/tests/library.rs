@@ -1,4 +1,4 @@
-//! A target behind the C interface, called as a host calls it.
+//! Calls a target through the C interface, as a host does.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic, reason = "a test, of a C interface")]
 
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ unsafe extern "C" {
     safe fn strait_plugin_entry(major: u32, minor: u32) -> *const c::Plugin;
 }
 
-/// A host, and all that it hears.
+/// A host that keeps all messages and files that it receives.
 #[derive(Default)]
 struct Host {
     said: Vec<String>,
@@ -146,7 +146,7 @@ struct Host {
 
 unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, text: *const u8, size: u64) {
     assert_eq!((severity, node), (c::ERROR, c::NO_NODE));
-    // SAFETY: the context is the host, and the text is there.
+    // SAFETY: `context` points to the `Host`, and the text has `size` bytes.
     let (host, text) = unsafe {
         (
             &mut *context.cast::<Host>(),
@@ -157,7 +157,7 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, text
 }
 
 unsafe extern "C" fn write(sink: *mut c_void, path: *const u8, path_size: u64, at: *const u8, size: u64) -> i32 {
-    // SAFETY: the sink is the host, and both are there.
+    // SAFETY: `sink` points to the `Host`, and the path and the bytes have the stated sizes.
     let (host, path, bytes) = unsafe {
         (
             &mut *sink.cast::<Host>(),
@@ -206,18 +206,18 @@ impl Host {
             ..c::Open::EMPTY
         };
         let mut target = ptr::null_mut();
-        // SAFETY: all of it is there.
+        // SAFETY: all pointers are valid during the call.
         let status = unsafe { plugin().open.unwrap()(&self.told(), &open, &mut target) };
         (status, target)
     }
 }
 
 fn plugin() -> &'static c::Plugin {
-    // SAFETY: it is a static.
+    // SAFETY: the returned plugin is a static.
     unsafe { &*strait_plugin_entry(c::INTERFACE_MAJOR, 9) }
 }
 
-/// A form with these shifts, of which there may be one for all channels.
+/// The JSON of an `arith_folded` form with these shifts, either one for all channels or one per channel.
 fn shifts(list: &str) -> String {
     format!(r#"{{"arith_folded":{{"narrowing":{{"shift":{list},"rounding":"floor","out":"i8"}}}}}}"#)
 }
@@ -249,7 +249,7 @@ fn tile<T>(rows: u64, columns: u64, accumulators: &[T], codes: &mut [i8]) -> c::
 #[test]
 fn a_library_says_who_it_is_to_a_host_of_every_version() {
     let text = |at: *const u8, size: u64| {
-        // SAFETY: the text is there for ever.
+        // SAFETY: the plugin's texts are static.
         std::str::from_utf8(unsafe { std::slice::from_raw_parts(at, size as usize) }).unwrap()
     };
     let plugin = plugin();
@@ -268,7 +268,7 @@ fn a_library_says_who_it_is_to_a_host_of_every_version() {
         (1, c::IR_MAJOR, c::IR_MINOR)
     );
     assert!(plugin.open.is_some() && plugin.close.is_some() && plugin.requantize.is_some() && plugin.emit.is_some());
-    // So that the host can say which side is too old.
+    // The entry function answers every version, so that the host can say which side is too old.
     for major in [0, 2, u32::MAX] {
         assert!(ptr::eq(strait_plugin_entry(major, 0), plugin));
     }
@@ -284,36 +284,36 @@ fn tiles_become_codes_along_both_axes_from_any_channel_on_and_in_both_widths() {
     let json = shifts(r#"{"channel":[0,1,2,3]}"#);
     let form_of = form(&json, "floor");
     let mut codes = [0i8; 8];
-    // Channels 1 and 2 along the rows, then along the columns.
+    // Channels 1 and 2, first along the rows and then along the columns.
     let sums = [-9, 9, 20, 100, -9, 9, 20, 100];
     let rows = c::Tile {
         first_channel: 1,
         ..tile(2, 4, &sums, &mut codes)
     };
-    // SAFETY: all of it is there.
+    // SAFETY: all pointers are valid during the call.
     assert_eq!(unsafe { requantize(&told, target, &form_of, &rows) }, c::OK);
     assert_eq!(codes, [-5, 4, 10, 50, -3, 2, 5, 25]);
     let columns = c::Tile {
         channel_axis: c::CHANNELS_ALONG_COLUMNS,
         ..tile(2, 4, &sums, &mut codes)
     };
-    // SAFETY: as above.
+    // SAFETY: all pointers are valid during the call.
     assert_eq!(unsafe { requantize(&told, target, &form_of, &columns) }, c::OK);
     assert_eq!(codes, [-9, 4, 5, 12, -9, 4, 5, 12]);
-    // One set of parameters, and 64 bits; what is too large saturates.
+    // One shift for all channels and 64-bit accumulators. Values that are too large saturate.
     let json = shifts(r#"{"tensor":3}"#);
     let wide = tile(1, 4, &[-9i64, 9, 1 << 20, -800], &mut codes[..4]);
-    // SAFETY: as above.
+    // SAFETY: all pointers are valid during the call.
     let status = unsafe { requantize(&told, target, &form(&json, "floor"), &wide) };
     assert_eq!(status, c::OK);
     assert_eq!(codes[..4], [-2, 1, 127, -100]);
-    // SAFETY: nobody uses it any more.
+    // SAFETY: the target is not used after this.
     unsafe { plugin().close.unwrap()(target) };
     assert!(host.said.is_empty(), "{:?}", host.said);
 }
 
 unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, text: *const u8, size: u64) {
-    // SAFETY: the sink is the host, and both are there.
+    // SAFETY: `sink` points to the `Host`, and both texts have the stated sizes.
     let (host, code, text) = unsafe {
         (
             &mut *sink.cast::<Host>(),
@@ -325,7 +325,7 @@ unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, 
     host.said.push(String::from_utf8(text).unwrap());
 }
 
-/// Answer about a node with this name, term and value of `groups`, and all that the host hears.
+/// Asks `admits` about a node with this name, term and `groups`. Returns the status and everything the host was told.
 fn asked(name: &str, term: &str, groups: Option<i64>) -> (c::Status, Vec<String>) {
     let mut host = Host::default();
     let (_, target) = host.open("calm");
@@ -367,7 +367,7 @@ fn asked(name: &str, term: &str, groups: Option<i64>) -> (c::Status, Vec<String>
         refuse: Some(refuse),
         ..c::Node::EMPTY
     };
-    // SAFETY: all of it is there.
+    // SAFETY: all pointers are valid during the call.
     let status = unsafe { plugin().admits.unwrap()(&told, target, &node) };
     (status, host.said)
 }
@@ -381,7 +381,7 @@ fn the_code_refuses_a_node_as_it_does_where_it_is_linked() {
     let (status, said) = asked("a", "conv", None);
     assert_eq!(status, c::INTERNAL);
     assert_eq!(said, ["a node without groups is not supported"]);
-    // An op of a later version.
+    // An op that only a later version knows.
     assert_eq!(asked("a", "telepathy", Some(2)).0, c::UNSUPPORTED);
     let (status, said) = asked("beast", "conv", Some(2));
     assert!(
@@ -397,7 +397,7 @@ fn a_panic_is_the_message_of_a_failure() {
     let told = host.told();
     let (json, mut codes) = (shifts(r#"{"tensor":3}"#), [0; 2]);
     let beast = tile(1, 2, &[1, 666], &mut codes);
-    // SAFETY: all of it is there.
+    // SAFETY: all pointers are valid during the call.
     let status = unsafe { plugin().requantize.unwrap()(&told, target, &form(&json, "floor"), &beast) };
     assert_eq!(status, c::PANIC);
     assert!(
@@ -453,7 +453,7 @@ fn arguments_that_make_no_sense_are_refused_and_touch_nothing() {
             ..right
         },
     ];
-    // SAFETY: what is not null is there.
+    // SAFETY: every pointer is either null or valid during the call.
     unsafe {
         for tile in &wrong {
             assert_eq!(requantize(&told, target, &of, tile), c::INVALID_ARGUMENT, "{tile:?}");
@@ -527,7 +527,7 @@ graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
 data @w: i8[1,1,1,1] = inline [3]
 data @b: i32[1] = inline [5]";
 
-/// The status of `emit` for the graph, in this mood.
+/// Calls `emit` of a target that was opened with this mood, on damaged IR bytes if asked; returns the status.
 fn emitted(host: &mut Host, mood: &str, damage: bool) -> c::Status {
     let (status, target) = host.open(mood);
     assert_eq!(status, c::OK, "{:?}", host.said);
@@ -557,7 +557,7 @@ fn emitted(host: &mut Host, mood: &str, damage: bool) -> c::Status {
         write: Some(write),
         ..c::Emit::EMPTY
     };
-    // SAFETY: all of it is there.
+    // SAFETY: all pointers are valid during the call.
     unsafe { plugin().emit.unwrap()(&told, target, &model) }
 }
 
@@ -575,7 +575,7 @@ fn files_go_to_the_host_and_graphs_for_its_writers_do_not() {
     assert!(host.said[0].contains("the IR bytes end inside"), "{:?}", host.said);
 }
 
-/// The host would take it for another piece.
+/// The host would otherwise append the second file to the first.
 #[test]
 fn a_file_that_is_written_twice_is_refused_as_it_is_where_the_code_is_linked() {
     let mut host = Host::default();

@@ -1,16 +1,16 @@
-//! The names that are promised.
+//! Checks the public names that the SDK promises to keep.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The names that `lib.rs` gives, each behind its module.
+/// The names that a source file exports, each with its module.
 fn names(source: &str) -> BTreeSet<String> {
     let (mut module, mut names) = (String::new(), BTreeSet::new());
     for line in source.lines() {
         let line_in = line.trim();
         if line_in == "pub mod library;" {
-            // Hidden: what the macro expands to.
+            // This module is hidden. Only the code that the macro expands to uses it.
         } else if let Some(name) = line_in.strip_prefix("pub mod ") {
             module = format!("{}::", name.trim_end_matches([' ', '{']));
         } else if let Some(path) = line_in.strip_prefix("pub use ") {
@@ -39,6 +39,6 @@ fn the_names_are_those_of_the_promise() {
     let macros = names(&std::fs::read_to_string(folder.join("src/library/mod.rs")).unwrap());
     found.extend(macros.into_iter().filter(|name| name.ends_with('!')));
     let found: String = found.iter().map(|name| format!("{name}\n")).collect();
-    // A name that is missing breaks vendors.
+    // Removing a name would break vendors' code.
     strait_testkit::is_current("crates/plugin-sdk/tests/names.txt", &found);
 }

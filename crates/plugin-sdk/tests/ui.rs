@@ -1,5 +1,6 @@
-//! Errors of the compiler for a target's author, in our words, when something is missing or is not theirs to have.
-//! `TRYBUILD=overwrite` rewrites the expectations. One project for all crates: it is built anew in each run of CI.
+//! Checks the compiler errors that target authors get when something is missing or not public: they have to say in our
+//! own words what is wrong. `TRYBUILD=overwrite` rewrites the expected errors. All crates share this one project,
+//! because CI builds it from scratch in each run.
 
 #[test]
 fn what_is_missing_is_named() {

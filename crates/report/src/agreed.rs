@@ -1,4 +1,5 @@
-//! The parts of `quantization.json` that follow from an artifact's lowered graph: types and grids of inputs and results.
+//! Checks `quantization.json` against the artifact's lowered graph, from which the types and grids of inputs and
+//! results follow.
 
 use std::{
     collections::BTreeMap,
@@ -8,10 +9,10 @@ use std::{
 use strait_container::Quantization;
 use strait_core::{Graph, Module, Op, Value, ValueId};
 
-/// Sentences on inputs and results of layers that have another type or grid in the lowered graph.
+/// Sentences that name the inputs and results whose type or grid in `quantization.json` differs from the lowered graph.
 ///
-/// It looks at tensors that are in both by their names. It does not look at operands, at states and origins, nor at results of
-/// which the lowered graph has real numbers alone.
+/// Tensors are matched by name. Operands, states and origins are not checked, nor results that have only real numbers
+/// in the lowered graph.
 pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> Vec<String> {
     let values = lowered.values();
     let by_name: BTreeMap<&str, (ValueId, &Value)> = values
@@ -25,7 +26,7 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
         .inputs
         .iter()
         .map(|config| (format!("input `{}`", config.tensor), config));
-    // An input that is left to its readers has no grid of its own.
+    // An input whose readers each have their own grid has none itself.
     let with_grid = inputs.chain(results).filter(|(_, config)| config.origin.is_some());
     let found = with_grid.filter_map(|(what, config)| {
         let Some(scheme) = said.schemes.get(config.scheme) else {
@@ -42,7 +43,7 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
             scale: &config.scale,
             zero_point: &config.zero_point,
         };
-        // The grid of a sum is said by those of its factors.
+        // The scale of an accumulated sum is not written down: it is the product of the factors' scales.
         let same = |there: &TypeAndGrid<'_>| match said.scale.is_empty() {
             true => there.elem == said.elem,
             false => *there == said,
@@ -52,7 +53,7 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
     found.collect()
 }
 
-/// Type and grid of codes.
+/// Element type, scales and zero points of a quantized tensor.
 #[derive(PartialEq)]
 struct TypeAndGrid<'a> {
     elem: String,
@@ -84,7 +85,7 @@ fn listed<T: Display>(numbers: &[T]) -> String {
     numbers.join(", ")
 }
 
-/// The codes that a value of the float model became: its own, those that it is dequantized from, or those that it is
+/// The codes that a tensor of the float model became: its own, those that it is dequantized from, or those that it is
 /// quantized to.
 fn codes<'a>(graph: &'a Graph, (id, value): &(ValueId, &'a Value)) -> Vec<TypeAndGrid<'a>> {
     let of = |value: &'a Value| {

@@ -1,4 +1,4 @@
-//! From what a compilation made to its report.
+//! Makes the report from the results of a compilation.
 
 use std::collections::BTreeMap;
 
@@ -16,28 +16,28 @@ use super::{
     nearness::reported,
 };
 
-/// Material of the report.
+/// Everything that the report is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
-    /// The target's table.
+    /// Table of the target.
     pub spec: &'a TargetSpec,
-    /// The canonical float module.
+    /// The float module after canonicalization.
     pub canonical: &'a Module,
-    /// The integer module; its main graph is the fused one.
+    /// The integer module, whose main graph is the fused one.
     pub integer: &'a Module,
-    /// Fusions of the requantizations.
+    /// Which requantizations were fused and which were not.
     pub fusion: &'a Fusion,
-    /// The terms of the ops that the integer nodes were made from, by the nodes' names.
+    /// For each integer node, by name, the row of the table for the op that it was lowered from.
     pub origins: &'a BTreeMap<String, String>,
-    /// Nearness of requantizations to the ideal, by their names.
+    /// For each requantization, by name, how near its results are to the ideal function.
     pub nearness: &'a BTreeMap<String, Nearness>,
-    /// Findings of annotation, which cost accuracy.
+    /// Findings of annotation that cost accuracy.
     pub findings: &'a Findings,
-    /// Numbers of matches and applications of the rules over the float graph.
+    /// For each rule over the float graph, how often its pattern matched and how often it was applied.
     pub rewrites: &'a BTreeMap<&'static str, Counts>,
 }
 
-/// The report of what was compiled, by as many steps of the rules over the float graph.
+/// The report of a compiled model. `rewrites` counts what the rules over the float graph did before.
 pub fn of_built(
     spec: &TargetSpec,
     canonical: &Module,
@@ -60,7 +60,7 @@ pub fn of_built(
     }
 }
 
-/// The report, without remarks, accuracy, gates and rules.
+/// The report, without remarks, accuracy, gates and rules, which the caller adds.
 pub fn build(material: Material<'_>) -> Report {
     let Material {
         spec,
@@ -74,7 +74,7 @@ pub fn build(material: Material<'_>) -> Report {
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
     let graph = integer.main();
-    // The verifier has seen to it that there is an order.
+    // The verifier has checked that there is an order.
     let order = graph.topological_order().unwrap_or_default();
     let nodes: Vec<&Node> = order.into_iter().filter_map(|id| graph.node(id)).collect();
     let rows = fused
@@ -137,7 +137,7 @@ fn layer(
     fused: &BTreeMap<&str, &Fused>,
     nearness: &BTreeMap<String, Nearness>,
 ) -> Layer {
-    // Of two that became one, the second makes the codes of the result.
+    // If two requantizations became one, the second makes the codes of the result.
     let nearness = (node.sources.iter().rev()).find_map(|&source| nearness.get(module.name(source)));
     let (free_integers, from_scales) = nearness.map(reported).unwrap_or_default();
     Layer {

@@ -1,19 +1,20 @@
-//! The samples that a compilation has read from images.
+//! What the report says about samples that were read from images.
 
 use serde::{Deserialize, Serialize};
 
-/// Images that were read.
+/// A set of images that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DataReport {
     /// Number of samples.
     pub samples: usize,
-    /// Names and versions of the decoders.
+    /// Names and versions of the image decoders.
     pub decoder: String,
-    /// Names and versions of the libraries whose arithmetic resizing and gray have, in the order of the steps.
+    /// Names and versions of the libraries whose arithmetic is used to resize and to convert to gray, in the order of
+    /// the steps.
     pub arithmetic: Vec<String>,
-    /// The images that cannot be decoded, by their paths below the folder of the set.
+    /// Images that could not be decoded, by their paths relative to the folder of the set.
     pub left_out: Vec<String>,
 }
 

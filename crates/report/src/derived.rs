@@ -1,4 +1,4 @@
-//! The parts of a report that follow from an artifact's graphs and certificates alone, and their comparison with the
+//! Makes the parts of a report that follow from an artifact's graphs and certificates alone, and compares them with the
 //! report.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +17,11 @@ use super::{
     fusions::{fired_by, reason},
 };
 
-/// Sentences on the parts of a report that do not follow from the model. A sentence on a layer names the layer where
-/// its name is in the model.
+/// Sentences that say where a report contradicts the model. They name the layer in question if its name is in the
+/// model.
 ///
-/// It does not look at what follows from more than the model: from the float model and the configuration, from the
-/// target's table, and from samples; nor at the size, as an artifact has only one of several equal tensors.
+/// Only what follows from the model is compared, and not what also depends on the float model, the configuration, the
+/// target's table or samples. The size is not compared either, since an artifact stores equal tensors once.
 pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let (module, graph) = (&model.module, model.module.main());
     let made_by: BTreeMap<&str, &Node> = (graph.values())
@@ -31,7 +31,7 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let certificates = model.certificates.iter();
     let fired: Vec<(&str, FiredReport)> = (certificates.enumerate())
         .map(|(position, record)| {
-            // A constant that was requantized is known by the name that it had before.
+            // A constant that was requantized is found by the name that it had before.
             let before = || report.fusions.fired.get(position).map_or("", |fired| &fired.layer);
             let layer = made_by
                 .get(&*record.node)
@@ -77,7 +77,7 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     found
 }
 
-/// A sentence on the first key whose value in the report is not the expected one.
+/// A sentence that names the first key whose value in the report is not the expected one.
 fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Option<String> {
     if expected == said {
         return None;
@@ -90,7 +90,7 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
     Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
 }
 
-/// A layer of the report as the graph has it; `made_by` has the fusions by the names of their values.
+/// The report's entry for one layer of the graph. `made_by` finds the fusion that made a value, by the value's name.
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
@@ -161,7 +161,8 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
     }
 }
 
-/// True of a node that rounds real numbers alone: it dequantizes what was just quantized, or quantizes for nothing else.
+/// True if a node only rounds real numbers: it dequantizes what was just quantized, or it quantizes and all its readers
+/// dequantize.
 fn rounds(graph: &Graph, node: &Node) -> bool {
     match (&node.op, node.inputs.first(), node.outputs.first()) {
         (Op::Quantize(_), _, Some(&codes)) => {
@@ -176,8 +177,8 @@ fn rounds(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// The bytes of the constants that the main graph uses, equal ones once: one tensor that several layers share may have become
-/// several, and an artifact has one of them.
+/// Number of bytes of the constants that the main graph uses. Equal tensors count once: an artifact stores them once,
+/// although compiling may have made several out of one shared tensor.
 pub(super) fn parameter_bytes(module: &Module) -> u64 {
     let graph: &Graph = module.main();
     let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());

@@ -1,4 +1,4 @@
-//! Evidence for a model: the rows of the target's table that its layers rest on, and what may be said of it because of them.
+//! Evidence for a model: which rows of the target's table its layers rest on, and what may be claimed because of them.
 
 use std::{
     cmp::Reverse,
@@ -11,36 +11,37 @@ use strait_target::spec::{Evidence, Row, Support};
 
 use crate::grounds::Basis;
 
-/// Number of layers for each kind of evidence. A layer rests on the weakest of its rows.
+/// How many layers have which evidence. A layer has the weakest evidence of its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceReport {
-    /// Claim for the whole model.
+    /// What may be claimed of the whole model, in words.
     pub claim: String,
-    /// Number of layers for each kind of evidence; layers on the host need none.
+    /// Number of layers for each kind of evidence. Layers on the host need none and are not counted.
     pub layers: Counts,
-    /// The rows that the layers rest on, the weakest first, then those that most layers rest on.
+    /// The rows that the layers rest on. Those with the weakest evidence come first, then those that most layers rest
+    /// on.
     pub rows: Vec<Ground>,
 }
 
-/// Counts by kind of evidence.
+/// Counts for each kind of evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
-    /// Derived from the reference's definition.
+    /// Derived from the definition of the reference.
     pub proved: usize,
-    /// Compared with the reference.
+    /// Compared with what the reference computes.
     pub measured: usize,
-    /// Written in the vendor's documentation.
+    /// Stated in the vendor's documentation.
     pub documented: usize,
-    /// On at least one assumption.
+    /// Based on at least one assumption.
     pub assumed: usize,
 }
 
 impl Counts {
-    /// Counts each by its weakest.
+    /// Counts how often each kind of evidence occurs.
     pub fn of(weakest: impl IntoIterator<Item = Evidence>) -> Counts {
         let mut counts = Counts::default();
         for evidence in weakest {
@@ -75,35 +76,35 @@ impl Display for Counts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ground {
-    /// `quantize`, or `accumulator`, `op`, `form` or `fusion` and the row's name.
+    /// Name of the row: `quantize`, or `accumulator`, `op`, `form` or `fusion` with the row's own name.
     pub row: String,
     /// `proved`, `measured`, `documented` or `assumed`.
     pub evidence: String,
-    /// Whose bits they are.
+    /// The reference that the row claims to equal bit for bit.
     pub oracle: String,
-    /// The row's remark.
+    /// Remark that the table has for the row.
     pub note: Option<String>,
     /// Number of layers that rest on the row.
     pub layers: usize,
 }
 
-/// A form of a layer that was shown to equal its reference on fewer accumulators than the layer can have.
+/// A form whose evidence covers fewer accumulators than its layer can have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Outside {
-    /// The row of the form.
+    /// The row of the form in the target's table.
     pub row: String,
-    /// The smallest and the largest accumulator on which it was shown.
+    /// Smallest and largest accumulator for which the form was shown to equal its reference.
     pub shown_on: [i64; 2],
-    /// The smallest and the largest accumulator that the layer can have.
+    /// Smallest and largest accumulator that the layer can have.
     pub accumulators: [i64; 2],
-    /// Largest distance by which these reach past those.
+    /// How far the layer's accumulators can lie outside of `shown_on`, at most.
     pub past: u64,
 }
 
 impl Outside {
-    /// `None` where all accumulators are among those of `shown_on`.
+    /// `None` if all accumulators of the layer are within `shown_on`.
     pub(crate) fn of(row: Row<'_>, shown_on: [i64; 2], accumulators: [i64; 2]) -> Option<Outside> {
         let [below, above] = [
             shown_on[0].saturating_sub(accumulators[0]),
@@ -130,10 +131,11 @@ impl Display for Outside {
     }
 }
 
-/// Claim for a model, or for a table, that rests on these rows.
+/// What may be claimed of a model, or of a table, that rests on these rows.
 ///
-/// This is the one place that says `bit-accurate`, and it does so only where everything is measured or proved, and under no
-/// condition. Rows that follow another reference than the table's, `oracle`, are named with theirs.
+/// This is the only place that says `bit-accurate`. It does so only if everything is measured or proved, without any
+/// condition. `oracle` is the reference of the whole table; rows that follow another reference are named together with
+/// theirs.
 pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) -> String {
     let (mut weakest, mut others, mut conditions) = (None, BTreeSet::new(), String::new());
     for support in supports {
@@ -162,7 +164,7 @@ pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) 
     }
 }
 
-/// Counts the layers; `oracle` is the table's.
+/// Counts the layers by their evidence. `oracle` is the reference of the whole table.
 pub(super) fn count(oracle: &str, layers: &[Basis<'_>]) -> EvidenceReport {
     let weakest = layers
         .iter()

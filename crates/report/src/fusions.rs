@@ -1,4 +1,4 @@
-//! Fusions of the requantizations: one by one, and row by row of the target's table.
+//! Which requantizations were fused, one by one, and row by row of the target's table.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Reason, ReasonCode};
@@ -11,48 +11,48 @@ use strait_target::{
 
 use super::ReasonReport;
 
-/// Fusions of the requantizations.
+/// What became of the requantizations: which were fused into their producers, and which were not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fusions {
-    /// Those that became part of their producers.
+    /// The requantizations that became part of their producers.
     pub fired: Vec<FiredReport>,
-    /// Those that stay operations of their own.
+    /// The requantizations that stay operations of their own.
     pub refused: Vec<RefusedReport>,
-    /// Equal requantizations of one accumulator that became one before anything was fused.
+    /// Equal requantizations of the same accumulator, which were merged into one before fusing.
     pub merged: Vec<MergedReport>,
-    /// The rows of the target's table, in the order in which they are tried.
+    /// The fusion rows of the target's table, in the order in which they are tried.
     pub rows: Vec<RowReport>,
 }
 
-/// A fusion.
+/// A fusion that was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FiredReport {
-    /// The operation that resulted.
+    /// The fused operation.
     pub layer: String,
-    /// The row of the target's table that fired.
+    /// The row of the target's table that made the fusion.
     pub row: String,
     /// The verdict on the channel with the largest difference.
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
-    /// The certificate in words.
+    /// The fusion's certificate in words.
     pub claim: String,
-    /// Reason why a clamp in front of the requantization was left out; absent where there was no clamp, or the clamp
-    /// still acts.
+    /// Why a clamp before the requantization could be left out. Absent if there was no clamp, or if it still has an
+    /// effect.
     pub dropped_clamp: Option<ReasonReport>,
 }
 
-/// Equal requantizations that became one.
+/// Equal requantizations that were merged into one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MergedReport {
-    /// The value that stays.
+    /// The requantized value that stays.
     pub value: String,
-    /// Those that it stands for, too.
+    /// The values that it replaces.
     pub gone: Vec<String>,
 }
 
@@ -61,46 +61,46 @@ pub struct MergedReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RefusedReport {
-    /// The operation in front.
+    /// The operation whose result is requantized.
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// The row that came nearest.
+    /// The fusion row that came nearest to being applied.
     pub row: Option<String>,
-    /// Reason why the row did not fire.
+    /// Why that row was not applied.
     pub reason: ReasonReport,
 }
 
-/// A row of the target's table.
+/// A fusion row of the target's table, and where it was not applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RowReport {
-    /// Its name.
+    /// Name of the row.
     pub row: String,
-    /// The producers that it is for.
+    /// The operations that the row can fuse a requantization into.
     pub ops: Vec<String>,
-    /// Evidence for the row's bits.
+    /// Evidence that the fused operation computes what the table says.
     pub evidence: String,
-    /// Where it was tried at such a producer and did not fire, near misses first; nowhere while its option is off.
+    /// The places where the row was tried on such an operation and was not applied, near misses first. Empty if the
+    /// row's option is off.
     pub missed: Vec<Miss>,
 }
 
-/// A row that did not fire where it was tried.
+/// A place where a fusion row was tried and not applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Miss {
-    /// The operation in front.
+    /// The operation whose result is requantized.
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// Stage at which the row failed: `conditions`, `form`, `proof`, `policy`, or `length` where another row takes more
-    /// steps.
+    /// Check that the row failed: `conditions`, `form`, `proof`, `policy`, or `length` if another row fuses more steps.
     pub failed_at: String,
-    /// Reason of the failure.
+    /// Why the row failed.
     pub reason: ReasonReport,
-    /// The row that fired in its stead.
+    /// The row that was applied instead, if any.
     pub instead: Option<String>,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn fired(fired: &Fused) -> FiredReport {
     fired_by(&fired.node, &fired.row, &fired.certificate)
 }
 
-/// Report of a fusion by its certificate.
+/// The report of a fusion that has this certificate.
 pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> FiredReport {
     FiredReport {
         layer: layer.to_owned(),
@@ -156,7 +156,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
     let refused = (fusion.refused.iter()).map(|refused| (&refused.node, &refused.value, None, &refused.tried));
     let mut missed: Vec<(Until, Miss)> = Vec::new();
     for (layer, value, instead, tried) in fired.chain(refused) {
-        // A row whose option is off is none of the target that was chosen.
+        // A row whose option is off does not belong to the target as it was chosen.
         let tried_here =
             |attempt: &Attempt| attempt.until > Until::Producer && attempt.reason.code != ReasonCode::Option;
         let here = |attempt: &&Attempt| attempt.row == row.name && tried_here(attempt);
@@ -171,7 +171,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
             (attempt.until, miss)
         }));
     }
-    // What a fusion of this row has left behind it.
+    // Requantizations that remain behind a fusion made by this row.
     let behind = |refused: &&Refused| refused.tried.is_empty() && refused.row.as_deref() == Some(row.name.as_str());
     missed.extend(fusion.refused.iter().filter(behind).map(|refused| {
         let miss = Miss {
@@ -183,7 +183,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
         };
         (Until::Form, miss)
     }));
-    // What stays by itself comes before what another row has fused.
+    // Requantizations that were not fused at all come before those that another row fused.
     missed.sort_by_key(|(until, miss)| (miss.instead.is_some(), std::cmp::Reverse(*until)));
     let support = spec.support(Row::Fusion(&row.name));
     RowReport {

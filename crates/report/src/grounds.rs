@@ -1,4 +1,4 @@
-//! On which rows of the target's table the layers of a model rest.
+//! Finds out which rows of the target's table each layer of a model rests on.
 
 use std::{
     cell::RefCell,
@@ -15,44 +15,44 @@ use strait_target::{
 
 use crate::evidence::Outside;
 
-/// Evidence that a layer rests on.
+/// The rows that a layer rests on, with their evidence.
 #[derive(Default)]
 pub(super) struct Basis<'a> {
-    /// The rows, the weakest last; none for a layer on the host. What a row holds of is left out where all of the layer is
-    /// among that, and a row is `documented` where it is not.
+    /// The rows, the one with the weakest evidence last. Empty for a layer on the host. A row may hold only under a
+    /// condition; if the layer meets it, the condition is removed, and if not, the row counts as `documented`.
     pub(super) supports: Vec<Support<'a>>,
-    /// The forms that were shown to be right on fewer accumulators.
+    /// The forms that were shown to be right on fewer accumulators than the layer can have.
     pub(super) outside: Vec<Outside>,
 }
 
-/// A value, and the bounds of the graph that it is in.
+/// A value together with the bounds of the graph that it belongs to.
 type BoundedValue<'s, 'a> = (&'s RefCell<Bounds<'a>>, ValueId);
 
-/// The graph before the fusions.
+/// The lowered graph, before the fusions.
 struct Lowered<'a> {
     graph: &'a Graph,
-    /// Its values by their names.
+    /// The graph's values by their names.
     named: BTreeMap<&'a str, ValueId>,
     bounds: RefCell<Bounds<'a>>,
 }
 
-/// The rows that the layers of a model rest on.
+/// Finds the rows that the layers of a model rest on.
 pub(super) struct Grounds<'a> {
     spec: &'a TargetSpec,
     integer: &'a Module,
-    /// The rows of the table by which the nodes were made, by the nodes' names.
+    /// For each node, by name, the row of the table that it was lowered with.
     origins: &'a BTreeMap<String, String>,
-    /// Bounds of the main graph, kept from layer to layer: each value is looked at once.
+    /// Bounds of the values of the main graph. They are kept from layer to layer, so that each value is analysed once.
     bounds: RefCell<Bounds<'a>>,
-    /// The lowered graph, where there is one beside the fused graph.
+    /// The lowered graph, if the module has one besides the fused graph.
     lowered: Option<Lowered<'a>>,
-    /// The fusion rows that fired, by the name of the result.
+    /// The fusion rows that were applied, by the name of the fused result.
     fired: &'a BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Grounds<'a> {
-    /// For the main graph of `integer`, whose nodes were made by these rows; `fired` are rows by names of
-    /// results.
+    /// Prepares for the main graph of `integer`. `origins` has the row that each node was lowered with, `fired` the
+    /// fusion row that made each result.
     pub(super) fn new(
         spec: &'a TargetSpec,
         origins: &'a BTreeMap<String, String>,
@@ -80,16 +80,16 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// Rows that a layer of the main graph rests on, and its accumulators.
+    /// The rows that a layer of the main graph rests on, and the forms whose evidence covers fewer accumulators.
     pub(super) fn of(&self, node: &Node) -> Basis<'a> {
         if matches!(node.op, Op::Quantize(_) | Op::Dequantize(_)) {
-            // Weights in front of a product of real numbers are its row's business.
+            // Weights that are dequantized for a product of real numbers (weight-only) belong to that product's row.
             let weights = self.op_row(node);
             let weights = weights.filter(|row| self.spec.op.get(*row).is_some_and(OpRow::is_weight_only));
             let constant = node.inputs.first().copied().flatten();
             let constant = constant.is_some_and(|value| self.integer.main().data_of(value).is_some());
             if constant && weights.is_none() {
-                // Those of a layer on the host.
+                // The weights belong to a layer on the host, which needs no evidence.
                 return Basis::default();
             }
             return Basis {
@@ -105,7 +105,7 @@ impl<'a> Grounds<'a> {
             return Basis::default();
         }
         let chain = self.lowered(node);
-        // A clamp that became part of a layer is the business of its fusion row.
+        // A clamp that was fused into the layer belongs to the fusion row.
         let absorbed = chain.iter().filter_map(|node| self.op_row(node));
         let absorbed = absorbed.filter(|row| !self.is_clamp(row));
         let ops: BTreeSet<&str> = self.op_row(node).into_iter().chain(absorbed).collect();
@@ -114,7 +114,7 @@ impl<'a> Grounds<'a> {
         let read = |node: &Node| node.inputs.first().copied().flatten();
         let forms: Vec<(&Requantization, Option<BoundedValue<'_, 'a>>)> = match node.requantization() {
             Some(own) if node.fused.is_some() => {
-                // With something added inside it, what is requantized is the sum.
+                // If the layer adds something inside its accumulator, the sum is what is requantized.
                 let sums = chain
                     .iter()
                     .find(|step| matches!(step.op, Op::Add(_)) && node.addend().is_some());
@@ -155,8 +155,8 @@ impl<'a> Grounds<'a> {
         Basis { supports, outside }
     }
 
-    /// A form's support, held against the accumulators that can occur. A row that was shown to be right on fewer is
-    /// documented, and not more.
+    /// Compares the condition of a form with the accumulators that can occur. If the form was shown to be right on
+    /// fewer, its evidence is lowered to `documented` and the form is added to `outside`.
     fn discharged(
         &self,
         support: Support<'a>,
@@ -181,12 +181,12 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// The bounds of the graph before the fusions, where it is beside the main one.
+    /// Bounds of the lowered graph, if the module has one besides the main graph.
     fn lowered_bounds(&self) -> Option<&RefCell<Bounds<'a>>> {
         self.lowered.as_ref().map(|lowered| &lowered.bounds)
     }
 
-    /// The row of the op that a node was made from.
+    /// The table row of the op that a node was lowered from.
     fn op_row(&self, node: &Node) -> Option<&'a str> {
         let name = self.integer.name(node.name);
         self.origins.get(name).map(String::as_str)
@@ -197,7 +197,8 @@ impl<'a> Grounds<'a> {
         recipe == Some(RecipeName::Clamp)
     }
 
-    /// The form that brings codes onto the grid of a layer's accumulator, and what it requantizes in the lowered graph.
+    /// For a layer that adds inside its accumulator: the form that brings the added codes onto the accumulator's grid,
+    /// and the value that it requantizes in the lowered graph.
     fn added<'n>(&self, layer: &'n Node, sum: Option<&Node>) -> Option<(&'n Requantization, ValueId)> {
         let (addend, _) = layer.addend()?;
         let lowered = self.lowered.as_ref()?.graph;
@@ -213,7 +214,8 @@ impl<'a> Grounds<'a> {
         ))
     }
 
-    /// The names of the forms that a fusion accepts, and of those that bring codes into an accumulator; without one, of those that the ops narrow by.
+    /// Names of the forms that a layer may use. If it was fused, these are the forms that the fusion row accepts,
+    /// otherwise those that the rows of its ops narrow with. Forms that bring codes into an accumulator are added.
     fn forms_of(&self, fusion: Option<&str>, ops: &BTreeSet<&str>) -> Vec<&'a str> {
         let row = self.spec.fusion.iter().find(|row| Some(row.name.as_str()) == fusion);
         let added = ops.iter().filter_map(|name| self.spec.op.get(*name));
@@ -231,7 +233,8 @@ impl<'a> Grounds<'a> {
         own.into_iter().chain(added).collect()
     }
 
-    /// The nodes of the lowered graph that became part of a layer, which has kept the name of the first of them.
+    /// The nodes of the lowered graph that became part of a fused layer, from the last to the first. The layer has the
+    /// name of the first.
     fn lowered(&self, layer: &Node) -> Vec<&'a Node> {
         let main = self.integer.main();
         let Some(Lowered {
@@ -247,7 +250,7 @@ impl<'a> Grounds<'a> {
             chain.push(node);
             let is_layer =
                 |&&value: &&ValueId| lowered.producer(value).is_some_and(|(_, node)| node.name == layer.name);
-            // Of a sum that the layer forms inside its accumulator, the operand that is its own.
+            // If the layer adds inside its accumulator, follow the operand that the layer itself computes.
             let own = node
                 .inputs
                 .iter()
@@ -264,8 +267,8 @@ impl<'a> Grounds<'a> {
     }
 }
 
-/// The support of a layer whose first operand has so many axes: a row that was shown to be right with others is documented,
-/// and not more.
+/// The evidence of a row for a layer whose first operand has this many axes. A row that was shown to be right only for
+/// other numbers of axes counts as `documented`.
 fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
     let shown = support.ranks.is_empty() || support.ranks.iter().any(|&shown| Some(usize::from(shown)) == rank);
     Support {
@@ -278,7 +281,7 @@ fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
     }
 }
 
-/// True if an integer op adds up or multiplies, so that it can leave its accumulator.
+/// True if an integer op sums or multiplies, so that it could overflow its accumulator.
 fn sums(op: &Op) -> bool {
     matches!(op.term().kind(), Kind::Accumulates | Kind::Divides)
 }

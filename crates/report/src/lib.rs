@@ -1,8 +1,9 @@
-//! Report of a compilation, as data: `report.json` in an artifact is [`Report`]. Who shows it to people makes a table of it.
+//! The report of a compilation, as data. [`Report`] is what `report.json` in an artifact holds; showing it to people is
+//! left to the caller.
 //!
-//! Nothing in it depends on when, where, by whom or with how many threads the artifact was made. Parts of it, as of
-//! `quantization.json`, follow from the graphs and certificates of an artifact alone, and can be held against these later
-//! ([`disagreements`], [`contradictions`]).
+//! Nothing in it depends on when, where, by whom or with how many threads the artifact was made. Some parts of it, and
+//! of `quantization.json`, follow from the graphs and certificates of an artifact alone. They can be checked against
+//! these later ([`disagreements`], [`contradictions`]).
 
 mod agreed;
 mod build;
@@ -42,77 +43,80 @@ pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
 
-/// The file of the report in an artifact.
+/// Name of the report's file in an artifact.
 pub const REPORT_FILE: &str = "report.json";
 
-/// The version of the report's keys.
+/// Schema version of the report.
 pub const SCHEMA: u32 = 2;
 
-/// The content of `report.json`.
+/// Contents of `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// The schema version, [`SCHEMA`].
     pub schema: u32,
-    /// The version of the compiler.
+    /// Version of the compiler.
     pub strait: String,
-    /// For which target.
+    /// The target that the model was compiled for.
     pub target: TargetReport,
-    /// Reason why the artifact is not for deployment; absent where there is none.
+    /// Why the artifact must not be deployed; absent if it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_for_deployment: Option<String>,
-    /// The samples that are images, by their role: `calibration`, `evaluation`; absent where there are none.
+    /// How samples were read that are images, by what they are used for: `calibration`, `evaluation`. Absent if no
+    /// samples are images.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, DataReport>,
-    /// Notes on what was assumed, and warnings of probable mistakes; absent where there are none.
+    /// Notes on what was assumed, and warnings about probable mistakes; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
-    /// Number of layers, by the place where they run.
+    /// How many layers run on the accelerator and how many on the host, with other counts.
     pub summary: Summary,
-    /// Evidence that the layers compute what the target does.
+    /// Evidence that the layers compute what the target computes.
     pub evidence: EvidenceReport,
-    /// The layers that were held against the target's own model of its arithmetic, and those that it does not compute; absent
-    /// where it has none.
+    /// How many layers were compared with the target's own model of its arithmetic, and how many that model does not
+    /// compute. Absent if the target has no such model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Shares>"))]
     pub own_model: Option<Shares>,
     /// Size of the parameters.
     pub size: Size,
-    /// The integer model beside the float model on the first calibration samples.
+    /// Comparison of the integer model with the float model on the first calibration samples.
     #[serde(default)]
     pub sanity: Sanity,
-    /// Accuracy, where `[evaluation]` asks for it.
+    /// Measured accuracy, if `[evaluation]` asks for it.
     pub accuracy: Option<Accuracy>,
-    /// The demands of `[gate]`, in its order.
+    /// The demands of `[gate]`, in the order of the configuration.
     pub gates: Vec<GateReport>,
-    /// The operations of the integer model in the order in which they run.
+    /// The operations of the integer model, in the order in which they run.
     pub layers: Vec<Layer>,
-    /// Fusions of the requantizations.
+    /// Which requantizations were fused and which were not.
     pub fusions: Fusions,
-    /// Findings that cost accuracy and can be mended in the model or the configuration.
+    /// Findings that cost accuracy and could be avoided by changing the model or the configuration.
     pub lints: Vec<Lint>,
-    /// The rules over the float graph that found their pattern, and how often each was applied.
+    /// The rules over the float graph whose pattern was found, and how often each was applied.
     pub rewrites: Vec<Rewrite>,
-    /// The rules of `[[quantize.rule]]`.
+    /// The rules in `[[quantize.rule]]` and their effect.
     pub rules: Vec<RuleReport>,
-    /// The keys of `[quantize]` for all layers, and for which the target or a rule says otherwise.
+    /// The keys of `[quantize]` that are set for all layers, with the layers for which the target or a rule decided
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantize: Vec<KeyReport>,
 }
 
-/// A target.
+/// The target that a model was compiled for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TargetReport {
-    /// Its id.
+    /// Id of the target.
     pub id: String,
-    /// The version of its table.
+    /// Version of the target's table.
     pub version: String,
-    /// The reference that the integer model equals.
+    /// The reference whose results the integer model reproduces, such as a chip or a runtime.
     pub reference: String,
-    /// Evidence of the table's rows that have none of their own: `proved`, `measured`, `documented` or `assumed`.
+    /// Evidence for those rows of the table that state none themselves: `proved`, `measured`, `documented` or
+    /// `assumed`.
     pub evidence: String,
 }
 
@@ -123,9 +127,9 @@ pub struct TargetReport {
 pub struct Remark {
     /// `warning` or `note`.
     pub severity: String,
-    /// Stable: a letter and three digits.
+    /// Stable code of the remark: a letter and three digits.
     pub code: String,
-    /// One sentence.
+    /// The remark, in one sentence.
     pub text: String,
 }
 
@@ -139,49 +143,49 @@ impl From<&Diagnostic> for Remark {
     }
 }
 
-/// Counts.
+/// Counts over the integer model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Operations on the accelerator.
+    /// Number of operations on the accelerator.
     pub accelerator: usize,
-    /// Operations on the host.
+    /// Number of operations on the host.
     pub host: usize,
-    /// Conversions between real numbers and codes, but for those of weights.
+    /// Number of conversions between real numbers and codes, not counting those of weights.
     pub conversions: usize,
-    /// Fusions that change no integer.
+    /// Number of fusions that change no integer.
     pub exact: usize,
-    /// Fusions that change integers by at most so many units in the last place.
+    /// Number of fusions that change integers, by a proven maximum of units in the last place.
     pub bounded: usize,
-    /// Requantizations that stay operations of their own.
+    /// Number of requantizations that stay operations of their own.
     pub unfused: usize,
-    /// Their cost: the elements that requantizations write in one run of the model, each of which is read and written once
-    /// more than if its producer had narrowed it.
+    /// Cost of the requantizations that were not fused: the number of elements that they write in one run of the model.
+    /// Each is read and written once more than if its producer had requantized it.
     pub requantized: u64,
 }
 
-/// Bytes of all parameters.
+/// Size of all parameters, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// In the float model.
+    /// Size in the float model.
     pub float_bytes: u64,
-    /// In the integer model: its constants, those of layers on the host included.
+    /// Size of the constants in the integer model, including those of layers on the host.
     pub integer_bytes: u64,
 }
 
-/// A demand and whether it is met.
+/// A demand of `[gate]`, and whether it is met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GateReport {
-    /// Its key in `[gate]`.
+    /// Key of the demand in `[gate]`.
     pub gate: String,
-    /// True if it is met.
+    /// True if the demand is met.
     pub met: bool,
-    /// The measured figure, and the demanded one.
+    /// The measured figure and the demanded one, in words.
     pub text: String,
 }
 
@@ -190,62 +194,62 @@ pub struct GateReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// Its name.
+    /// Name of the operation.
     pub name: String,
-    /// The layers of the float model that it was made from.
+    /// The layers of the float model that the operation was made from.
     pub sources: Vec<String>,
     /// Operator of the layer.
     pub op: String,
-    /// Reason why the layer runs on the host; absent on the accelerator.
+    /// Why the layer runs on the host; absent if it runs on the accelerator.
     pub host: Option<ReasonReport>,
-    /// Its results.
+    /// Results of the operation.
     pub results: Vec<ValueReport>,
-    /// The form of the requantization that is part of it.
+    /// Kind of the requantization that is part of the operation.
     pub form: Option<String>,
-    /// Nearness of its integers to the ideal, where the compiler chose the integers.
+    /// How near the integers of the requantization come to the ideal, if the compiler chose them.
     pub free_integers: Option<FreeIntegers>,
-    /// Nearness of its integers where the runtime makes them, and the gain of other integers. Absent for a plain shift,
-    /// whose factor is part of the weights.
+    /// How near the integers of the requantization come to the ideal, and what other integers would gain, if the
+    /// runtime computes them from scales. Absent for a plain shift, where the weights take up the rest of the factor.
     pub from_scales: Option<FromScales>,
-    /// The codes that its result is clipped to.
+    /// Smallest and largest code to which the result is clamped.
     pub clamp: Option<[i32; 2]>,
-    /// The fusion that made it.
+    /// The fusion that made the operation.
     pub fusion: Option<FiredReport>,
-    /// The evidence of the weakest row that it rests on; absent on the host.
+    /// The weakest evidence among the rows that the operation rests on; absent if it runs on the host.
     pub evidence: Option<String>,
-    /// The rows of the target's table that decide its bits, the weakest last.
+    /// The rows of the target's table that decide the results' bits, the one with the weakest evidence last.
     pub rests_on: Vec<String>,
-    /// The forms among them that were shown to be right on fewer accumulators than the layer can have.
+    /// The forms whose evidence covers fewer accumulators than the operation can have.
     pub outside: Vec<Outside>,
 }
 
-/// A code for programs and a sentence for people.
+/// A reason: a code for programs and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReasonReport {
-    /// Stable, kebab-case.
+    /// Stable code of the reason, in kebab-case.
     pub code: String,
-    /// One sentence.
+    /// The reason in one sentence.
     pub text: String,
 }
 
-/// A value.
+/// A result of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ValueReport {
-    /// Its name in the float model, where it has one there.
+    /// Name of the value; the one in the float model, if it has one there.
     pub name: String,
-    /// The type of its elements.
+    /// Element type of the value.
     pub elem: String,
-    /// Its extents.
+    /// Shape of the value.
     pub shape: Vec<u64>,
-    /// Its grid: real = scale · (code − zero point).
+    /// Scale and zero point: real = scale · (code − zero point).
     pub grid: Option<Grid>,
 }
 
-/// The grid of a value.
+/// Scales and zero points of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -256,17 +260,17 @@ pub struct Grid {
     pub zero_point: Vec<i32>,
 }
 
-/// Numbers of matches and applications of a rule over the float graph.
+/// How often a rule over the float graph matched and was applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rewrite {
-    /// The rule's name.
+    /// Name of the rule.
     pub rule: String,
-    /// Number of places where its pattern is, also those where it was refused.
+    /// Number of places where the rule's pattern was found, including those where the rule was refused.
     #[serde(default)]
     pub matched: usize,
-    /// Number of applications.
+    /// Number of places where the rule was applied.
     pub applied: usize,
 }
 
@@ -276,10 +280,11 @@ impl Report {
         self.gates.iter().filter(|gate| !gate.met)
     }
 
-    /// Writes `report.json`, as it is made and not from memory: it has about a kilobyte for each layer.
+    /// Writes `report.json` directly to `out`, without holding all of it in memory: it has about a kilobyte for each
+    /// layer.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If `out` fails.
     pub fn write_json(&self, out: impl io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::new(out);
         serde_json::to_writer_pretty(&mut out, self)?;

@@ -1,4 +1,4 @@
-//! Findings of a compilation that cost accuracy and can be mended in the model or the configuration.
+//! Lints: findings of a compilation that cost accuracy and could be avoided by changing the model or the configuration.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Elem, Module, NodeId, QuantParams, ValueId};
@@ -7,101 +7,103 @@ use strait_quantize::annotate::{
     UnlikePart,
 };
 
-/// Something that costs accuracy.
+/// A finding that costs accuracy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Lint {
-    /// Stable, kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the others are not all
-    /// zero. `range-unlike`: a part of a tensor, or channels of it, lose three bits or more by the grid that they share with
-    /// others. `grid-coarser`: no form of the target serves the grid that the range asks for.
-    /// `scale-raised`: weights have a larger scale than they ask for, since a bias or that scale does not fit.
-    /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere. `range-clips` and `range-wide`: a
-    /// range of the configuration is narrower than what was seen, or at least four times as wide. `range-overruled`: it is not
-    /// that of the grid, which others share. `grid-requantized`: the target cannot have the grid that the model has for the
-    /// tensor, which has another one.
+    /// Stable code of the finding, in kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the
+    /// others are not all zero. `range-unlike`: part of a tensor, or some of its channels, lose three bits or more
+    /// because they share a grid with much larger numbers. `grid-coarser`: the target has no form for the grid that the
+    /// range asks for, so a coarser one is used. `scale-raised`: weights have a larger scale than their range asks for,
+    /// since otherwise their bias or the scale itself would not fit. `grid-imposed`: a tensor is aligned for one of its
+    /// readers, and the other readers have to use that grid, too. `range-clips` and `range-wide`: a range in the
+    /// configuration is narrower than the range that was seen, or at least four times as wide. `range-overruled`: a
+    /// range in the configuration is not used, since other tensors share the grid. `grid-requantized`: the target
+    /// cannot use the grid that the quantized model has for a tensor, so the tensor has another one.
     pub code: String,
-    /// One sentence.
+    /// The finding in one sentence.
     pub text: String,
-    /// The layer of the canonical model that makes the tensor, or that reads it where it is a constant or an input. Of
-    /// `grid-imposed`: the one that is aligned.
+    /// The layer of the canonical model that computes the tensor, or that reads it if it is a constant or an input. For
+    /// `grid-imposed` it is the layer that the tensor is aligned for.
     pub layer: String,
-    /// The tensor.
+    /// The tensor that the finding is about.
     pub tensor: String,
-    /// The channel whose grid it is, where each has one.
+    /// The channel that the finding is about, if each channel has a grid of its own.
     pub channel: Option<usize>,
-    /// Of `range-given-away`: the value that takes the grid.
+    /// For `range-given-away`: the value that takes the grid.
     pub taken: Option<Taken>,
-    /// Of `range-unlike`: the part.
+    /// For `range-unlike`: the part that loses accuracy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartLoss>,
-    /// Of `grid-coarser`: the step of the grid is this many times that of the range.
+    /// For `grid-coarser`: how many times as large the grid's step is as the step that the range asks for.
     pub factor: Option<u32>,
-    /// Of `grid-imposed`: the layers that did not ask for the grid. Of `range-unlike`: those that read the part with the others.
+    /// For `grid-imposed`: the layers that did not ask for the grid. For `range-unlike`: the layers that read the part
+    /// together with the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<String>,
-    /// Of `grid-requantized`: the loss.
+    /// For `grid-requantized`: how much is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requantized: Option<RequantizedBy>,
-    /// Of `range-clips`, `range-wide` and `range-overruled`: the range, and what was seen.
+    /// For `range-clips`, `range-wide` and `range-overruled`: the configured range and the range that was seen.
     #[serde(rename = "stated", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<RangeLoss>,
 }
 
-/// A part of a tensor on a grid that others need far coarser.
+/// Part of a tensor whose grid is far too coarse for it, since larger numbers share the grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartLoss {
-    /// The channels that it is, where it is no tensor of its own; the one that loses most comes first.
+    /// The channels that are affected, if the part is no tensor of its own. The channel that loses most comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<usize>,
-    /// Number of steps of the grid between its numbers, zero among them.
+    /// How many steps of the grid lie between the smallest and the largest number of the part, zero included.
     pub steps: f64,
-    /// Bits that it loses beside a grid for it alone.
+    /// How many bits the part loses compared with a grid of its own.
     pub bits: f64,
 }
 
-/// A range of the configuration beside what was seen.
+/// A range in the configuration, compared with the range that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RangeLoss {
-    /// The smallest and the largest number of the range.
+    /// Smallest and largest number of the configured range.
     pub range: [f32; 2],
-    /// The smallest and the largest number that was seen, no further than it matters.
+    /// Smallest and largest number that was seen, as far as it matters.
     pub seen: [f32; 2],
-    /// The part of what was seen that saturates.
+    /// Fraction of the numbers seen that saturate.
     pub clipped: f64,
 }
 
-/// Loss of a tensor that is on another grid than in the model.
+/// What a tensor loses because it has another grid than in the quantized model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequantizedBy {
-    /// Of a tensor that is computed: its steps are so many times as large as in the model.
+    /// For a tensor that is computed: how many times as large its steps are as in the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<f64>,
-    /// Of a constant: the signal of its numbers to the noise of the change, in dB. Absent where they are the same.
+    /// For a constant: signal-to-noise ratio of the change, in dB. Absent if its numbers do not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snr: Option<f64>,
 }
 
-/// A grid that one value takes.
+/// A value that takes up nearly all of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Taken {
-    /// The value.
+    /// The value itself.
     pub value: f32,
-    /// The part of the grid that it takes, at most 1.
+    /// Fraction of the grid that the value takes, at most 1.
     pub share: f64,
-    /// Number of steps of the grid that are left for all others.
+    /// Number of steps of the grid that are left for all other values.
     pub steps: f64,
 }
 
-/// The lints of grids; nodes and values are those of the canonical module.
+/// The lints about grids. Nodes and values in `findings` are those of the canonical module.
 pub(super) fn lints(canonical: &Module, findings: &Findings) -> Vec<Lint> {
     let Findings {
         given_away: away,
@@ -123,7 +125,7 @@ pub(super) fn lints(canonical: &Module, findings: &Findings) -> Vec<Lint> {
         .collect()
 }
 
-/// The names of a layer and of a tensor.
+/// Names of a layer and of a tensor.
 fn names(canonical: &Module, node: NodeId, value: ValueId) -> Option<[&str; 2]> {
     let graph = canonical.main();
     let [layer, tensor] = [graph.node(node)?.name, graph.value(value)?.name];
@@ -143,7 +145,7 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
         loss.extreme,
         100.0 * loss.share,
         loss.codes,
-        // Less than a step is no step, and more bits than there are cannot be lost.
+        // Less than one step counts as one: no more bits can be lost than there are.
         (codes as f64 / loss.codes.max(1.0)).log2()
     );
     Some(Lint {
@@ -161,7 +163,7 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
     })
 }
 
-/// The first of some words, and the number of the others.
+/// Joins the first few words of a list and says how many more there are.
 fn some(mut words: Vec<String>) -> String {
     if let Some(more @ 1..) = words.len().checked_sub(MOST_NAMED) {
         words.truncate(MOST_NAMED);
@@ -219,7 +221,7 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
 
 fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
     let [layer, tensor] = names(canonical, coarser.node, coarser.value)?;
-    // Grids that hold more than zero are at most 2^7 times as coarse.
+    // The shift cannot be too large: only a grid that holds nothing but zero could be more than 2^7 times as coarse.
     let factor = 1u32.checked_shl(coarser.doublings)?;
     let text = format!(
         "the grid of layer `{layer}`, tensor `{tensor}`, is {factor} times as coarse as its range asks for, which costs \
@@ -258,7 +260,7 @@ fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
     })
 }
 
-/// Readers and channels that a sentence names.
+/// How many readers or channels a sentence names.
 const MOST_NAMED: usize = 3;
 
 fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
@@ -360,7 +362,7 @@ fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
     })
 }
 
-/// The type of codes, and the scale and zero point where all have one.
+/// The type of the codes, with scale and zero point if there is only one of each.
 fn grid_text((elem, grid): &(Elem, QuantParams)) -> String {
     match (grid.as_tensor(), grid.scale.channels()) {
         (Some((scale, zero)), _) => format!("{elem} with the scale {scale} and the zero point {zero}"),

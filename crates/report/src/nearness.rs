@@ -1,5 +1,5 @@
-//! Nearness of requantizations to the functions that they stand for: where the compiler was free to choose their
-//! integers, and where the runtime makes them from scales.
+//! How near the results of requantizations are to the ideal functions that they approximate. Either the compiler was
+//! free to choose the integers of a requantization, or the runtime computes them from scales.
 
 use std::fmt::{self, Display};
 
@@ -7,18 +7,19 @@ use serde::{Deserialize, Serialize};
 use strait_requantize::decide::Optimality;
 use strait_target::spec::{self, Nearness};
 
-/// Distance of a requantization from the ideal function of the exact factor, over all accumulators that can occur.
+/// Difference between a requantization and the ideal function with the exact factor, over all accumulators that can
+/// occur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Distance {
     /// The largest difference in any channel, in units of the result.
     pub max_lsb: u32,
-    /// The largest part of a channel's accumulators for which there is a difference.
+    /// The largest fraction of a channel's accumulators for which the results differ.
     pub share: f64,
-    /// The number of accumulators for which there is a difference, all channels together.
+    /// Number of accumulators for which the results differ, summed over all channels.
     pub differing: u64,
-    /// The number of accumulators that can occur, all channels together.
+    /// Number of accumulators that can occur, summed over all channels.
     pub accumulators: u64,
 }
 
@@ -33,33 +34,34 @@ impl From<&spec::Distance> for Distance {
     }
 }
 
-/// The integers of a requantization that the target's file stores as they are, against the ideal function.
+/// The integers of a requantization that the compiler chose, compared with the ideal function. The target's file stores
+/// such integers as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FreeIntegers {
-    /// `optimal`: no multiplier and shift within the form's limits are nearer. `best found`: they are the nearest to
-    /// the factor, and the results are too many to be compared.
+    /// `optimal`: no multiplier and shift within the form's limits come nearer to the ideal. `best found`: these are
+    /// nearest to the factor, and there are too many results to compare.
     pub found: String,
-    /// Distance of the integers from the ideal; absent where the results are not compared.
+    /// Difference between these integers and the ideal; absent if the results were not compared.
     pub distance: Option<Distance>,
 }
 
-/// The integers, or the scale, that the runtime makes from the scales in its file, against the ideal function and
-/// against the best integers that the form could have. Nothing is replaced.
+/// The integers, or the scale, that the runtime computes from the scales in its file. They are compared with the ideal
+/// function and with the best integers that the form could have. They are only reported, and not replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
-    /// Distance of the runtime's integers from the ideal; absent where the results are too many to be compared.
+    /// Difference between the runtime's integers and the ideal; absent if there are too many results to compare.
     pub runtime: Option<Distance>,
-    /// Distance of the best integers from the ideal; absent for a form without integers to choose.
+    /// Difference between the best integers and the ideal; absent for a form without integers to choose.
     pub best: Option<Distance>,
-    /// In how many channels the best are nearer than the runtime's.
+    /// Number of channels in which the best integers are nearer to the ideal than the runtime's.
     pub better: usize,
-    /// The channels; one where the integers are the same for all.
+    /// Number of channels; one if all have the same integers.
     pub channels: usize,
-    /// True if the best round once where the runtime does twice.
+    /// True if the best integers round once where the runtime rounds twice.
     pub rounds_once: bool,
 }
 
@@ -83,14 +85,14 @@ impl Display for FreeIntegers {
 }
 
 impl FreeIntegers {
-    /// True if no integers within the form's limits are nearer.
+    /// True if no integers within the form's limits come nearer to the ideal.
     pub fn is_optimal(&self) -> bool {
         self.found == OPTIMAL
     }
 }
 
 impl FromScales {
-    /// Distance of the runtime's integers from the ideal, and the integers that would be nearer; `None` where they are
+    /// A sentence on how far the runtime's integers are from the ideal, and which would be nearer; `None` if they are
     /// the ideal.
     pub fn remark(&self) -> Option<String> {
         let Some(runtime) = &self.runtime else {
@@ -106,7 +108,7 @@ impl FromScales {
     }
 }
 
-/// The one or the other.
+/// The report's entry, either for integers that the compiler chose or for those that the runtime computes.
 pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<FromScales>) {
     match nearness {
         Nearness::Chosen { found, distance } => {
@@ -146,7 +148,7 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
 
 const OPTIMAL: &str = "optimal";
 
-/// "1 LSB on up to 0.20 % of the accumulators" of any channel.
+/// A distance in words, such as "1 LSB on up to 0.20 % of the accumulators".
 fn off(max_lsb: u32, share: f64) -> String {
     match max_lsb {
         0 => "0 LSB".to_owned(),
@@ -154,10 +156,10 @@ fn off(max_lsb: u32, share: f64) -> String {
     }
 }
 
-/// Two digits that count.
+/// A fraction as a percentage with two significant digits.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    // Where 10^-decimals is the second digit of the number.
+    // 10^-decimals is the place of the second significant digit.
     let decimals = (1 - percent.log10().floor() as i32).clamp(0, 6);
     match percent < 0.000_01 {
         true => "less than 0.00001 %".to_owned(),

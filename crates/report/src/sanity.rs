@@ -1,87 +1,89 @@
-//! Both models on the first calibration samples.
+//! The sanity check: both models on the first calibration samples.
 
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-/// The integer model beside the float model on the first calibration samples.
+/// Comparison of the integer model with the float model on the first calibration samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sanity {
-    /// Number of the samples that both models ran on; 0 where there are no samples.
+    /// Number of samples that both models ran on; 0 if there are none.
     pub samples: u64,
-    /// The outputs in the order of the model; an output that is joined of several tensors has a line for each besides.
+    /// The outputs in the order of the model. An output that is concatenated from several tensors also has a line for
+    /// each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<SanityOutput>,
-    /// The first layers at which the error jumps, where an output is at fault.
+    /// The first layers at which the error jumps, if an output is at fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<ErrorJump>,
-    /// The rule that the layers lead to.
+    /// A rule for the configuration that improves the outputs at fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Remedy>,
 }
 
-/// An output of both models.
+/// An output of the model, compared between both models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SanityOutput {
-    /// Its name.
+    /// Name of the output.
     pub output: String,
-    /// The tensor that this part of it is, where it is joined of several.
+    /// If this line is for one part of a concatenated output: the tensor that is this part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Number of samples for which it has the same extents in both models; the others are not compared.
+    /// Number of samples for which the output has the same shape in both models. Other samples are not compared.
     pub compared: u64,
-    /// Ratio of the float model's output to the integer model's error, in dB; absent for integers, and where the float model's
-    /// output is 0.
+    /// Ratio of the float model's output to the integer model's error, in dB. Absent for integers, and if the float
+    /// model's output is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snr: Option<f64>,
-    /// Number of samples that are answered otherwise than by the float model, of an output that is an answer: the position of its
-    /// largest number, or one integer. Of numbers that nothing reads, and that no softmax makes, one that the float model has
-    /// within an eighth of the way from its largest to its mean is no other answer.
+    /// If the output is an answer, the number of samples that the integer model answers differently. The answer is the
+    /// index of the largest number, or a single integer. Near ties do not count as different if the output ends the
+    /// model and no softmax makes it: there, a class is near enough if the float model's number for it is at most an
+    /// eighth of the distance from largest to mean below the largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differ: Option<u64>,
-    /// The faults that are warned of.
+    /// Signs that the output is useless, about which the user is warned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Reason why nothing can be said of it.
+    /// Why the output cannot be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<Unjudged>,
 }
 
-/// A reason why an output of the integer model cannot be held against the float model's.
+/// Why an output of the integer model cannot be compared with the float model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unjudged {
-    /// It has other extents than the float model's, for every sample.
+    /// The output has another shape than the float model's, for every sample.
     Extents,
-    /// It has no elements, and neither has the float model's.
+    /// The output has no elements in either model.
     Empty,
-    /// It holds several integers, which are neither an answer nor have noise.
+    /// The output holds several integers. They are no single answer, and an error in decibels makes no sense for them.
     Integers,
-    /// All numbers of the float model are NaN or infinite.
+    /// All elements of the float model's output are NaN or infinite.
     NotANumber,
-    /// All numbers of the float model are 0, so that there is nothing that an error could be compared with.
+    /// All elements of the float model's output are 0, so there is nothing to compare an error with.
     Zero,
 }
 
-/// A sign that nothing of the float model is left in an output.
+/// A sign that an output has nothing left of what the float model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// Its SNR is below 10 dB.
+    /// The output's SNR is below 10 dB.
     Noise,
-    /// It is constant, and the float model's is not.
+    /// The output is constant, and the float model's is not.
     Constant,
     /// At least two answers differ from the float model's.
     Answers,
-    /// It has no elements, and the float model's has some.
+    /// The output has no elements, and the float model's has some.
     Empty,
-    /// It is NaN or infinite where the float model has a number.
+    /// The output is NaN or infinite where the float model has a number.
     NotANumber,
 }
 
@@ -90,24 +92,25 @@ pub enum Fault {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ErrorJump {
-    /// The layer, by its name in the model.
+    /// Name of the layer in the model.
     pub layer: String,
-    /// The tensor that it makes.
+    /// The tensor that the layer computes.
     pub tensor: String,
-    /// The smallest SNR of what it reads, in dB; at most 40, which stands for all that is better.
+    /// The smallest SNR of the tensors that the layer reads, in dB. It is limited to 40, which stands for anything
+    /// better.
     pub before: f64,
-    /// The SNR of the tensor, in dB.
+    /// SNR of the tensor that the layer computes, in dB.
     pub after: f64,
 }
 
-/// A rule for the configuration.
+/// A rule that the user can add to the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Remedy {
-    /// TOML, as it stands in a configuration.
+    /// The rule in TOML, ready to be pasted into a configuration.
     pub toml: String,
-    /// The least SNR of an output that was at fault, in dB, in a simulation with the rule.
+    /// The smallest SNR in dB, among the outputs that were at fault, in a simulation with the rule.
     pub snr: Option<f64>,
     /// True if no output is at fault in that simulation.
     pub mends: bool,
@@ -153,7 +156,7 @@ impl Unjudged {
 }
 
 impl Fault {
-    /// Words for what the figures of the output do not say.
+    /// A few words for what the figures of the output do not show.
     fn told(self) -> Option<&'static str> {
         match self {
             Fault::Noise | Fault::Answers => None,

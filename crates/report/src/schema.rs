@@ -1,4 +1,4 @@
-//! The JSON schema of `report.json`: its promise.
+//! The JSON schema of `report.json`, which readers of the file may rely on.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::Report;
 
 /// The JSON schema of a report, as committed in `docs/strait-report-2.schema.json`.
 pub fn json_schema() -> Json {
-    // A format is the name of a type of Rust.
+    // `format` names types of Rust, which mean nothing to other readers.
     let plain = RecursiveTransform(|schema: &mut Schema| {
         schema.remove("format");
     });
@@ -16,33 +16,35 @@ pub fn json_schema() -> Json {
     settings.into_generator().into_root_schema_for::<Report>().to_value()
 }
 
-/// Numbers of layers with a requantization. They are `strait_compile::Shares`, which knows no schema.
+/// How many layers with a requantization the target's own model computes. The type mirrors `strait_compile::Shares`,
+/// whose crate knows no schema.
 #[derive(JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its form is of use")]
 pub(crate) struct Shares {
-    /// Those that the target's own model computes.
+    /// Layers whose requantizations the target's own model computes.
     own: usize,
-    /// Those of which it leaves a requantization to the host.
+    /// Layers of which the target's own model leaves a requantization to the host.
     host: usize,
 }
 
-/// Difference of two functions on an interval. It is `strait_requantize::Verdict`, whose crate depends on nothing of ours.
+/// Difference of two functions on an interval. The type mirrors `strait_requantize::Verdict`, whose crate depends on
+/// none of ours.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(dead_code, reason = "only its form is of use")]
 pub(crate) enum Verdict {
-    /// They are equal on all of it.
+    /// The functions are equal on the whole interval.
     Exact,
-    /// They differ somewhere.
+    /// The functions differ somewhere.
     Bounded {
         /// The largest difference, in units of the result.
         max_lsb: u32,
-        /// The smallest accumulator where they differ by that much.
+        /// The smallest accumulator at which they differ by that much.
         witness: i64,
-        /// The part of the interval's integers where they differ, in (0, 1].
+        /// Fraction of the interval's integers at which they differ, in (0, 1].
         share: f64,
     },
-    /// Nothing is known: results of 32 bits, whose normalised parameters are not the same.
+    /// It is not known whether they differ: the results have 32 bits, and the normalised parameters are not the same.
     Unknown,
 }

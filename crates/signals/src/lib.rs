@@ -1,13 +1,13 @@
-//! Ends that the system would give a process by a signal, as errors with a sentence and an exit code.
+//! Turns signals that would kill the process into errors with a message and an exit code.
 //!
 //! | what happens | without this crate | with it |
 //! |---|---|---|
-//! | another process cuts a file while it is mapped, and a page behind its new end is touched | SIGBUS | an error that names the file |
+//! | another process cuts a file while it is mapped, and a page behind its new end is used | SIGBUS | an error that names the file |
 //! | the system refuses memory (`ulimit -v`, a full machine) | SIGABRT | an error that says so |
-//! | a file would grow beyond `ulimit -f` | SIGXFSZ | the write fails, and whoever writes says so |
+//! | a file would grow beyond `ulimit -f` | SIGXFSZ | the write fails with an error |
 //!
-//! What a process does on a signal is the business of the program and not of its libraries, so the command line alone calls
-//! [`install`]. Elsewhere than on Linux nothing is changed. Depends on nothing of ours.
+//! A program decides how it handles signals, and not its libraries. So only the command line calls [`install`]. On
+//! systems other than Linux nothing is changed.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -15,7 +15,7 @@ mod memory;
 
 pub use memory::Memory;
 
-/// Has the process end with `code` and a sentence on standard error where the table above says so.
+/// Makes the process end with exit code `code` and a message on standard error, in the cases of the table above.
 pub fn install(code: u8) {
     #[cfg(target_os = "linux")]
     linux::install(code.into());

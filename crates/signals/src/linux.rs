@@ -1,5 +1,5 @@
-//! The handlers. They run wherever the process happens to be, so that they allocate nothing and take no lock: numbers and names
-//! are written piece by piece from what lies on the stack.
+//! The signal handlers. They may interrupt the process anywhere. So they allocate no memory and take no locks: messages
+//! are written piece by piece from data on the stack.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,14 +11,14 @@ use signal_hook::low_level::exit;
 
 use crate::memory::refused;
 
-/// The longest line of `/proc/self/maps` that is looked at: a path may have 4096 bytes.
+/// Longest line of `/proc/self/maps` that is parsed: a path may have 4096 bytes.
 const LONGEST: usize = 4096 + 128;
 
 #[allow(unsafe_code)]
 pub(crate) fn install(code: i32) {
-    // A signal without a handler does what it does without this crate.
+    // If a handler cannot be installed, its signal does what it does without this crate.
     let cut = move |info: &siginfo_t| {
-        // SAFETY: the system fills in the address for this signal.
+        // SAFETY: the system sets the address for this signal.
         let address = unsafe { info.si_addr() } as usize;
         with_file_at(address, |file| {
             say(&[
@@ -29,7 +29,7 @@ pub(crate) fn install(code: i32) {
             exit(code);
         });
     };
-    // SAFETY: the handler allocates nothing, takes no lock and calls functions alone that a handler may call.
+    // SAFETY: the handler allocates nothing, takes no locks and only calls functions that a handler may call.
     let _ = unsafe { signal_hook_registry::register_sigaction(libc::SIGBUS, cut) };
     let aborted = move || {
         if refused() > 0 {
@@ -42,7 +42,7 @@ pub(crate) fn install(code: i32) {
     };
     // SAFETY: as above.
     let _ = unsafe { signal_hook_registry::register(libc::SIGABRT, aborted) };
-    // With any handler the write fails instead.
+    // With any handler installed, the write fails instead of ending the process.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
@@ -58,7 +58,7 @@ fn say(parts: &[&[u8]]) {
     }
 }
 
-/// Calls `found` with the path of the file that is mapped at an address, if one is.
+/// Calls `found` with the path of the file that is mapped at this address, if there is one.
 fn with_file_at(address: usize, found: impl Fn(&[u8])) {
     let Ok(maps) = open(c"/proc/self/maps", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else {
         return;
@@ -69,7 +69,7 @@ fn with_file_at(address: usize, found: impl Fn(&[u8])) {
     while let Ok(count @ 1..) = read(&maps, &mut block) {
         for &byte in &block[..count] {
             if byte != b'\n' {
-                // The rest of a line that is too long is left out.
+                // The end of a line that is too long is dropped.
                 if let Some(place) = line.get_mut(length) {
                     *place = byte;
                     length += 1;
@@ -84,7 +84,8 @@ fn with_file_at(address: usize, found: impl Fn(&[u8])) {
     }
 }
 
-/// The path in a line `7f0000-7f1000 r--p 00000000 fd:01 1234   /a/path` if the address lies in its range.
+/// The path in a line such as `7f0000-7f1000 r--p 00000000 fd:01 1234   /a/path`, if the address lies in the line's
+/// range.
 fn file_at(line: &[u8], address: usize) -> Option<&[u8]> {
     let path = line.iter().position(|&byte| byte == b'/')?;
     let number = |digits: &[u8]| usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();

@@ -1,4 +1,5 @@
-//! Each end in a process of its own, which is this very program.
+//! Tests of programs that a signal or a lack of memory ends. Each test runs this program again as a child process that
+//! ends this way.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -14,7 +15,7 @@ static MEMORY: strait_signals::Memory = strait_signals::Memory;
 const FILE: &str = "STRAIT_SIGNALS_TEST";
 const CODE: u8 = 17;
 
-/// Runs the test of this name again, as the process that is to end.
+/// Runs the named test again in a child process, under a shell limit.
 fn child(test: &str, file: &Path, limit: &str) -> Output {
     let program = std::env::current_exe().unwrap();
     let command = format!("{limit} exec \"$0\" --exact {test} --nocapture");
@@ -26,7 +27,7 @@ fn child(test: &str, file: &Path, limit: &str) -> Output {
         .unwrap()
 }
 
-/// The file of the child, once the handlers are installed; none in the parent.
+/// In the child process, installs the handlers and returns its file. Returns `None` in the parent.
 fn file() -> Option<std::path::PathBuf> {
     let file = std::env::var_os(FILE)?;
     strait_signals::install(CODE);
@@ -42,7 +43,7 @@ fn told(output: &Output) -> String {
 #[allow(unsafe_code)]
 fn a_file_that_is_cut_under_its_map_is_an_error_that_names_it() {
     if let Some(file) = file() {
-        // SAFETY: that the file is cut is what is tested.
+        // SAFETY: the test cuts the file under the map on purpose.
         let map = unsafe { memmap2::Mmap::map(&File::open(&file).unwrap()).unwrap() };
         OpenOptions::new().write(true).open(&file).unwrap().set_len(0).unwrap();
         let sum: u64 = map.iter().map(|&byte| u64::from(byte)).sum();
@@ -94,7 +95,7 @@ fn a_file_that_may_not_grow_is_a_write_that_fails() {
     told(&output);
 }
 
-/// Nothing was refused here.
+/// No allocation failed here, so the abort must not be reported as lack of memory.
 #[test]
 fn an_abort_of_another_kind_stays_one() {
     if file().is_some() {

@@ -1,4 +1,4 @@
-//! Artifacts: the integer model of one target, compiled or opened.
+//! Artifacts: the integer model for one target, either compiled by this program or opened from a folder.
 
 use std::{
     fmt,
@@ -11,7 +11,7 @@ use strait_core::{CertificateRecord, Module, Placement};
 
 use crate::{Error, Session, SessionOptions};
 
-/// The integer model of one target, with the claims of its fusions.
+/// The integer model for one target, with the certificates of its fusions.
 ///
 /// ```
 /// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
@@ -64,9 +64,9 @@ pub(crate) struct Content {
 
 /// Where an artifact comes from.
 pub(crate) enum Origin {
-    /// A folder, with the digest of what is in it.
+    /// A folder, with the digest of its contents.
     Folder(PathBuf, Digest, Box<strait_container::Model>),
-    /// This program has compiled it.
+    /// The artifact was compiled by this program.
     #[cfg(feature = "compile")]
     Compiled(Box<crate::compile::Compiled>),
 }
@@ -75,21 +75,21 @@ pub(crate) enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Layer {
-    /// Its name.
+    /// Name of the operation.
     pub name: String,
-    /// The layers of the float model that it was made from.
+    /// The layers of the float model that the operation was made from.
     pub sources: Vec<String>,
-    /// The word by which reports and rules speak of the operation.
+    /// The word for the operation in reports and rules.
     pub op: String,
-    /// Why it runs on the host in float; none on the accelerator.
+    /// Why the operation runs on the host in float; `None` if it runs on the accelerator.
     pub host: Option<String>,
 }
 
 impl Artifact {
-    /// Opens the artifact in a folder. Every file that is read is held against its digest.
+    /// Opens the artifact in a folder. Every file that is read is checked against its digest.
     ///
     /// # Errors
-    /// A folder that is no artifact, or a damaged one.
+    /// If the folder is not an artifact, or the artifact is damaged.
     pub fn open(folder: impl AsRef<Path>) -> Result<Artifact, Error> {
         let artifact = strait_container::Artifact::open(folder.as_ref())?;
         let model = artifact.model(Integrity::Full)?;
@@ -102,7 +102,7 @@ impl Artifact {
         })
     }
 
-    /// The lowered graph, and the fused one, which is `main`.
+    /// The module with the lowered graph and the fused graph, which is `main`.
     fn module(&self) -> &Module {
         match &self.content.origin {
             Origin::Folder(.., model) => &model.module,
@@ -111,13 +111,13 @@ impl Artifact {
         }
     }
 
-    /// The id of the target that it is for.
+    /// Id of the target that the artifact is for.
     pub fn target(&self) -> &str {
         &self.content.target
     }
 
-    /// The digest by which an artifact in a folder is known, as 64 hexadecimal digits. One that this program has compiled has
-    /// none: [`Artifact::write`] answers with it.
+    /// The digest that identifies an artifact in a folder, as 64 hexadecimal digits. An artifact that this program has
+    /// compiled has none until [`Artifact::write`] returns it.
     pub fn digest(&self) -> Option<String> {
         match &self.content.origin {
             Origin::Folder(_, digest, _) => Some(digest.to_string()),
@@ -129,7 +129,7 @@ impl Artifact {
     /// The operations of the integer model, in the order in which they run.
     ///
     /// # Errors
-    /// A graph with a cycle, which no artifact of ours has.
+    /// If the graph has a cycle, which no artifact of ours has.
     pub fn layers(&self) -> Result<Vec<Layer>, Error> {
         let module = self.module();
         let graph = module.main();
@@ -147,7 +147,8 @@ impl Artifact {
         Ok(nodes.map(layer).collect())
     }
 
-    /// The number of fusions, each with a claim that it computes what it replaces, and of those that compute exactly that.
+    /// The number of fusions, and how many of them are certified to compute exactly what they replace. Each of the
+    /// others has a certificate with a bound.
     pub fn fusions(&self) -> (usize, usize) {
         let exact = |record: &&CertificateRecord| record.certificate.worst().max_lsb() == 0;
         let all = match &self.content.origin {
@@ -158,15 +159,15 @@ impl Artifact {
         (all.len(), all.iter().filter(exact).count())
     }
 
-    /// Plans the integer model for one thread, with the default limits.
+    /// Prepares the integer model for running on one thread, with the default limits.
     ///
     /// # Errors
-    /// A graph that cannot be run, or that takes more than it may.
+    /// If the graph cannot be run, or needs more than the limits allow.
     pub fn session(&self) -> Result<Session, Error> {
         self.session_with(&SessionOptions::default())
     }
 
-    /// Plans the integer model.
+    /// Prepares the integer model for running, with these options.
     ///
     /// # Errors
     /// As for [`Artifact::session`].

@@ -1,4 +1,4 @@
-//! From a model and samples to artifacts.
+//! Compiles a model to an artifact, using samples.
 
 use std::{fmt, num::NonZeroUsize, path::Path, sync::Arc};
 
@@ -19,13 +19,14 @@ use crate::{
     artifact::{Content, Origin},
 };
 
-/// Help for what only an artifact can do that was compiled by this program.
+/// Advice for calls that only work on an artifact that this program has compiled.
 const AGAIN: &str = "an artifact in a folder has no float model and no statistics: compile it again";
 
-/// Random inputs of a verification.
+/// Number of random inputs for a verification.
 const RANDOM: usize = 3;
 
-/// A model and what was observed of it on samples, for any number of targets.
+/// A model and the statistics that were collected by running it on samples. It can be compiled for any number of
+/// targets.
 ///
 /// ```
 /// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
@@ -63,7 +64,7 @@ impl fmt::Debug for Observed {
     }
 }
 
-/// An artifact that this program has compiled, with all that it was made from.
+/// An artifact that this program has compiled, with everything that it was made from.
 pub(crate) struct Compiled {
     pub(crate) built: Built,
     observed: Observed,
@@ -71,9 +72,11 @@ pub(crate) struct Compiled {
     rules: Rules,
 }
 
-/// Observes a model on samples, compiles it for a target, and verifies the result: on one thread, and with as much memory as it
-/// takes. For models of others set [`Limits::memory`](crate::Limits) in the options of [`Model::observe`].
-/// The example of this [crate] shows it.
+/// Observes a model on samples, compiles it for a target, and verifies the result. The [crate]'s documentation has an
+/// example.
+///
+/// It uses one thread and as much memory as it needs. For models that you do not trust, set
+/// [`Limits::memory`](crate::Limits) in the options of [`Model::observe`].
 ///
 /// # Errors
 /// As for [`Model::observe`] and [`Observed::compile`].
@@ -84,19 +87,20 @@ pub fn compile(model: &Model, target: &Target, samples: &Samples, rules: &Rules)
 }
 
 impl Model {
-    /// Runs the model on all samples, and keeps the statistics of its values.
+    /// Runs the model on all samples and keeps statistics of its values.
     ///
     /// # Errors
-    /// Samples that cannot be used; a model that cannot be run, or takes more than it may, or whose file was changed in the
-    /// meantime.
+    /// If samples cannot be used, or if the model cannot be run, needs more than the limits allow, or its file was
+    /// changed in the meantime.
     pub fn observe(&self, samples: &Samples, options: &SessionOptions) -> Result<Observed, Error> {
         self.observe_watched(samples, options, &Silent)
     }
 
-    /// The same with somebody who watches and may stop it.
+    /// Runs the model on all samples and keeps statistics of its values. `watch` sees the progress and may stop the
+    /// work.
     ///
     /// # Errors
-    /// As for [`Model::observe`]; an interruption.
+    /// As for [`Model::observe`], and if the work is stopped.
     pub fn observe_watched(
         &self,
         samples: &Samples,
@@ -115,14 +119,15 @@ impl Model {
     }
 }
 
-/// Makes sure that nobody has written to the model's files: its tensors lie in them.
+/// Checks that nobody has written to the model's files, since its tensors are read from them.
 fn unchanged(files: Option<&ModelFiles>) -> Result<(), Error> {
     let changed = files.map_or(Ok(()), ModelFiles::unchanged);
     changed.map_err(|error| Error::new(Fault::System, codes::MODEL, error).help(ModelChanged::HELP))
 }
 
 impl Observed {
-    /// A sentence for each value of the model that has NaN in runs on the samples: these are left out of its range.
+    /// A sentence for each value of the model that contained NaN when it ran on the samples. NaN is left out of a
+    /// value's range.
     pub fn notes(&self) -> Vec<String> {
         let module = &self.observed.model.module;
         let names = module.main().values().map(|(_, value)| module.name(value.name));
@@ -134,19 +139,19 @@ impl Observed {
         names.filter_map(note).collect()
     }
 
-    /// Compiles for one target, and verifies the result.
+    /// Compiles for one target and verifies the result.
     ///
     /// # Errors
-    /// Rules that match nothing, or ask for what cannot be; code of the target that fails or computes something else than its
-    /// forms; a defect.
+    /// If rules match nothing or ask for something impossible, if code of the target fails or computes something else
+    /// than its table says, or for a bug of ours.
     pub fn compile(&self, target: &Target, rules: &Rules) -> Result<Artifact, Error> {
         self.compile_watched(target, rules, &Silent)
     }
 
-    /// The same with somebody who watches and may stop it.
+    /// Compiles for one target and verifies the result. `watch` sees the progress and may stop the work.
     ///
     /// # Errors
-    /// As for [`Observed::compile`]; an interruption.
+    /// As for [`Observed::compile`], and if the work is stopped.
     pub fn compile_watched(&self, target: &Target, rules: &Rules, watch: &dyn Watch) -> Result<Artifact, Error> {
         let settings = |module: &Module| rules.resolved(&self.observed.model, module, target.target.spec());
         let built = self.observed.compile(&target.target, settings, watch)?;
@@ -171,7 +176,7 @@ impl Compiled {
     }
 }
 
-/// Samples are given as the model takes them.
+/// There is no preprocessing: samples are given in the form that the model takes.
 #[derive(Serialize)]
 struct AsTheyAre {}
 
@@ -193,7 +198,7 @@ impl Observed {
 }
 
 impl Artifact {
-    /// All that an artifact was made from, if this program has compiled it.
+    /// Everything that an artifact was made from, if this program has compiled it.
     fn compiled(&self, what: &str, help: &str) -> Result<&Compiled, Error> {
         match &self.content.origin {
             Origin::Compiled(compiled) => Ok(compiled),
@@ -207,7 +212,7 @@ impl Artifact {
     /// The report of the compilation: layers, fusions, evidence and findings.
     ///
     /// # Errors
-    /// An artifact that was opened, which has it in `report.json`.
+    /// If the artifact was opened from a folder. Its report is in `report.json`.
     pub fn report(&self) -> Result<Report, Error> {
         let Compiled {
             built,
@@ -220,11 +225,11 @@ impl Artifact {
         Ok(strait_report::of_built(spec, &model.module, built, &rewrites))
     }
 
-    /// Compiles by other rules: what these do not touch is taken from this artifact. The result is that of
-    /// [`Observed::compile`].
+    /// Compiles again with other rules. Whatever these rules do not affect is taken from this artifact. The result is
+    /// the same as that of [`Observed::compile`].
     ///
     /// # Errors
-    /// As for [`Observed::compile`]; an artifact that was opened.
+    /// As for [`Observed::compile`], and if the artifact was opened from a folder.
     pub fn revise(&self, rules: &Rules) -> Result<Artifact, Error> {
         let Compiled {
             built,
@@ -237,11 +242,11 @@ impl Artifact {
         Ok(Compiled::artifact(built, observed, target, rules))
     }
 
-    /// Outputs of the float model that rounds where this artifact has codes, for each sample. After [`Artifact::revise`] the same
-    /// samples run through what the rules touch alone.
+    /// For each sample, the outputs of the float model when it rounds wherever this artifact has codes. After
+    /// [`Artifact::revise`], only the layers that the rules affect are run again for the same samples.
     ///
     /// # Errors
-    /// Samples that cannot be used; a model that takes more than it may; an artifact that was opened.
+    /// If samples cannot be used, the model needs more than the limits allow, or the artifact was opened from a folder.
     pub fn simulate(&self, samples: &Samples) -> Result<Vec<Outputs>, Error> {
         let Compiled { built, observed, .. } = self.compiled("simulated", AGAIN)?;
         let simulated = built.simulate(&samples.0, &Silent)?;
@@ -254,11 +259,12 @@ impl Artifact {
         Ok(simulated.outputs.iter().map(named).collect())
     }
 
-    /// Writes the artifact into a folder, and answers with the digest by which it is known, as 64 hexadecimal digits. An artifact that is there is replaced
-    /// when this one is whole.
+    /// Writes the artifact to a folder. Returns the digest that identifies it, as 64 hexadecimal digits. If there is an
+    /// artifact already, it is replaced once this one is complete.
     ///
     /// # Errors
-    /// A folder that cannot be written, or holds something else; a model whose file was changed in the meantime; an artifact that was opened, which is in its folder already.
+    /// If the folder cannot be written or holds something else, if the model's file was changed in the meantime, or if
+    /// the artifact was opened from a folder.
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<String, Error> {
         let Compiled {
             built,
@@ -288,15 +294,15 @@ impl Artifact {
         Ok(digest.to_string())
     }
 
-    /// Verifies the artifact as `strait verify` does: the files of one in a folder against their digests and against each other;
-    /// every certificate, derived anew; and each fused layer against what it stands for, on these samples and on a few random ones.
-    /// What does not hold is in the answer.
+    /// Verifies the artifact as `strait verify` does. The files of an artifact in a folder are checked against their
+    /// digests and against each other. Every certificate is derived again. Each fused layer is compared with the
+    /// operations that it replaces, on these samples and on a few random ones. The result says what is wrong.
     ///
-    /// The target's kernels compute the fused layers where this program has the target, with the table that the artifact was made
-    /// with; otherwise the definitions of its forms do.
+    /// The fused layers run with the target's kernels, if this program has the target with the table that the artifact
+    /// was made with. Otherwise they run with the host's kernels.
     ///
     /// # Errors
-    /// A folder that is no artifact any more; samples that do not fit; a run that takes more than it may.
+    /// If the folder is no longer an artifact, samples do not fit, or a run needs more than the limits allow.
     pub fn verify(&self, samples: &Samples, options: &SessionOptions) -> Result<Verification, Error> {
         let request = Request {
             random: RANDOM,

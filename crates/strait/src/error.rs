@@ -1,42 +1,42 @@
-//! The one error of this crate.
+//! The error type of this crate.
 
 use strait_container::ArtifactError;
 use strait_core::{TensorError, codes};
 use strait_execute::{Excess, ExecuteError};
 
-/// In the place of the code of a defect.
+/// The code of an error that is a bug of ours.
 const DEFECT: &str = "defect";
 
-/// A tensor, or a call, that does not fit.
+/// The code of an error for a tensor, or a call, that does not fit.
 const CALL: &str = "call";
 
-/// Whose fault an error is.
+/// Who or what is at fault for an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The model's.
+    /// The model.
     Model,
-    /// The samples'.
+    /// The samples.
     Samples,
-    /// The rules': they ask for what cannot be, or name what is not there.
+    /// The rules: they ask for something impossible, or name something that does not exist.
     Rules,
     /// The target's table or code.
     Target,
-    /// The artifact's: it is damaged, or none.
+    /// The artifact: it is damaged, or there is none.
     Artifact,
-    /// The caller's: tensors that do not fit, or a thing that this value cannot do.
+    /// The caller: tensors do not fit, or the value does not support this call.
     Call,
-    /// The system refuses: a file that is not there, missing rights, a full disk.
+    /// The operating system refuses: a file does not exist, rights are missing, or a disk is full.
     System,
-    /// A run takes more memory or operations than it may.
+    /// A run needs more memory or operations than the limits allow.
     Limit,
-    /// Nobody's: whoever watches has asked to stop.
+    /// Nobody: the program asked to stop.
     Interrupted,
-    /// Ours.
+    /// This library has a bug.
     Defect,
 }
 
-/// An error: a sentence, whose fault it is, and the layer where one is concerned.
+/// An error: a sentence, who is at fault, and the layer that it is about, if any.
 ///
 /// ```
 /// # #[cfg(feature = "onnx")] {
@@ -68,12 +68,12 @@ impl Error {
         }
     }
 
-    /// An error of a call of this crate.
+    /// An error because a call to this crate was wrong.
     pub(crate) fn call(message: impl ToString) -> Error {
         Error::new(Fault::Call, CALL, message)
     }
 
-    /// A promise of ours that does not hold.
+    /// An error because of a bug of ours.
     pub(crate) fn defect(error: impl ToString) -> Error {
         let message = format!("defect in Strait: {}", error.to_string());
         Error::new(Fault::Defect, DEFECT, message)
@@ -90,27 +90,28 @@ impl Error {
         self
     }
 
-    /// Whose fault it is.
+    /// Who or what is at fault.
     pub fn fault(&self) -> Fault {
         self.fault
     }
 
-    /// The code by which programs know it: a letter and three digits, as the command line has them, or `call`, `defect` or `interrupted`.
+    /// The stable code by which programs recognize the error. It is a letter and three digits, as on the command line,
+    /// or `call`, `defect` or `interrupted`.
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// One sentence or a few.
+    /// What went wrong, in one sentence or a few.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// A way out, where one is known.
+    /// Advice on what to do, if there is any.
     pub fn hint(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// The layer of the model that it is about, by its name in the model.
+    /// Name of the model's layer that the error is about, if there is one.
     pub fn layer(&self) -> Option<&str> {
         self.layer.as_deref()
     }

@@ -21,14 +21,14 @@
 //! # Ok::<(), strait::Error>(())
 //! ```
 //!
-//! A model is observed once and compiled for any number of targets: [`Model::observe`], [`Observed::compile`]. An [`Artifact`] is
-//! one type, compiled or opened from a folder; a [`Session`] plans it once and runs it often. Whatever goes wrong is an
-//! [`Error`] that says whose fault it is.
+//! A model is observed once with [`Model::observe`] and can then be compiled for any number of targets with
+//! [`Observed::compile`]. An [`Artifact`] has either been compiled or opened from a folder. A [`Session`] prepares it
+//! once and runs it as often as you like. Every [`Error`] says who is at fault.
 //!
 //! # Features
-//! Without features a program runs artifacts ([`Artifact::open`]). `onnx`, `tensorflow` and `tflite` read models; `generic-int8`,
-//! `sima-mla` and `ascend` are targets; `tables` makes targets of tables in TOML, `plugins` loads them from shared
-//! libraries; `ndarray` converts arrays.
+//! Without any feature a program can run artifacts ([`Artifact::open`]). `onnx`, `tensorflow` and `tflite` read models.
+//! `generic-int8`, `sima-mla` and `ascend` are targets. `tables` makes targets from tables in TOML, and `plugins` loads
+//! them from shared libraries. `ndarray` converts arrays.
 
 mod artifact;
 #[cfg(feature = "compile")]
@@ -62,7 +62,7 @@ pub use strait_execute::{Limits, Operations};
 pub use target::{Target, targets};
 pub use tensor::{Tensor, TensorView};
 
-/// Traits and types of programs that bring a format of models of their own, or that watch a compilation.
+/// Traits and types for programs that read a model format of their own, or that watch a compilation.
 ///
 /// ```
 /// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
@@ -101,7 +101,7 @@ pub mod extend {
     pub use strait_import::{Assumed, Decoded, Format, NodeFault, ReadError, ReadOptions};
 }
 
-/// The parts of a [`Verification`].
+/// What a [`Verification`] consists of.
 #[cfg(feature = "compile")]
 pub mod verification {
     pub use strait_artifact::{Computed, FusionLine, Runs, Subject, Unsound};

@@ -1,4 +1,4 @@
-//! Float models, read from any format that is known.
+//! Float models, read from any format that this program supports.
 
 use std::path::Path;
 
@@ -36,13 +36,13 @@ use crate::{Elem, Error, Fault, Port};
 pub struct Model {
     pub(crate) module: Module,
     pub(crate) digest: Digest,
-    /// Where its tensors lie. A model that a program has built has no files.
+    /// The files that the tensors are in. A model that a program has built has no files.
     pub(crate) files: Option<ModelFiles>,
     pub(crate) reading: Reading,
     notes: Vec<String>,
 }
 
-/// The formats that this program reads, by its features.
+/// The model formats that this program reads; they depend on its features.
 ///
 /// ```
 /// for format in strait::formats() {
@@ -61,22 +61,24 @@ pub fn formats() -> Vec<&'static dyn Format> {
 }
 
 impl Model {
-    /// Reads a model from a file. The bytes say which format it is. A batch without a size is 1, which [`Model::notes`] says.
+    /// Reads a model from a file. The format is recognized from the file's bytes. If the batch size is open, it becomes
+    /// 1, and [`Model::notes`] says so.
     ///
-    /// The file is mapped, and must not change while the model is in use: [`Model::observe`] and [`Artifact::write`](crate::Artifact::write)
-    /// look at it again.
+    /// The file is mapped and must not change while the model is in use. [`Model::observe`] and
+    /// [`Artifact::write`](crate::Artifact::write) check that it has not.
     ///
     /// # Errors
-    /// A file that cannot be read; a model that contradicts itself, has operators that are not known, or dimensions without
-    /// a size.
+    /// If the file cannot be read, or the model contradicts itself, has unknown operators, or has dimensions without a
+    /// size.
     pub fn open(path: impl AsRef<Path>) -> Result<Model, Error> {
         Model::open_with(path, &formats(), &ReadOptions::default())
     }
 
-    /// The same of formats of the caller's own, with sizes of dimensions and cuts.
+    /// Reads a model from a file, with formats of the caller's own and with options: sizes of dimensions, and where the
+    /// graph begins and ends.
     ///
     /// # Errors
-    /// As for [`Model::open`]; options that do not fit the model.
+    /// As for [`Model::open`], and if the options do not fit the model.
     pub fn open_with(path: impl AsRef<Path>, formats: &[&dyn Format], options: &ReadOptions) -> Result<Model, Error> {
         let path = path.as_ref();
         let bytes = strait_mapped::map(path, strait_import::most_bytes(formats))
@@ -84,7 +86,7 @@ impl Model {
         read(path.display().to_string(), bytes, path.parent(), formats, options)
     }
 
-    /// Reads a model from memory. One whose weights are in files beside it is refused: no file is opened.
+    /// Reads a model from memory. A model whose weights are in separate files is refused, since no file is opened.
     ///
     /// # Errors
     /// As for [`Model::open`].
@@ -92,11 +94,11 @@ impl Model {
         Model::read(bytes.into(), None, &formats(), &ReadOptions::default())
     }
 
-    /// Reads a model from memory; `folder` is where its data files are looked for, if it has any; without a folder no
-    /// file is opened.
+    /// Reads a model from memory. If its weights are in separate files, these are read from `folder`. Without a folder,
+    /// no file is opened.
     ///
     /// # Errors
-    /// As for [`Model::open`]; options that do not fit the model.
+    /// As for [`Model::open`], and if the options do not fit the model.
     pub fn read(
         bytes: Bytes,
         folder: Option<&Path>,
@@ -106,11 +108,11 @@ impl Model {
         read("the model".to_owned(), bytes, folder, formats, options)
     }
 
-    /// A model from the bytes of the intermediate representation, for programs that build graphs themselves. Its main graph is of
-    /// the float stage; `tensors` are the elements of its constants.
+    /// Makes a model from the bytes of the intermediate representation, for programs that build graphs themselves. The
+    /// main graph must be in the float stage. `tensors` returns the elements of each constant.
     ///
     /// # Errors
-    /// Bytes that are none, or a graph that breaks an invariant of its stage.
+    /// If the bytes are invalid, or the graph breaks an invariant of its stage.
     pub fn from_ir(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Model, Error> {
         let refused = |error: &dyn std::fmt::Display| Error::new(Fault::Model, codes::MODEL, error);
         let module = decode_ir(ir, tensors).map_err(|error| refused(&error))?;
@@ -129,7 +131,7 @@ impl Model {
         })
     }
 
-    /// Assumptions where the model does not say something, or says it otherwise than its operators.
+    /// What was assumed because the model does not say it, or because it contradicts its operators.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -145,7 +147,7 @@ impl Model {
     }
 }
 
-/// Reads a model; `name` is how errors call its file.
+/// Reads a model. Errors call its file `name`.
 fn read(
     name: String,
     bytes: Bytes,

@@ -1,5 +1,5 @@
-//! Rules: what whoever compiles wants of layers, operands and tensors. They can say all that the rules of a configuration can, and
-//! mean the same; the reference is that of `[quantize]` in `docs/configuration.md`.
+//! Rules for compiling: what the caller wants for layers, operands and tensors. They can say everything that the rules
+//! of a configuration can, and mean the same. `[quantize]` in `docs/configuration.md` describes them.
 
 pub use strait_compile::rules::{Activations, Alignment, Unfit, Weights};
 use strait_compile::rules::{Between, Pattern, Range, Rule, Run};
@@ -12,7 +12,7 @@ pub use strait_target::spec::{
 
 use crate::Error;
 
-/// Methods that take the value, change what is in it, and give it back.
+/// Defines methods that take a value, change it, and return it.
 macro_rules! changes {
     ($($(#[$doc:meta])* $visible:vis fn $name:ident($($argument:ident: $ty:ty),*) = |$of:ident| $change:expr;)*) => {$(
         $(#[$doc])*
@@ -25,7 +25,7 @@ macro_rules! changes {
     )*};
 }
 
-/// Rules of whoever compiles. Without any everything is as the target's table says.
+/// The caller's rules for a compilation. Without rules, everything is as the target's table says.
 ///
 /// ```
 /// use strait::{LayerRule, Rules, rules::{Integer, Observer, WeightPer, Weights}};
@@ -39,8 +39,8 @@ macro_rules! changes {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules(rules::Rules);
 
-/// A rule for those layers that all of its selectors choose, or for some of their operands or results, and for tensors. Where several
-/// rules choose the same, later ones win, key by key.
+/// A rule for layers, or for some of their operands or results, and for tensors. It applies to the layers that meet all
+/// of its selectors. If several rules set the same key for the same thing, the last one wins.
 ///
 /// ```
 /// use strait::{LayerRule, Rules, rules::{Activations, Observer, ObserverOptions}};
@@ -64,57 +64,57 @@ impl Rules {
     }
 
     changes! {
-        /// The activations of all layers: their type, or more of them.
+        /// Sets the activations of all layers: their type, or more about them.
         pub fn activations(activations: impl Into<Activations>) = |all| all.quantize.activations = activations.into();
 
-        /// The weights of all layers.
+        /// Sets the weights of all layers.
         pub fn weights(weights: Weights) = |all| all.quantize.weights = weights;
 
-        /// Which grids the operands and results of layers share.
+        /// Sets which operands and results of layers share a scale and zero point.
         pub fn alignment(alignment: Alignment) = |all| all.quantize.alignment = alignment;
 
-        /// The observer that makes ranges of what was measured.
+        /// Sets the observer, which computes ranges from what was measured.
         pub fn observer(observer: Observer) = |all| all.observer = Some(observer);
 
-        /// Settings of the observers, as far as no rule says others.
+        /// Sets the observers' options, unless a rule sets others.
         pub fn observer_options(options: ObserverOptions) = |all| all.observer_options = options;
 
-        /// One more rule for layers.
+        /// Adds a rule for layers.
         pub fn layer(rule: LayerRule) = |all| all.quantize.rule.push(rule.0);
     }
 
-    /// All of them as text, which digests are made of.
+    /// All rules as text, from which digests are computed.
     pub(crate) fn text(&self) -> Result<String, Error> {
         serde_json::to_string(&self.0).map_err(Error::defect)
     }
 
-    /// The rules, resolved to one target's float graph.
+    /// Resolves the rules for the float graph of one target.
     pub(crate) fn resolved(&self, model: &Model, module: &Module, spec: &TargetSpec) -> Result<Resolved, Error> {
         Ok(Resolved::of(&self.0, model, module, spec)?)
     }
 }
 
 impl LayerRule {
-    /// A rule that chooses nothing yet.
+    /// A rule that does not apply to anything yet.
     pub fn new() -> LayerRule {
         LayerRule::default()
     }
 
-    /// A rule for the layers whose names in the model match a pattern: `?` is one character but `/`, `*` any number of these, `**`
-    /// any number of any, and `**/` at the start of a part any number of whole parts.
+    /// A rule for the layers whose names in the model match a pattern. `?` is one character except `/`, `*` any number
+    /// of these, `**` any number of any characters, and `**/` at the start of a part any number of whole parts.
     pub fn of(layers: impl Into<String>) -> LayerRule {
         LayerRule::new().layers(layers)
     }
 
     changes! {
-        /// The layers of one more pattern.
+        /// Also applies the rule to the layers whose names match this pattern.
         pub fn layers(layers: impl Into<String>) = |rule| rule.layers.push(Pattern::new(layers));
 
-        /// Of the layers those with this operator, by the word that reports have for it: `conv`, `reduce_mean`. One more word
-        /// chooses these, too.
+        /// Restricts the rule to layers with this operator, by the word that reports use: `conv`, `reduce_mean`. When
+        /// called again, the rule applies to the other operator, too.
         pub fn op(op: impl Into<String>) = |rule| rule.op.push(Pattern::new(op));
 
-        /// Of the layers those on a way from some to others, both included.
+        /// Restricts the rule to layers on a path from some layers to others, including these.
         pub fn between(
             from: impl IntoIterator<Item = impl Into<String>>,
             to: impl IntoIterator<Item = impl Into<String>>
@@ -123,51 +123,55 @@ impl LayerRule {
             to: to.into_iter().map(Pattern::new).collect(),
         });
 
-        /// The tensors of one more pattern, besides the layers.
+        /// Also applies the rule to tensors whose names match this pattern.
         pub fn tensors(tensors: impl Into<String>) = |rule| rule.tensors.push(Pattern::new(tensors));
 
-        /// One more operand of the layers, counted from 0, in place of these.
+        /// Applies the rule to this operand of the layers instead of the layers themselves. Operands are counted from
+        /// 0; several may be named.
         pub fn operand(operand: u32) = |rule| rule.operands.push(operand);
 
-        /// One more result of the layers, counted from 0, in place of these.
+        /// Applies the rule to this result of the layers instead of the layers themselves. Results are counted from 0;
+        /// several may be named.
         pub fn result(result: u32) = |rule| rule.results.push(result);
 
-        /// The rule is for this target, and for others that are named so.
+        /// Restricts the rule to this target. Several may be named.
         pub fn target(id: impl Into<String>) = |rule| rule.target.push(id.into());
 
-        /// It may match nothing, or nothing that has a use for what it sets.
+        /// Allows the rule to match nothing, or nothing that can use what it sets. Otherwise that is an error.
         pub fn optional() = |rule| rule.optional = true;
 
-        /// They run on the host in float, for this reason, whatever type other rules give their activations.
+        /// Runs the layers on the host in float, for this reason, whatever type other rules set for their activations.
         pub fn float(reason: impl Into<String>) = |rule| {
             (rule.run, rule.reason) = (Some(Run::Float), Some(reason.into()));
         };
 
-        /// They run in integers, or the compilation fails.
+        /// Requires that the layers run in integers. Otherwise the compilation fails.
         pub fn integer() = |rule| rule.run = Some(Run::Integer);
 
-        /// They run where they serve best, whatever earlier rules say.
+        /// Lets the compiler choose where the layers run, whatever earlier rules say.
         pub fn auto() = |rule| rule.run = Some(Run::Auto);
 
-        /// The values of their results, or of the operands, instead of what was measured.
+        /// Sets the range of the results, or of the operands, in place of the measured one.
         pub fn range(lowest: f32, highest: f32) = |rule| rule.range = Some(Range([lowest, highest].map(f64::from)));
 
-        /// The observer that makes the ranges of their results, or of the operands, from what was measured.
+        /// Sets the observer that computes the range of the results, or of the operands, from what was measured.
         pub fn observer(observer: Observer) = |rule| rule.observer = Some(observer);
 
-        /// Settings of the observer.
+        /// Sets the observer's options.
         pub fn observer_options(options: ObserverOptions) = |rule| rule.observer_options = options;
 
-        /// Which grids their operands and results share.
+        /// Sets which operands and results of the layers share a scale and zero point.
         pub fn alignment(alignment: Align) = |rule| rule.alignment = Some(alignment);
 
-        /// True: a result that all readers want on one grid is made on that. False: it has a range of its own.
+        /// Whether a result is written directly with the scale and zero point that all its readers want (true), or has
+        /// a range of its own (false).
         pub fn simplify(simplify: bool) = |rule| rule.simplify = Some(simplify);
 
-        /// Their weights.
+        /// Sets the layers' weights.
         pub fn weights(weights: Weights) = |rule| rule.weights = weights;
 
-        /// The activations that they compute on, or that tensors and results are: their type, or more of them.
+        /// Sets the type, or more, of the activations that the layers compute with, or of the chosen tensors and
+        /// results.
         pub fn activations(activations: impl Into<Activations>) = |rule| rule.activations = activations.into();
     }
 }

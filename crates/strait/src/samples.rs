@@ -13,7 +13,7 @@ use strait_quantize::observe;
 
 use crate::{Elem, Error, Fault, Tensor};
 
-/// Where samples come from, for samples that are made when they are asked for.
+/// A source of samples, for samples that are made when they are needed.
 ///
 /// ```
 /// use strait::{Samples, Source, Tensor};
@@ -39,20 +39,20 @@ pub trait Source: Send + Sync {
     /// Number of samples.
     fn count(&self) -> usize;
 
-    /// The inputs of the model for the sample at a position, in the model's order. It is asked for the same sample more than
-    /// once, and from several threads.
+    /// The inputs of the model for the sample with this index, in the order of the model. The same sample may be asked
+    /// for several times, and from several threads.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the sample.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// SHA-256 of what the samples are, which the manifest of an artifact has; none where nobody knows it.
+    /// SHA-256 digest of the samples' contents, which is recorded in an artifact's manifest. `None` if it is not known.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
 }
 
-/// Real samples, each with the inputs of the model in their order.
+/// Real samples. Each has all inputs of the model, in the order of the model.
 ///
 /// ```
 /// use strait::{Samples, Tensor};
@@ -74,7 +74,7 @@ impl fmt::Debug for Samples {
 }
 
 impl Samples {
-    /// Samples that are made when they are asked for.
+    /// Samples that are made when they are needed.
     pub fn from_source(source: impl Source + 'static) -> Samples {
         Samples(Arc::new(Adapter(source)))
     }
@@ -84,11 +84,11 @@ impl Samples {
         Samples::from_source(InMemory(samples.into_iter().collect()))
     }
 
-    /// Samples of an iterator that makes each but once, as a data loader does. They are kept in a file without a name, which is
-    /// gone with the last use of them, so that they need not fit into memory.
+    /// Samples from an iterator that makes each only once, such as a data loader. They are stored in a temporary file,
+    /// so that they need not fit into memory. The file has no name and is removed when the samples are no longer used.
     ///
     /// # Errors
-    /// A disk that is full.
+    /// If the disk is full.
     pub fn spool(samples: impl IntoIterator<Item = Vec<Tensor>>) -> Result<Samples, Error> {
         let failed = |error: std::io::Error| {
             Error::new(
@@ -154,18 +154,19 @@ impl Source for InMemory {
     }
 }
 
-/// Of a sample: of a text with a line for each tensor, with its type, its shape and the digest of its bytes.
+/// Digest of one sample. It is computed from a text with a line for each tensor: its type, its shape and the digest of
+/// its bytes.
 fn digest(sample: &[Tensor]) -> [u8; 32] {
     let line = |tensor: &Tensor| format!("{} {:?} {}\n", tensor.elem(), tensor.shape(), sha256(tensor.bytes()));
     sha256(sample.iter().map(line).collect::<String>().as_bytes()).0
 }
 
-/// Of samples, from those of each.
+/// Digest of all samples, computed from the digest of each.
 fn digest_of_all(samples: impl Iterator<Item = [u8; 32]>) -> [u8; 32] {
     sha256(&samples.flatten().collect::<Vec<u8>>()).0
 }
 
-/// A tensor in a file.
+/// Where a tensor is in the file.
 struct SpooledTensor {
     elem: Elem,
     shape: Vec<usize>,

@@ -1,4 +1,4 @@
-//! A model that is ready to run: planned once, run often.
+//! A model that is ready to run. It is prepared once and can be run often.
 
 use std::{collections::BTreeMap, fmt, num::NonZeroUsize, sync::Arc};
 
@@ -7,7 +7,7 @@ use strait_execute::{Demand, Plan, PlanOptions, Threads, Workspace, cost};
 
 use crate::{Elem, Error, Limits, Tensor, TensorView};
 
-/// The means of a session. None of them changes a bit of any result.
+/// What a session may use. These options change no bit of any result.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
@@ -20,14 +20,14 @@ use crate::{Elem, Error, Limits, Tensor, TensorView};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SessionOptions {
-    /// Threads to compute on.
+    /// Number of threads that compute.
     pub threads: NonZeroUsize,
-    /// The most memory and work that a run may take.
+    /// The most memory and operations that a run may use.
     pub limits: Limits,
 }
 
 impl Default for SessionOptions {
-    /// One thread, any memory, and a sensible number of operations.
+    /// One thread, any amount of memory, and a reasonable number of operations.
     fn default() -> Self {
         SessionOptions {
             threads: NonZeroUsize::MIN,
@@ -47,19 +47,20 @@ impl SessionOptions {
     }
 }
 
-/// An input or an output.
+/// An input or an output of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Port {
-    /// Its name in the model.
+    /// Name of the tensor in the model.
     pub name: String,
-    /// The type of its elements.
+    /// Element type of the tensor.
     pub elem: Elem,
-    /// Its extents, outermost first; 0 where an extent depends on data.
+    /// Shape of the tensor, outermost dimension first. A dimension that depends on the data is 0.
     pub shape: Vec<usize>,
 }
 
-/// A model that is ready to run. A clone shares the plan and has memory of its own, for another thread.
+/// A model that is ready to run. To run it on another thread, clone it: a clone shares the prepared model and has
+/// memory of its own.
 ///
 /// ```
 /// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
@@ -105,7 +106,7 @@ impl Clone for Session {
     }
 }
 
-/// The outputs of a run, by their names.
+/// The outputs of a run, by name.
 pub type Outputs = BTreeMap<String, Tensor>;
 
 impl Session {
@@ -131,10 +132,11 @@ impl Session {
         self.plan.outputs().map(port).collect()
     }
 
-    /// Runs the model on one sample, whose tensors are given by the names of the inputs.
+    /// Runs the model on one sample. Its tensors are given with the names of the inputs.
     ///
     /// # Errors
-    /// A tensor that is missing, is there twice, or does not fit its input; a name that no input has; a run that fails.
+    /// If a tensor is missing, is given twice, or does not fit its input; if no input has a given name; or if the run
+    /// fails.
     pub fn run(&mut self, inputs: &[(&str, TensorView<'_>)]) -> Result<Outputs, Error> {
         let known = || self.plan.inputs().map(|port| port.name.as_str());
         if let Some((stranger, _)) = inputs.iter().find(|(name, _)| !known().any(|input| input == *name)) {

@@ -1,4 +1,4 @@
-//! Targets: those of this program, and those that are a table.
+//! Targets: those that this program contains, and those that are only a table.
 
 use std::{fmt, sync::Arc};
 
@@ -17,7 +17,7 @@ use {
 
 use crate::Error;
 
-/// A chip, or the rules of a runtime: what a model is compiled for.
+/// What a model is compiled for: a chip, or the arithmetic of a runtime.
 ///
 /// ```
 /// # #[cfg(feature = "sima-mla")] {
@@ -47,8 +47,8 @@ impl fmt::Debug for Target {
     }
 }
 
-/// The ids of the targets that are linked into this program: those in the box by its features, and those of vendors' crates
-/// that it uses.
+/// The ids of the targets that are linked into this program. These are the targets that its features enable, and those
+/// of vendors' crates that it uses.
 ///
 /// ```
 /// # #[cfg(feature = "generic-int8")]
@@ -57,32 +57,33 @@ impl fmt::Debug for Target {
 /// ```
 ///
 /// # Errors
-/// A crate whose table is wrong, or an id that is there twice.
+/// If the table of a crate is wrong, or two targets have the same id.
 pub fn targets() -> Result<Vec<String>, Error> {
     Ok(Registry::builtin()?.entries().map(|(id, _)| id.to_owned()).collect())
 }
 
 impl Target {
-    /// The target with this id, which is linked into this program. A vendor's crate is linked by `use acme_target as _;`.
+    /// The target with this id, which must be linked into this program. To link a vendor's crate, write `use
+    /// acme_target as _;`.
     ///
     /// # Errors
-    /// An id that no target has, with the nearest one.
+    /// If no target has this id. The error names the nearest one.
     pub fn named(id: &str) -> Result<Target, Error> {
         Target::with_options(id, &Options::default())
     }
 
-    /// The same with values for the target's own options.
+    /// The target with this id, with values for its own options.
     ///
     /// # Errors
-    /// As for [`Target::named`]; options that the target does not have, or values that they cannot have.
+    /// As for [`Target::named`], and if the target does not have an option, or the option cannot have the value.
     pub fn with_options(id: &str, options: &Options) -> Result<Target, Error> {
         Target::of(&Registry::builtin()?, id, options)
     }
 
-    /// A target that is a table in TOML and nothing else.
+    /// A target that consists only of a table in TOML.
     ///
     /// # Errors
-    /// A table that is wrong, or that asks for code.
+    /// If the table is wrong, or needs code.
     #[cfg(feature = "tables")]
     pub fn from_toml(text: &str) -> Result<Target, Error> {
         let table = strait_target::Table::parse("the table", text).map_err(strait_target::RegistryError::from)?;
@@ -91,12 +92,12 @@ impl Target {
         Target::of(&registry, &id, &Options::default())
     }
 
-    /// The target of a plugin in a shared library. Its code never runs in this process, but in a worker: in the program at
-    /// `worker`, which is `strait`, or another whose `main` is that of `strait-cli`.
+    /// The target of a plugin in a shared library. Its code never runs in this process but in a worker process, which
+    /// is started from the program at `worker`. That must be `strait`, or a program whose `main` calls `strait-cli`'s.
     ///
     /// # Errors
-    /// No worker, since the program that embeds this library is none; a library that is not taken, or a worker that does not
-    /// start.
+    /// If no worker is given, since the program that embeds this library cannot be one; if the library is refused; or
+    /// if the worker does not start.
     ///
     /// ```no_run
     /// # use std::path::Path;
@@ -126,7 +127,7 @@ impl Target {
         })
     }
 
-    /// Its id.
+    /// Id of the target.
     pub fn id(&self) -> &str {
         self.target.spec().id.as_str()
     }

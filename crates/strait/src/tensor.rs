@@ -1,10 +1,10 @@
-//! Tensors: bytes with a type and a shape, owned or borrowed.
+//! Tensors: bytes with an element type and a shape, owned or borrowed.
 
 use strait_core::tensor::Element;
 
 use crate::{Elem, Error};
 
-/// A tensor: row-major and dense.
+/// A tensor. Its elements are stored row by row, without gaps.
 ///
 /// ```
 /// let x = strait::Tensor::new(&[1, 3], &[0.5f32, 1.0, -2.0])?;
@@ -32,74 +32,74 @@ impl std::fmt::Debug for TensorView<'_> {
 }
 
 impl Tensor {
-    /// A tensor of these values, which are copied.
+    /// A tensor with these values, which are copied.
     ///
     /// # Errors
-    /// Another number of values than the shape asks for.
+    /// If the number of values does not fit the shape.
     pub fn new<T: Element>(shape: &[usize], values: &[T]) -> Result<Tensor, Error> {
         Ok(Tensor(strait_execute::Tensor::from_values(shape, values)?))
     }
 
-    /// A tensor of these bytes, little-endian, which are copied.
+    /// A tensor with these bytes, little-endian, which are copied.
     ///
     /// # Errors
-    /// Another number of bytes than type and shape ask for.
+    /// If the number of bytes does not fit type and shape.
     pub fn from_bytes(elem: Elem, shape: &[usize], bytes: &[u8]) -> Result<Tensor, Error> {
         Ok(Tensor(strait_execute::Tensor::from_bytes(elem, shape, bytes)?))
     }
 
-    /// The same, borrowed.
+    /// A view that borrows this tensor.
     pub fn view(&self) -> TensorView<'_> {
         TensorView(self.0.view())
     }
 
-    /// The type of its elements.
+    /// Type of the elements.
     pub fn elem(&self) -> Elem {
         self.0.elem()
     }
 
-    /// Extents, outermost first.
+    /// Shape of the tensor, outermost dimension first.
     pub fn shape(&self) -> &[usize] {
         self.0.shape()
     }
 
-    /// Its elements, row by row.
+    /// The elements, row by row.
     ///
     /// # Errors
-    /// Elements of another type.
+    /// If the elements have another type.
     pub fn values<T: Element>(&self) -> Result<&[T], Error> {
         Ok(self.0.values()?)
     }
 
-    /// Its elements as bytes, little-endian.
+    /// The elements as bytes, little-endian.
     pub fn bytes(&self) -> &[u8] {
         self.0.view().bytes()
     }
 }
 
 impl<'a> TensorView<'a> {
-    /// A view over these values.
+    /// A view of these values.
     ///
     /// # Errors
-    /// Another number of values than the shape asks for.
+    /// If the number of values does not fit the shape.
     pub fn new<T: Element>(shape: &'a [usize], values: &'a [T]) -> Result<TensorView<'a>, Error> {
         Ok(TensorView(strait_execute::TensorView::of(shape, values)?))
     }
 
-    /// A view over these bytes, little-endian.
+    /// A view of these bytes, little-endian.
     ///
     /// # Errors
-    /// Another number of bytes than type and shape ask for.
+    /// If the number of bytes does not fit type and shape.
     pub fn from_bytes(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>, Error> {
         Ok(TensorView(strait_execute::TensorView::new(elem, shape, bytes)?))
     }
 
-    /// The type of its elements.
+    /// Type of the elements.
     pub fn elem(&self) -> Elem {
         self.0.elem()
     }
 
-    /// Extents, outermost first.
+    /// Shape of the tensor, outermost dimension first.
     pub fn shape(&self) -> &'a [usize] {
         self.0.shape()
     }
@@ -112,7 +112,7 @@ mod arrays {
     use super::{Element, Error, Tensor};
 
     impl Tensor {
-        /// A tensor of the elements of an array, in whatever order it has them in memory.
+        /// A tensor with the elements of an array, whatever their order in memory is.
         ///
         /// ```
         /// let array = ndarray::array![[1.0f32, 2.0], [3.0, 4.0]];
@@ -123,7 +123,7 @@ mod arrays {
         /// ```
         ///
         /// # Errors
-        /// More elements than memory.
+        /// If there are more elements than fit into memory.
         pub fn from_array<T: Element, S: Data<Elem = T>, D: Dimension>(
             array: &ArrayBase<S, D>,
         ) -> Result<Tensor, Error> {
@@ -132,10 +132,10 @@ mod arrays {
             Tensor::new(array.shape(), &values)
         }
 
-        /// The same as an array, borrowed.
+        /// The elements as an array that borrows this tensor.
         ///
         /// # Errors
-        /// Elements of another type.
+        /// If the elements have another type.
         pub fn array<T: Element>(&self) -> Result<ArrayViewD<'_, T>, Error> {
             let shaped = ArrayViewD::from_shape(self.shape(), self.values()?);
             shaped.map_err(Error::defect)

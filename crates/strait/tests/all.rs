@@ -1,4 +1,4 @@
-//! The library that programs embed, beside the deployments of the command line.
+//! Tests of the library that programs embed, compared with the command line's deployments.
 #![cfg(all(feature = "onnx", feature = "generic-int8", feature = "sima-mla", feature = "ascend"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -24,7 +24,7 @@ use strait_samples::Scratch;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A table of a vendor's, which the program links as it would a crate.
+/// A vendor's target table. The program links it, as it would link a vendor's crate.
 const VENDORS: &str = include_str!("../../../configs/targets/acme-npu2.toml");
 
 inventory::submit! {
@@ -35,7 +35,7 @@ fn digits() -> Model {
     Model::open(Path::new(REPOSITORY).join("models/digits/digits.onnx")).unwrap()
 }
 
-/// The samples of a deployment as its preprocessing makes them.
+/// The samples of a deployment after its preprocessing.
 fn samples_of(opened: &Opened) -> Vec<Vec<Tensor>> {
     let path = Path::new(REPOSITORY).join("models/digits/calib_x.npy");
     let specs = artifact::inputs(opened).unwrap();
@@ -167,7 +167,8 @@ fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
     let own = folder.path().join("built");
     let rules = built.into_iter().fold(of_all.clone(), Rules::layer);
     observed.compile(&target, &rules).unwrap().write(&own).unwrap();
-    // Statistics that the rules' observers read are measured where the model was compiled without them before.
+    // The model was first compiled without these rules. Revising it measures the statistics that the rules' observers
+    // need.
     let (without, revised) = (
         observed.compile(&target, &Rules::new()).unwrap(),
         folder.path().join("revised"),
@@ -178,7 +179,7 @@ fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
         assert!(words == built && built == again, "{file} differs");
     }
 
-    // Each is refused in the same words.
+    // The library and the configuration refuse each rule with the same message.
     for (in_words, built) in [
         (
             "{ layers=['/clasifier/Gemm'], run='integer' }",
@@ -231,7 +232,7 @@ fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
     );
 }
 
-/// Images without a meaning.
+/// Meaningless images.
 fn noise(count: usize) -> Vec<Vec<Tensor>> {
     let image = |k: usize| {
         let pixels: Vec<f32> = (0..64).map(|i| ((i * 7 + k * 13) % 17) as f32 / 16.0).collect();
@@ -274,12 +275,12 @@ fn a_compilation_with_other_rules_is_the_same_whether_it_is_revised_or_begun_ane
         .unwrap();
     assert_eq!(gemm.host.as_deref(), Some("its answer is looked at"), "{layers:?}");
 
-    // The simulation rounds where the integers are codes, so that it is near them.
+    // The simulation rounds where the artifact has integer codes, so its outputs are close to the artifact's.
     let image = &noise(6)[3][0];
     let outputs = first.session().unwrap().run(&[("image", image.view())]).unwrap();
     let simulated = first.simulate(&spooled).unwrap();
     let [exact, near] = [&outputs, &simulated[3]].map(|outputs| outputs["logits"].values::<f32>().unwrap().to_vec());
-    // Behind a revision it is what it would be anew, though less of it runs.
+    // After a revision, the simulation gives the same as after a new compilation, although it computes less.
     let logits = |artifact: &Artifact| -> Vec<Vec<u8>> {
         let outputs = artifact.simulate(&spooled).unwrap();
         outputs
@@ -377,7 +378,7 @@ fn an_artifact_is_verified_whether_it_was_compiled_or_opened() {
     assert!(in_memory.runs.given == 2 && in_memory.runs.layers > 0 && !in_memory.fusions.is_empty());
     assert_eq!(in_memory.target, in_folder.target);
 
-    // What does not fit is the caller's, and what does not hold is told.
+    // Samples that do not fit are the caller's fault. A finding about the artifact is part of the result.
     let unfit = Samples::new([vec![Tensor::new(&[1, 2], &[0.0f32; 2]).unwrap()]]);
     assert_eq!(built.verify(&unfit, &means).unwrap_err().fault(), Fault::Call);
     let report = place.join("report.json");
@@ -386,7 +387,7 @@ fn an_artifact_is_verified_whether_it_was_compiled_or_opened() {
     let found = opened.verify(&samples, &means).unwrap();
     let about: Vec<&str> = found.findings.iter().map(|finding| &*finding.name).collect();
     assert_eq!(about, ["report.json"]);
-    // Another artifact in its place is not the one that was opened.
+    // A different artifact in the same folder is noticed.
     let rules = Rules::new().layer(LayerRule::of("/classifier/**").float("it is looked at"));
     built.revise(&rules).unwrap().write(&place).unwrap();
     let found = opened.verify(&samples, &means).unwrap();
@@ -407,7 +408,7 @@ fn later_rules_win_key_by_key_and_float_wins_over_a_type() {
         fs::read(folder.path().join("x/quantization.json")).unwrap()
     };
     let all = model_of(Rules::new().layer(wide()));
-    // Where a layer runs says nothing of its type.
+    // Whether a layer runs in integers does not change its type.
     let integer = LayerRule::of("/classifier/**").integer();
     assert!(all == model_of(Rules::new().layer(wide()).layer(integer)));
     let float = || LayerRule::of("/classifier/**").float("it is looked at");
@@ -434,7 +435,8 @@ fn samples_have_one_digest_however_they_are_kept() {
     assert_ne!(kept, digest(&Samples::new(others), "others"));
 }
 
-/// The integers of an index are in no graph: those of the samples are what a verification may draw.
+/// Integer inputs such as indices have no range in the graph. Verification draws them from the range that the samples
+/// have.
 #[test]
 fn inputs_of_integers_are_verified_on_integers_that_samples_have() {
     let text = "strait 1 float
@@ -474,11 +476,12 @@ fn values_that_are_nan_on_the_samples_are_told() {
     );
 }
 
-/// Bytes from elsewhere do not make the program read its own files.
+/// A model that was given as bytes may not make the program read files.
 #[test]
 fn a_model_in_memory_opens_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    // The fields of ONNX: a graph with one constant that is an output, and whose bytes are in the file `data`.
+    // An ONNX graph, field by field. It has one constant, whose bytes are in the file `data`, and its result is the
+    // output.
     let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8][..], bytes].concat();
     let entry = [field(1, b"location"), field(2, b"data")].concat();
     let tensor = [&[8, 4, 16, 1][..], &field(8, b"w"), &field(13, &entry), &[112, 1]].concat();
@@ -494,7 +497,7 @@ fn a_model_in_memory_opens_no_file() {
     assert!(refused.message().contains("the model is in memory"), "{refused}");
 }
 
-/// A model is mapped: what is written to its file while it is in use would be compiled under the digest of what was there.
+/// A model file is memory-mapped. If it changed during use, the changed bytes would be compiled under the old digest.
 #[test]
 fn a_model_whose_file_was_written_to_is_neither_observed_nor_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -507,7 +510,7 @@ fn a_model_whose_file_was_written_to_is_neither_observed_nor_written() {
         .compile(&Target::named("generic-int8").unwrap(), &Rules::new())
         .unwrap();
 
-    // The last byte is of a field that no tensor needs, so that everything else goes on as before.
+    // Change the last byte. It belongs to a field that no tensor needs, so everything else still works.
     let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.seek(SeekFrom::End(-1)).unwrap();
     file.write_all(&[0x7f]).unwrap();
@@ -522,7 +525,7 @@ fn a_model_whose_file_was_written_to_is_neither_observed_nor_written() {
     assert!(!out.exists());
 }
 
-/// The public names of the crate, by file: a change of one is a change of the promise, and is to be seen.
+/// The public names of the crate, listed by file. A change to this list is a change to what the crate promises.
 fn public() -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files: Vec<_> = fs::read_dir(source)

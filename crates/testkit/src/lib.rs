@@ -1,16 +1,17 @@
-//! Expectations of tests that stand in files. `cargo xtask bless` runs the tests with `STRAIT_BLESS=1`, and each writes what it found.
+//! Expectations of tests that are kept in files. `cargo xtask bless` runs the tests with `STRAIT_BLESS=1`; each test
+//! then writes what it found.
 
 use std::{env, fs, path::Path};
 
-/// True where tests write what they found instead of holding it against what is expected.
+/// True if tests should write what they found instead of comparing it with the expectation.
 pub fn is_blessing() -> bool {
     env::var_os("STRAIT_BLESS").is_some()
 }
 
-/// Holds what a test found against a file of this path in the repository, from its top folder; or writes it there.
+/// Compares what a test found with the file at this path in the repository, or writes the file when blessing.
 ///
 /// # Panics
-/// Where they differ, with the first line that does, and where the file cannot be written.
+/// If they differ (the message has the first line that does), or if the file cannot be written.
 #[track_caller]
 #[allow(clippy::panic, reason = "a test may panic")]
 pub fn is_current(path: &str, found: &str) {

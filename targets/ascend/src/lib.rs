@@ -1,7 +1,8 @@
-//! The target `ascend`: what AMCT's deploy models compute on Ascend's cube unit.
+//! The target `ascend`: it computes what AMCT's deploy models compute on Ascend's cube unit.
 //!
-//! The kernel of a fused requantization is this crate's own: the scale's product with an accumulator in `f32`, rounded to
-//! the nearest even integer, ReLU, then the offset. What stands there before the fusion is the host's to compute.
+//! This crate has its own kernel for a fused requantization: the product of scale and accumulator in `f32`, rounded to
+//! the nearest even integer, then ReLU, then the offset. What the model computes there before the fusion runs on the
+//! host's kernels.
 
 mod amct;
 mod package;
@@ -32,7 +33,7 @@ inventory::submit! {
     .code(&|table| Ok(Arc::new(Ascend(table))))
 }
 
-/// Table and kernels, and the files of AMCT.
+/// The table and the kernels of the target, and AMCT's files.
 struct Ascend(TableTarget);
 
 impl Target for Ascend {

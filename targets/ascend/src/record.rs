@@ -1,9 +1,12 @@
-//! Records: AMCT's `ScaleOffsetRecord`, in the flavours for PyTorch, ONNX, and TensorFlow and Caffe.
+//! Reads AMCT's records (`ScaleOffsetRecord`), in the variants for PyTorch, for ONNX, and for TensorFlow and Caffe.
 //!
-//! They differ in the numbers of some fields and in a few fields of their own, so fields are known by their names. A record has,
-//! for each layer by its name, the grid of what it computes on (`scale_d`, `offset_d`) and the scales of its weights (`scale_w`); a
-//! key `layer:index` has the grid of one operand. The checks are the toolkit's: scales in (0, ∞) with a finite reciprocal,
-//! offsets that are codes, weights without an offset.
+//! The variants have other numbers for some fields and a few fields of their own, so fields are recognized by their
+//! names. A record has an entry for each layer, by name. The entry has the scale and offset of the layer's input
+//! (`scale_d`, `offset_d`) and the scales of its weights (`scale_w`). An entry with the key `layer:index` is for a
+//! single operand.
+//!
+//! The checks are the toolkit's: scales are in (0, ∞) and have a finite reciprocal, offsets are codes, and weights have
+//! no offset.
 
 use std::collections::BTreeSet;
 
@@ -20,34 +23,34 @@ use crate::amct::Unread;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Record {
-    /// A layer.
+    /// Entries for layers.
     #[serde(default)]
     record: Vec<Entry>,
-    /// Pruning.
+    /// Entries about pruning, which are refused.
     #[serde(default)]
     prune_record: Vec<Unread>,
 }
 
-/// A layer.
+/// Entry for a layer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    /// Its name, or that of one of its operands.
+    /// Name of the layer, or of one of its operands.
     key: String,
-    /// Its grids.
+    /// Scales and offsets of the layer.
     value: Option<Layer>,
-    /// Grids of a cache.
+    /// Scales and offsets of a key-value cache, which are refused.
     #[serde(default)]
     kv_cache_value: Vec<Unread>,
 }
 
-/// The grids of a layer, with the fields of all flavours.
+/// Scales and offsets of a layer, with the fields of all variants.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Layer {
-    /// The scale of what it computes on.
+    /// Scale of the layer's input.
     scale_d: Option<f64>,
-    /// The offset of what it computes on.
+    /// Offset of the layer's input.
     offset_d: Option<i64>,
     /// Scales of the weights.
     #[serde(default)]
@@ -58,60 +61,60 @@ struct Layer {
     /// Shifts N.
     #[serde(default)]
     shift_bit: Vec<i64>,
-    /// Factors of the channels between activations and weights.
+    /// For each channel, a factor that moves magnitude between activations and weights.
     #[serde(default)]
     tensor_balance_factor: Vec<f64>,
-    /// True where nothing is folded into the layer.
+    /// True if nothing is folded into the layer.
     #[serde(rename = "skip_fusion")]
     _skip_fusion: Option<bool>,
-    /// The type of both operands.
+    /// Type of both operands.
     dst_type: Option<Type>,
-    /// The type of what it computes on.
+    /// Type of the layer's input.
     act_type: Option<Type>,
-    /// The type of the weights.
+    /// Type of the weights.
     wts_type: Option<Type>,
     /// Precision of the scales.
     fakequant_precision_mode: Option<String>,
-    /// True for the grid of an operand.
+    /// True if the entry is for a single operand.
     #[serde(rename = "is_tensor_quantize")]
     _is_tensor_quantize: Option<bool>,
-    /// The type of the float layer.
+    /// Element type of the layer before quantization.
     #[serde(rename = "op_data_type")]
     _op_data_type: Option<String>,
-    /// Extent of the operand.
+    /// Number of channels of the operand.
     #[serde(rename = "channels")]
     _channels: Option<i64>,
-    /// Extent of the operand.
+    /// Height of the operand.
     #[serde(rename = "height")]
     _height: Option<i64>,
-    /// Extent of the operand.
+    /// Width of the operand.
     #[serde(rename = "width")]
     _width: Option<i64>,
-    /// Of recurrent layers.
+    /// Scale for recurrent layers, which is refused.
     #[serde(default)]
     scale_h: Vec<Unread>,
-    /// Of recurrent layers.
+    /// Offset for recurrent layers, which is refused.
     #[serde(default)]
     offset_h: Vec<Unread>,
-    /// Of recurrent layers.
+    /// Scale for recurrent layers, which is refused.
     #[serde(default)]
     scale_r: Vec<Unread>,
-    /// Of recurrent layers.
+    /// Offset for recurrent layers, which is refused.
     #[serde(default)]
     offset_r: Vec<Unread>,
 }
 
-/// A type of codes.
+/// Type of the codes.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 enum Type {
-    /// Of 8 bits.
+    /// 8 bits.
     Int8,
-    /// Of 16 bits.
+    /// 16 bits.
     Int16,
-    /// Of 4 bits.
+    /// 4 bits.
     Int4,
-    /// As if it were absent.
+    /// Counts as absent.
     Unset,
 }
 
@@ -126,10 +129,10 @@ impl Type {
     }
 }
 
-/// Bits of a balance factor's bounds: the step of f32 at 1.
+/// Bound for balance factors: the distance from 1 to the next f32.
 const EPSILON: f64 = f32::EPSILON as f64;
 
-/// The grids of a record.
+/// Reads the scales and offsets in a record.
 pub(crate) fn grids(text: &str) -> Result<Vec<Recorded>, TargetError> {
     let written = Written::<Record>::read(text)?;
     unread(
@@ -162,7 +165,7 @@ pub(crate) fn grids(text: &str) -> Result<Vec<Recorded>, TargetError> {
     Ok(grids)
 }
 
-/// Refuses fields that ask for more than grids.
+/// Refuses fields that ask for something else than scales and offsets.
 fn unread(
     written: &Written<'_, Record>,
     at: &KeyPath,
@@ -177,7 +180,7 @@ fn unread(
     }
 }
 
-/// The place of a layer in the document.
+/// Where a layer is in the document.
 struct RecordedLayer<'a> {
     written: &'a Written<'a, Record>,
     key: KeyPath,
@@ -185,7 +188,7 @@ struct RecordedLayer<'a> {
 }
 
 impl RecordedLayer<'_> {
-    /// A fault of a field, or of one of its elements.
+    /// An error about a field, or about one of its elements.
     fn wrong(&self, field: &str, index: Option<usize>, rule: &str) -> TargetError {
         let path = self.path(field, index);
         self.written.wrong(&path, format!("`{field}` {rule}"))
@@ -199,7 +202,7 @@ impl RecordedLayer<'_> {
         }
     }
 
-    /// A scale, rounded once from its decimal digits.
+    /// A scale as f32, rounded once from its decimal digits.
     fn scale(&self, field: &str, index: Option<usize>, scale: f64) -> Result<f32, TargetError> {
         let digits = self.written.as_written(&self.path(field, index));
         let scale = digits.trim_end_matches(['f', 'F']).parse().unwrap_or(scale as f32);
@@ -213,7 +216,7 @@ impl RecordedLayer<'_> {
         }
     }
 
-    /// The first element of a list that does not hold.
+    /// Checks every element of a list. The error names the first that is wrong.
     fn each<T: Copy>(&self, field: &str, all: &[T], holds: impl Fn(T) -> bool, rule: &str) -> Result<(), TargetError> {
         match all.iter().position(|&one| !holds(one)) {
             Some(index) => Err(self.wrong(field, Some(index), rule)),
@@ -320,7 +323,7 @@ fn layer(place: &RecordedLayer<'_>, key: &str, layer: &Layer, grids: &mut Vec<Re
     Ok(())
 }
 
-/// A layer and the position of an operand, out of a key like `pool:0`.
+/// Splits a key such as `pool:0` into the name of a layer and the index of an operand.
 fn split(key: &str) -> (&str, Option<usize>) {
     match key.rsplit_once(':').map(|(layer, index)| (layer, index.parse())) {
         Some((layer, Ok(index))) => (layer, Some(index)),

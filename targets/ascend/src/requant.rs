@@ -1,4 +1,5 @@
-//! `requant`: AscendRequant, sat8(max(rint(f32(acc) · scale), 0) + offset), the max where its ReLU is set.
+//! The form `requant`, AscendRequant: sat8(max(rint(f32(acc) · scale), 0) + offset). The max is only there if ReLU is
+//! set.
 
 use strait_plugin_sdk::form::{Arithmetic, Requantization};
 use strait_plugin_sdk::kernel::{Batch, Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
@@ -10,8 +11,8 @@ struct Constants {
 
 struct Requant(PerChannel<Constants>);
 
-/// Beyond this a result is saturated whatever its offset: 2^24 is above every code of 16 bits, and every whole number
-/// up to it is an `f32`.
+/// Beyond this, a result saturates whatever its offset is. 2^24 is larger than every 16-bit code, and every integer up
+/// to it is an `f32`.
 const FAR: f32 = 16_777_216.0;
 
 impl Epilogue for Requant {
@@ -23,13 +24,14 @@ impl Epilogue for Requant {
 
     #[inline(always)]
     fn lane(&self, c: &Constants, accumulator: i32) -> i32 {
-        // The scale is finite and positive, so the product is no NaN; an infinite one is far.
+        // The scale is finite and positive, so the product is not NaN. An infinite product is clamped.
         let rounded = (accumulator as f32 * c.scale).round_ties_even();
         rounded.clamp(-FAR, FAR) as i32 + c.offset
     }
 }
 
-/// The loops of a requantization in `f32` that narrows to at most 16 bits, with an offset that is one of its codes.
+/// Prepares the loops of a requantization in `f32`. Its results have at most 16 bits, and its offset is one of its
+/// codes.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let out = form.out();
     let constants = per_channel(form, |channel| match channel.arithmetic() {
@@ -39,10 +41,10 @@ pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<
         }),
         _ => None,
     })?;
-    // max(r, 0) + offset = max(r + offset, offset): a ReLU inside of the form is a clamp of its results.
+    // max(r, 0) + offset = max(r + offset, offset), so the form's ReLU is a clamp of its results.
     let [low, high] = form.range();
     let clamp = clamp.map_or([low, high], |ends| ends.map(|end| end.max(low).min(high)));
-    // On vectors the host's kernel for the same form.
+    // Whole vectors are computed by the host's kernel for the same form.
     let loops = InRegisters::new(Requant(constants), form, Some(clamp));
     Ok(Box::new(loops.with_batch(Batch::new(form)?)))
 }

@@ -1,7 +1,7 @@
-//! The target `generic-int8`: the rules of LiteRT's reference kernels for int8 and 16x8, with uint8, int4 weights and weights
-//! alone besides, computed by the host's own kernels.
+//! The target `generic-int8`: the rules of LiteRT's reference kernels for int8 and 16x8. It also has uint8, int4
+//! weights and weight-only quantization. The host's own kernels compute it.
 //!
-//! It is only a table; loaded from `target.toml` as a file it gives the same bytes.
+//! It is only a table. When `target.toml` is loaded as a file, it gives the same bytes.
 
 use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
 

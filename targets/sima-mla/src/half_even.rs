@@ -1,9 +1,10 @@
-//! Shared by both kernels: the scalars of each channel, only those that round half to even, and the loops.
+//! What both kernels share: the constants of each channel, for forms that round half to even, and the loops.
 
 use strait_plugin_sdk::form::{Affine, Arithmetic, Requantization, Rounding};
 use strait_plugin_sdk::kernel::{Batch, Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
 
-/// A constant made from the scalars of each channel; one for all where the form has one set of them.
+/// Constants made from the scalars of each channel. There is one for all channels if the form has a single set of
+/// parameters.
 pub(crate) fn constants<T>(
     form: &Requantization,
     constant: impl Fn(&Affine) -> Option<T>,
@@ -14,8 +15,8 @@ pub(crate) fn constants<T>(
     })
 }
 
-/// The loops of a form: one accumulator at a time by the epilogue of this crate, whole vectors of them, where the
-/// machine has some, by the host's batch kernel for the same form.
+/// The loops of a form. This crate's epilogue computes one accumulator at a time. Whole vectors are computed by the
+/// host's batch kernel for the same form, if the machine has them.
 pub(crate) fn loops(
     epilogue: impl Epilogue,
     form: &Requantization,

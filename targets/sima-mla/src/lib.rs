@@ -1,8 +1,7 @@
-//! The target `sima`: SiMa's MLA.
+//! The target `sima`: SiMa's MLA accelerator.
 //!
-//! The arithmetic of the accelerator is public in part; its table says which parts are documented and which are
-//! assumed. The epilogues are this crate's own: they round half to even and nothing else. On vectors the host's kernels
-//! do the same.
+//! Its arithmetic is only partly public. The table says which parts are documented and which are assumed. This crate
+//! has its own epilogues, which only round half to even. On vectors the host's kernels do the same.
 
 mod half_even;
 mod multiply_shift;
@@ -29,7 +28,7 @@ inventory::submit! {
     .code(&|table| Ok(Arc::new(Mla(table))))
 }
 
-/// Table and kernels, and files of its own.
+/// The table and the kernels of the target, and its own files.
 struct Mla(TableTarget);
 
 impl Target for Mla {

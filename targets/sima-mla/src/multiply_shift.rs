@@ -1,10 +1,10 @@
-//! `fractional-zero`, `tflite` and `common-grid`: round((acc · m + a) / 2^s) + z, ties to even, in 64 bits.
+//! The forms `fractional-zero`, `tflite` and `common-grid`: round((acc · m + a) / 2^s) + z, ties to even, in 64 bits.
 
 use crate::half_even::{constants, loops};
 use strait_plugin_sdk::form::Requantization;
 use strait_plugin_sdk::kernel::{Epilogue, KernelError, Loops, PerChannel};
 
-/// As for the shift alone, of v = acc · m + a, which does not leave 64 bits where the form is legal.
+/// Rounds v = acc · m + a like the plain shift in `shift.rs`. v fits into 64 bits if the form is legal.
 struct Constants {
     factor: i64,
     addend: i64,
@@ -34,7 +34,7 @@ impl Epilogue for MultiplyShift {
     }
 }
 
-/// The loops of a `FractionalZero`, a `TfLite` or a `Fixed`.
+/// Prepares the loops of a `FractionalZero`, a `TfLite` or a `Fixed`.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let constants = constants(form, |a| {
         Some(Constants {

@@ -1,11 +1,12 @@
-//! `arith-folded`: round(acc / 2^s), ties to even, in 32 bits.
+//! The form `arith-folded`: round(acc / 2^s), ties to even, in 32 bits.
 
 use crate::half_even::{constants, loops};
 use strait_plugin_sdk::form::Requantization;
 use strait_plugin_sdk::kernel::{Epilogue, KernelError, Loops, PerChannel};
 
-/// With q = ⌊x / 2^s⌋ and the rest r = x − q·2^s, half to even is q, plus one where r + (q mod 2) > 2^(s−1): a tie counts
-/// where q is odd. No sum leaves 32 bits. For s = 0 there is no rest, and a `half` of one is never exceeded.
+/// Let q = ⌊x / 2^s⌋ and r = x − q·2^s. Rounded half to even, the result is q, plus one if r + (q mod 2) > 2^(s−1): so
+/// a tie is rounded up if q is odd. No intermediate value needs more than 32 bits. For s = 0, r is 0 and never exceeds
+/// a `half` of one.
 struct Constants {
     shift: u32,
     /// 2^s − 1
@@ -30,7 +31,7 @@ impl Epilogue for Shift {
     }
 }
 
-/// The loops of an `ArithFolded`.
+/// Prepares the loops of an `ArithFolded`.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let constants = constants(form, |a| {
         let plain = a.factor == 1 && a.addend == 0 && a.zero_point == 0 && a.shift < 32;

@@ -1,10 +1,10 @@
-//! The keys of a table that stands on another.
+//! Cases for the keys of a table that extends another.
 
 use super::super::Effect::{Bits, Error};
 use super::{Case, Changes, given};
 use std::{fs, path::Path};
 
-/// Tables beside the one of the tests: name and text.
+/// Name and text of the tables beside the tested one.
 const BESIDE: [(&str, &str); 2] = [
     (
         "a.toml",
@@ -16,14 +16,14 @@ const BESIDE: [(&str, &str); 2] = [
     ),
 ];
 
-/// Puts them into a folder.
+/// Writes these tables into a folder.
 pub(super) fn write_beside(folder: &Path) {
     for (file, text) in BESIDE {
         fs::write(folder.join(file), text).unwrap();
     }
 }
 
-/// The rounding of activations is what the table below says.
+/// The rounding of activations, which the extended table sets.
 const ON_A: Changes = &[
     (
         "emit    = []",

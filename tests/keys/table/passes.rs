@@ -1,10 +1,10 @@
-//! The keys of `[passes]`.
+//! Cases for the keys of `[passes]`.
 
 use super::super::Effect::{Bits, Error, Placement};
 use super::{Case, case, given};
 
 pub(super) const CASES: &[Case] = &[
-    // A sum and its ReLU in front of a pool on the host.
+    // A sum and its ReLU before a pool on the host.
     given(
         "passes.computing",
         Placement,

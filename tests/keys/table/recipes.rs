@@ -1,21 +1,21 @@
-//! Limits of rows, the parameters of single recipes, and sums in blocks.
+//! Cases for limits of rows, for parameters of single recipes, and for sums in blocks.
 
 use super::super::Effect::{Bits, Error, Placement};
 use super::{Case, Changes, case, given};
 
-/// A ReLU as a table.
+/// Computes a ReLU with a table.
 const TABLE: Changes = &[(
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"lookup\"\nrounding = \"half_even\"",
 )];
 
-/// A ReLU as straight lines.
+/// Computes a ReLU by straight lines.
 const LINES: Changes = &[(
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"lookup\"\ninterpolate = { entries = 3, rounding = \"half_up\" }",
 )];
 
-/// A mean by a reciprocal, which any multiplier can be.
+/// Computes an average with a reciprocal, for which any multiplier is allowed.
 const RECIPROCAL: Changes = &[
     (
         "[form.general]",
@@ -29,13 +29,13 @@ const RECIPROCAL: Changes = &[
     ),
 ];
 
-/// Limits for the one type of weights that there is.
+/// Limits for the only type of weights.
 const OF_WEIGHTS: Changes = &[(
     "[op.conv.limit]",
     "[op.conv.limit_of.int8]\nkernel  = { min = 1, max = 9 }\nwindow = { multiples_of = 1 }\nrank   = { one_of = [4] }\n\n[op.conv.limit]",
 )];
 
-/// Sums in blocks that hold whatever there is.
+/// Sums in blocks that are large enough for everything.
 const BLOCK: Changes = &[(
     "overflow = \"wrap\"",
     "overflow = \"wrap\"\nblock    = { channels = 2, bits = 32 }",

@@ -1,9 +1,9 @@
-//! The keys of sums inside an accumulator.
+//! Cases for the keys of sums inside an accumulator.
 
 use super::super::Effect::{Bits, Error};
 use super::{Case, Changes, case, given};
 
-/// Sums of a convolution and other codes, inside the accumulator.
+/// Adds codes to a convolution inside its accumulator.
 const IN_ACCUMULATOR: Changes = &[
     (
         "output     = [\"int32\"]\nper        = [\"tensor\"]",
@@ -14,7 +14,7 @@ const IN_ACCUMULATOR: Changes = &[
         "requantize = [\"once\"]\nin_accumulator = [\"general\"]\n\n[op.global",
     ),
 ];
-/// The same with a row that fuses them.
+/// The same, with a row that fuses them.
 const RESIDUAL: Changes = &[
     IN_ACCUMULATOR[0],
     IN_ACCUMULATOR[1],

@@ -1,9 +1,9 @@
-//! The keys that single types have, and the types of a row.
+//! Cases for keys that are set for single types, and for the types of a row.
 
 use super::super::Effect::{Bits, Error};
 use super::{Case, Changes, case, given};
 
-/// Grids of one type apart from the others.
+/// Scales of one type that differ from the others.
 const ACTIVATION_OF: Changes = &[(
     "bias       = ",
     "activation_of = { int8 = { symmetric = false, scale = \"any\", range = [-128, 126] } }\nbias       = ",
@@ -17,7 +17,7 @@ const WEIGHT_OF: Changes = &[
     ),
 ];
 
-/// A weight-only Gemm, whose weights are of one type with scales by block.
+/// A weight-only Gemm. Weights of one type have scales by block.
 const BLOCKS_OF: Changes = &[
     (
         "[[\"int8\", \"int8\"]]",

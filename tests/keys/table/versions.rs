@@ -1,14 +1,14 @@
-//! Every key that differs between two versions of a table is told, and one that decides bits asks for another version than
-//! one of words alone.
+//! Tests that every key that differs between two versions of a table is reported. A key that decides bits requires
+//! another kind of new version than one that only changes texts.
 
 use super::{CASES, changed, extends, passes, read, recipes, sums, types};
 use crate::keys::Effect;
 use strait_target::spec::{Comparison, Effect as Consequence, Raise};
 
-/// Keys that every table has alike, or of which the comparison is the judge.
+/// Keys that are the same in all tables, or by which the comparison itself is decided.
 const NOT_COMPARED: [&str; 1] = ["version"];
 
-/// Words of the reasons for which a layer is placed.
+/// Keys with the texts of reasons why a layer runs where it does.
 const WORDS: [&str; 2] = ["form.NAME.help", "op.NAME.why"];
 
 #[test]

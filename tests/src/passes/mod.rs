@@ -1,4 +1,4 @@
-//! The table of what a filetest may run.
+//! The passes that a filetest may run.
 
 mod quantize;
 mod rewrite;
@@ -8,19 +8,19 @@ use strait_core::text::{PrintOptions, parse_beside, print};
 use strait_core::verifier::verify;
 use strait_core::{Module, bytes};
 
-/// Outcome of a pass that a filetest looks at.
+/// What a pass gives, for a filetest to compare.
 pub enum Outcome {
-    /// The module as it is now, and remarks that are shown behind it.
+    /// The changed module, with remarks that are shown after it.
     Module(Vec<String>),
-    /// Something else; nothing can run behind it.
+    /// Another text. No pass can follow.
     Text(String),
 }
 
-/// A pass: it changes the module and answers, or fails with a message. The second argument is what stands behind its
-/// name.
+/// A pass. It changes the module and returns an outcome, or fails with a message. The second argument is the text after
+/// the pass's name.
 pub type Pass = fn(&mut Module, &str) -> Result<Outcome, String>;
 
-/// Every pass by name, in the order of the alphabet.
+/// Every pass by name, in alphabetical order.
 const PASSES: &[(&str, Pass)] = &[
     ("annotate", quantize::annotate_graph),
     ("bake", quantize::bake_graph),
@@ -35,7 +35,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("verify", verify_all),
 ];
 
-/// The pass called `name`.
+/// Finds the pass called `name`.
 pub fn find(name: &str) -> Result<Pass, String> {
     let found = PASSES.iter().find(|(known, _)| *known == name);
     found.map(|(_, pass)| *pass).ok_or_else(|| {
@@ -44,13 +44,13 @@ pub fn find(name: &str) -> Result<Pass, String> {
     })
 }
 
-/// Rounds values to the grids that the model gives for them.
+/// Rounds values to the scales that the model gives for them.
 fn round(module: &mut Module, _: &str) -> Result<Outcome, String> {
     module.round_to_grids().map_err(|failure| failure.to_string())?;
     Ok(Outcome::Module(Vec::new()))
 }
 
-/// Text to module to IR bytes to module: the text must not change on the way.
+/// Converts text to a module, to IR bytes and back. The text must not change.
 fn roundtrip(module: &mut Module, _: &str) -> Result<Outcome, String> {
     let text = print(module, &PrintOptions::default());
     let again = parse_beside(&text, module.pool()).map_err(|error| error.to_string())?;
@@ -63,7 +63,7 @@ fn roundtrip(module: &mut Module, _: &str) -> Result<Outcome, String> {
     Ok(Outcome::Module(Vec::new()))
 }
 
-/// `ok`, or every invariant that does not hold.
+/// `ok`, or every invariant that is broken.
 fn verify_all(module: &mut Module, _: &str) -> Result<Outcome, String> {
     verify(module).map_err(|violation| violation.to_string())?;
     Ok(Outcome::Text("ok".into()))

@@ -1,4 +1,4 @@
-//! From the float graph to the fused one, for a target.
+//! The passes from the float graph to the fused one, for a target.
 
 use super::Outcome;
 use std::collections::BTreeMap;
@@ -16,14 +16,15 @@ use strait_quantize::{Annotation, Observation, Statistics};
 use strait_target::spec::{Activation, Alignment, Integer, Nearness};
 use strait_target::{Options, Registry, Target, TargetSpec};
 
-/// Nothing but what a target's table says, nothing given, and nothing observed.
+/// Settings from the target's table alone, with nothing given and nothing observed.
 pub fn plain(spec: &TargetSpec) -> (Settings, Constraints, Observation) {
     (Settings::new(spec), Constraints::default(), Observation::default())
 }
 
-/// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
+/// A target from `ID[,OPTION=VALUE]…`, or from the path of its table. The path ends in `.toml` and starts at this
+/// package.
 pub fn target(text: &str) -> Result<Arc<dyn Target>, String> {
-    // Reading the tables takes longer than most of what tests do with them.
+    // Targets are kept, since reading a table takes longer than most of what tests do with it.
     static READ: Mutex<BTreeMap<String, Arc<dyn Target>>> = Mutex::new(BTreeMap::new());
     let mut read = READ.lock().map_err(|error| error.to_string())?;
     if let Some(target) = read.get(text) {
@@ -59,7 +60,7 @@ fn read_target(text: &str) -> Result<Arc<dyn Target>, String> {
     target.map_err(|error| error.to_string())
 }
 
-/// The remarks of a graph's nodes that run on the host.
+/// Remarks on a graph's nodes that run on the host.
 fn hosted(module: &Module) -> Vec<String> {
     let main = module.main();
     let nodes = main.nodes().filter_map(|(_, node)| match &node.place {
@@ -69,7 +70,7 @@ fn hosted(module: &Module) -> Vec<String> {
     nodes.collect()
 }
 
-/// `place TARGET`: accelerator or host for each node.
+/// `place TARGET`: decides for each node whether it runs on the accelerator or the host.
 pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let target = target(argument)?;
     let main = module.main;
@@ -82,9 +83,9 @@ pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome
     }))
 }
 
-/// `NAME=LOW..HIGH`, as if the calibration data had these extremes; numbers between them are seen as well. `peaks:NAME`
-/// has the largest elements of the rows of `NAME`, and `channels.AXIS:NAME` the extremes of each position along an axis, two by
-/// two.
+/// Reads `NAME=LOW..HIGH` as if the calibration data had these extremes; numbers between them count as seen, too.
+/// `peaks:NAME` has the largest elements of the rows of `NAME`. `channels.AXIS:NAME` has the extremes at each position
+/// of an axis, two by two.
 fn observation(ranges: &[&str]) -> Result<Observation, String> {
     let mut observation = Observation::default();
     for range in ranges {
@@ -110,10 +111,13 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
     Ok(observation)
 }
 
-/// `type=int16` for the activations of all nodes, `type:NAME=int16` for those of one; `weights=` and `weights:NAME=` for
-/// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it, or the host; `leaves:NAME=symmetric` for its grid. `symmetric` for all
-/// activations, `symmetric:NAME` for those of one node, `symmetric:NAME:INDEX` for one operand; `powers` the same for scales
-/// that are powers of two. The other words are left.
+/// Reads words about types and returns the others:
+/// - `type=int16` for the activations of all nodes, `type:NAME=int16` for those of one;
+/// - `weights=` and `weights:NAME=` for weights;
+/// - `leaves:NAME=int16` for the type with which a value leaves its node or the host, and `leaves:NAME=symmetric` for
+///   its zero point;
+/// - `symmetric` for all activations, `symmetric:NAME` for those of one node, `symmetric:NAME:INDEX` for one operand;
+/// - `powers`, in the same forms, for scales that are powers of two.
 pub fn types<'w>(module: &Module, words: &[&'w str], settings: &mut Settings) -> Result<Vec<&'w str>, String> {
     let mut others = Vec::new();
     for word in words {
@@ -176,7 +180,7 @@ pub fn types<'w>(module: &Module, words: &[&'w str], settings: &mut Settings) ->
     Ok(others)
 }
 
-/// `NODE:INDEX`.
+/// Parses `NODE:INDEX`.
 fn operand(module: &Module, text: &str) -> Result<(NodeId, usize), String> {
     let parsed = text.rsplit_once(':').and_then(|(name, index)| {
         let (id, _) = module.main().nodes().find(|(_, node)| module.name(node.name) == name)?;
@@ -185,7 +189,7 @@ fn operand(module: &Module, text: &str) -> Result<(NodeId, usize), String> {
     parsed.ok_or_else(|| format!("`{text}` is no operand"))
 }
 
-/// The grid, and the codes if there are any, of an operand that `TYPE,SCALE,ZERO[,CODE]…` says.
+/// Scale, zero point and, if there are any, codes of an operand, from `TYPE,SCALE,ZERO[,CODE]…`.
 fn given(module: &mut Module, (node, index): (NodeId, usize), text: &str) -> Option<Given> {
     let mut parts = text.split(',');
     let elem = Elem::parse(parts.next()?)?;
@@ -203,9 +207,10 @@ fn given(module: &mut Module, (node, index): (NodeId, usize), text: &str) -> Opt
     Some(Given { elem, params, codes })
 }
 
-/// `operand:NODE:INDEX=LOW..HIGH`: a range of one operand; `value:NAME=LOW..HIGH`: for one value;
-/// `given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]…`: the grid of an operand, and its codes if it is a constant. The other words
-/// are left.
+/// Reads words about ranges and returns the others:
+/// - `operand:NODE:INDEX=LOW..HIGH` for the range of one operand;
+/// - `value:NAME=LOW..HIGH` for that of one value;
+/// - `given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]…` for the scale of an operand, and for its codes if it is a constant.
 fn ranges<'w>(
     module: &mut Module,
     words: Vec<&'w str>,
@@ -240,7 +245,7 @@ fn ranges<'w>(
     Ok(others)
 }
 
-/// `simplify=off`, `simplify@NAME=off` for the results of one node. The other words are left.
+/// Reads `simplify=off`, and `simplify@NAME=off` for the results of one node. Returns the other words.
 fn simplified<'w>(module: &Module, words: Vec<&'w str>, settings: &mut Settings) -> Result<Vec<&'w str>, String> {
     let mut others = Vec::new();
     for word in words {
@@ -262,7 +267,8 @@ fn node_named(module: &Module, name: &str) -> Result<NodeId, String> {
     Ok(id)
 }
 
-/// `align:KIND=WORD` for the ops of a kind, `align@NAME=WORD` for one node, `overlap=force`. The other words are left.
+/// Reads `align:KIND=WORD` for the ops of a kind, `align@NAME=WORD` for one node, and `overlap=force`. Returns the
+/// other words.
 fn alignments<'w>(module: &Module, words: Vec<&'w str>, settings: &mut Settings) -> Result<Vec<&'w str>, String> {
     let mut others = Vec::new();
     for word in words {
@@ -300,10 +306,13 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, fixpoint: &mut Fixpoint) 
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]… type[:NAME]=TYPE … align:KIND=WORD … simplify[@NODE]=off unfit=float`: places
-/// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
-/// to, which grids are coarser than their ranges ask for, which ranges of rules do not fit, of which grids one value takes nearly all, and which
-/// parts of tensors lose beside others.
+/// Places the graph, and gives each operand its type and scale from these ranges of values and operands: `annotate
+/// TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]…
+/// type[:NAME]=TYPE … align:KIND=WORD … simplify[@NODE]=off unfit=float`.
+///
+/// The remarks list what runs on the host, who has a scale to which another reader is aligned, which scales are larger
+/// than their ranges ask for, which ranges of rules do not fit, of which ranges one value takes nearly all, and which
+/// parts of tensors lose because of larger numbers beside them.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, words) = words.split_first().ok_or("no target is named")?;
@@ -385,7 +394,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     Ok(Outcome::Module(remarks.collect()))
 }
 
-/// `bake TARGET`: the parameters of the annotated graph as codes.
+/// `bake TARGET`: replaces the parameters of the annotated graph by codes.
 pub(super) fn bake_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let target = target(argument)?;
     bake(module, target.spec(), &mut Baked::default()).map_err(|error| told(module, error))?;
@@ -393,8 +402,9 @@ pub(super) fn bake_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     Ok(Outcome::Module(Vec::new()))
 }
 
-/// `simulate [TARGET [reals|signed|unsigned]]`: the annotated graph in float, rounded where the integer one has codes; baked
-/// parameters as real numbers, or as codes, of which those of activations have the sign that the target gives them or this one.
+/// `simulate [TARGET [reals|signed|unsigned]]`: the annotated graph in float, with rounding wherever the integer graph
+/// has codes. Quantized parameters are real numbers or codes. Codes of activations have the sign that the target gives
+/// them, or the one that is named.
 pub(super) fn simulate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (name, parameters) = match argument.split_once(' ') {
         None => (argument, Parameters::Codes(Signs::Own)),
@@ -426,7 +436,8 @@ fn told(module: &Module, error: LowerError) -> String {
     }
 }
 
-/// `lower TARGET`: the annotated graph as integers, baked first where it is not. The remarks say how near integers that were chosen freely are.
+/// `lower TARGET`: lowers the annotated graph to integers, after quantizing the parameters if that has not been done.
+/// The remarks say how near integers are to the ideal if they were chosen freely.
 pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let target = target(argument)?;
     let baked = bake(module, target.spec(), &mut Baked::default());
@@ -445,7 +456,8 @@ pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome
     Ok(Outcome::Module(lines.collect()))
 }
 
-/// `fuse TARGET [exact|any|LSB]`: the rows of its table. The remarks say which fired and which were refused why.
+/// `fuse TARGET [exact|any|LSB]`: applies the fusion rows of the table. The remarks say which were applied, and why
+/// others were refused.
 pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (name, policy) = argument.split_once(' ').unwrap_or((argument, "exact"));
     let policy = match policy {
@@ -479,7 +491,7 @@ pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     let refused = fusion.refused.iter().flat_map(|refused| {
         let (value, node, row) = (&refused.value, &refused.node, refused.row.as_deref().unwrap_or("none"));
         let line = format!("{value} stays behind {node} (row {row}): {}", refused.reason);
-        // The first is the row of the line itself.
+        // The first is the row that the line itself names.
         std::iter::once(line).chain(near(&refused.tried).into_iter().skip(1))
     });
     Ok(Outcome::Module(merged.chain(fired).chain(refused).collect()))

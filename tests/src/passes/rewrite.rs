@@ -1,4 +1,4 @@
-//! The float rules.
+//! The passes that apply rules to the float graph.
 
 use super::Outcome;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use strait_core::verifier::verify;
 use strait_core::{GraphId, Module, NodeId, PassError, Rule, RuleSet, Term};
 use strait_target::spec::FloatRule;
 
-/// One rule of a set, in a set of its own.
+/// A single rule of a set, as a set of its own.
 struct Only(RuleSet, usize);
 
 impl Only {
@@ -34,12 +34,12 @@ impl Rule for Only {
     }
 }
 
-/// `canonicalise`: all rules that make a graph canonical.
+/// `canonicalise`: applies all rules that make a graph canonical.
 pub(super) fn canonicalise(module: &mut Module, _: &str) -> Result<Outcome, String> {
     run(&strait_rewrite::canonical(), module)
 }
 
-/// `rewrite RULE`: that rule alone.
+/// `rewrite RULE`: applies only this rule.
 pub(super) fn rewrite(module: &mut Module, name: &str) -> Result<Outcome, String> {
     let sets = || {
         let own = [
@@ -66,7 +66,7 @@ pub(super) fn rewrite(module: &mut Module, name: &str) -> Result<Outcome, String
     run(&RuleSet::new(vec![Box::new(only)]), module)
 }
 
-/// Runs the rules; the remarks say what was applied where, and what was refused where and why.
+/// Applies the rules. The remarks say which was applied where, and which was refused where and why.
 fn run(set: &RuleSet, module: &mut Module) -> Result<Outcome, String> {
     let main = module.main;
     let done = set.run(module, main).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Images beside Pillow with NumPy: `image_bench.py` makes them and measures both.
+//! Compares the reading of images with Pillow and NumPy. `image_bench.py` makes the images and measures both.
 
 use crate::{Outcome, process, python, workspace};
 

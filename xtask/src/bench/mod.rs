@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what compiling costs, beside ONNX Runtime in the same run, and how the cost grows with the model.
+//! `cargo xtask bench`: measures what compiling costs, compared with ONNX Runtime in the same run, and how the cost
+//! grows with the model.
 
 mod images;
 mod onnx;

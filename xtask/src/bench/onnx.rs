@@ -1,6 +1,6 @@
-//! ONNX files, written field by field: as much of the format as the models of the benchmarks need.
+//! Writes ONNX files field by field, with only those parts of the format that the benchmarks need.
 
-/// A message of Protocol Buffers that grows field by field.
+/// A Protocol Buffers message that is built field by field.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -40,12 +40,12 @@ impl Builder {
         Builder { graph, nodes: 0 }
     }
 
-    /// The number of nodes so far.
+    /// Number of nodes so far.
     pub(super) fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// A constant.
+    /// Adds a constant.
     pub(super) fn constant(&mut self, name: &str, extents: &[usize], values: &[f32]) {
         let mut tensor = Message::default();
         extents.iter().for_each(|&extent| tensor.number(1, extent as u64));
@@ -56,7 +56,7 @@ impl Builder {
         self.graph.bytes(5, &tensor.0);
     }
 
-    /// A node with one result and lists of integers as attributes.
+    /// Adds a node with one result. Its attributes are integers or lists of integers.
     pub(super) fn node(&mut self, op: &str, inputs: &[&str], output: &str, attributes: &[(&str, Attribute<'_>)]) {
         let mut node = Message::default();
         inputs.iter().for_each(|input| node.bytes(1, input.as_bytes()));
@@ -70,7 +70,7 @@ impl Builder {
         self.nodes += 1;
     }
 
-    /// The file, with these outputs.
+    /// The file of the graph with these outputs.
     pub(super) fn file(mut self, outputs: &[(&str, &[usize])]) -> Vec<u8> {
         for (output, extents) in outputs {
             self.graph.bytes(12, &value(output, extents));
@@ -90,7 +90,7 @@ impl Builder {
 pub(super) enum Attribute<'a> {
     /// One integer.
     Integer(u64),
-    /// Several.
+    /// Several integers.
     Integers(&'a [u64]),
 }
 
@@ -112,7 +112,7 @@ impl Attribute<'_> {
     }
 }
 
-/// A graph's input or output of 32-bit floats.
+/// An input or output of the graph, of 32-bit floats.
 fn value(name: &str, extents: &[usize]) -> Vec<u8> {
     let mut shape = Message::default();
     for &extent in extents {

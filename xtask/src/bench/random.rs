@@ -1,6 +1,6 @@
 //! Random numbers for the models and the samples of the benchmarks.
 
-/// Numbers that are the same in every run: SplitMix64.
+/// A random generator that gives the same numbers in every run: SplitMix64.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -12,7 +12,7 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// About normally distributed: the sum of twelve uniform numbers has a variance of one.
+    /// A number with nearly normal distribution: the sum of twelve uniform numbers, which has a variance of one.
     pub(super) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }

@@ -1,8 +1,8 @@
-//! Samples for the models of the benchmarks, as files of numpy's.
+//! Makes samples for the models of the benchmarks, as NumPy files.
 
 use super::random::Random;
 
-/// Normally distributed samples for a model's only input, as a file of numpy's.
+/// Normally distributed samples for a model with one input, as a NumPy file.
 pub(super) fn samples(count: usize, extents: &[usize]) -> Vec<u8> {
     let mut shape = vec![count.to_string()];
     shape.extend(extents.iter().map(usize::to_string));
@@ -10,7 +10,7 @@ pub(super) fn samples(count: usize, extents: &[usize]) -> Vec<u8> {
         "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}",
         shape.join(", ")
     );
-    // Ten bytes stand in front of the header, which ends in a line feed at a multiple of 64.
+    // Ten bytes precede the header, which ends with a line feed at a multiple of 64.
     let padded = (header.len() + 11).next_multiple_of(64) - 11;
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend_from_slice(&(padded as u16 + 1).to_le_bytes());

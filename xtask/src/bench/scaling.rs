@@ -1,4 +1,4 @@
-//! Growth of time and memory with the number of nodes, and the share of verification in a compilation.
+//! Measures how time and memory grow with the number of nodes, and which part of a compilation is verification.
 
 use super::samples::samples;
 use super::shapes::{self, SHAPES, Shape, TARGET};
@@ -8,29 +8,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Nodes, and the most seconds and bytes that a compilation of so many may take in a shape that is held to them.
+/// Numbers of nodes, with the most seconds and bytes that compiling such a graph may take. Only some shapes have to
+/// keep to these limits.
 const MARKS: &[(usize, Option<f64>, Option<f64>)] = &[
     (1_000, None, None),
     (10_000, Some(1.5), None),
     (100_000, Some(15.0), Some(2e9)),
 ];
 const SAMPLES: usize = 4;
-/// The largest exponent e of cost = c · nodes^e, from the second largest to the largest graph: below it what is there
-/// for every compilation tells more than the graph.
+/// Largest exponent e in cost = c · nodes^e, measured from the second largest to the largest graph. In smaller graphs,
+/// the fixed cost of every compilation dominates.
 const MOST_GROWTH: f64 = 1.1;
 
-/// Samples of the real models, and the largest part of their compilation that verification may take.
+/// Number of samples for the real models, and the largest part of their compilation that verification may take.
 const REAL_SAMPLES: usize = 32;
 const MOST_OF_COMPILATION: f64 = 0.1;
 
-/// Interval between two looks at the memory of a child.
+/// How often the memory of a child process is measured.
 const TICK: Duration = Duration::from_millis(2);
 
-/// Cost of one compilation.
+/// What one compilation costs.
 #[derive(Clone, Copy)]
 struct Cost {
     seconds: f64,
-    /// 0 where the system does not say.
+    /// Peak memory; 0 if the system does not tell.
     peak_bytes: f64,
 }
 
@@ -58,7 +59,7 @@ fn usage() -> Stop {
     Stop::Usage("cargo xtask bench --scaling takes `--rounds N` and nothing else; see --help".into())
 }
 
-/// One shape of graph. Answers with the marks that are missed.
+/// Measures one shape of graph. Returns the limits that it exceeds.
 fn grown(strait: &Path, work: &Path, rounds: usize, shape: &Shape) -> Result<Vec<String>, Stop> {
     let (name, target) = (shape.name, shape.target);
     println!("{name}, for {target}, {SAMPLES} samples, median of {rounds}");
@@ -117,7 +118,7 @@ fn grown(strait: &Path, work: &Path, rounds: usize, shape: &Shape) -> Result<Vec
     Ok(missed)
 }
 
-/// The part of the compilation of real models that verification takes. Answers with the marks that are missed.
+/// Measures which part of the compilation of real models is verification. Returns the limits that are exceeded.
 fn verified(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, Stop> {
     println!("verification beside the whole compilation for {TARGET}, {REAL_SAMPLES} samples");
     let data = work.join("images.npy");
@@ -145,7 +146,7 @@ fn verified(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, St
     Ok(missed)
 }
 
-/// The models that are there: ResNet-50 is made with random weights by the script beside its skeleton.
+/// The real models that are available. ResNet-50 is made with random weights, by the script beside its skeleton.
 fn real(work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Stop> {
     let Some(shared) = workspace::shared_data() else {
         println!("skipped: {}", python::NO_DATA);
@@ -169,7 +170,8 @@ fn real(work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Stop> {
     Ok(models)
 }
 
-/// Writes the configuration of a compilation of a model with so many samples, with `settings` behind what it needs.
+/// Writes a configuration that compiles a model with this many samples. `settings` is appended to what every
+/// configuration needs.
 fn configured(
     work: &Path,
     (model, data, samples): (&Path, &Path, usize),
@@ -187,7 +189,7 @@ fn configured(
     Ok(config)
 }
 
-/// Compiles several times, without what an earlier round has left.
+/// Compiles several times, each time after removing what the round before has left.
 fn from_nothing<T>(work: &Path, rounds: usize, compile: impl Fn() -> Result<T, Stop>) -> Result<Vec<T>, Stop> {
     let mut found = Vec::new();
     for _ in 0..rounds {
@@ -204,7 +206,7 @@ fn from_nothing<T>(work: &Path, rounds: usize, compile: impl Fn() -> Result<T, S
     Ok(found)
 }
 
-/// Runs a program to its end, looking at the peak of its memory meanwhile. What it complains of goes to the file `log`.
+/// Runs a program to its end and measures its peak memory meanwhile. Its standard error goes to the file `log`.
 fn measured(command: &mut Command, log: &Path) -> Result<Cost, Stop> {
     let errors = File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;
     let begun = Instant::now();
@@ -230,14 +232,14 @@ fn measured(command: &mut Command, log: &Path) -> Result<Cost, Stop> {
     }
 }
 
-/// The largest resident set so far, as Linux says it.
+/// The peak of the resident set so far, as Linux reports it.
 fn peak(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(1024.0 * kilobytes)
 }
 
-/// The seconds of a phase in the program's JSON.
+/// The seconds of a phase, from the JSON that the program printed.
 fn phase(printed: &str, name: &str) -> Option<f64> {
     let phases = printed.split_once("\"phases\"")?.1;
     let phase = phases.split('{').find(|phase| phase.contains(&format!("\"{name}\"")))?;
@@ -252,7 +254,7 @@ fn median<T>(found: &[T], figure: impl Fn(&T) -> f64) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// The slope of the least-squares line through the logarithms.
+/// The exponent: the slope of the least-squares line through the logarithms.
 fn exponent(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let logarithms: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();

@@ -1,4 +1,5 @@
-//! Graphs that show how cost grows: many nodes on tiny tensors, in shapes that each strain another part of the compiler.
+//! Graphs for measuring how cost grows: many nodes on tiny tensors. Each shape of graph puts load on another part of
+//! the compiler.
 
 use super::onnx::{
     Attribute::{Integer, Integers},
@@ -6,7 +7,7 @@ use super::onnx::{
 };
 use super::random::Random;
 
-/// Channels of most tensors, whose extents are [1, CHANNELS, SIDE, SIDE].
+/// Channels of most tensors, whose shape is [1, CHANNELS, SIDE, SIDE].
 const CHANNELS: usize = 4;
 const SIDE: usize = 4;
 const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
@@ -14,25 +15,25 @@ const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
 /// The target of most compilations.
 pub(super) const TARGET: &str = "generic-int8";
 
-/// The extents of the input of every shape, without the one for samples.
+/// Shape of the input of every graph, without the batch dimension.
 pub(super) const INPUT: [usize; 3] = [CHANNELS, SIDE, SIDE];
 
 /// A family of graphs.
 pub(super) struct Shape {
-    /// Its name in what is printed.
+    /// Name of the shape in the output.
     pub(super) name: &'static str,
-    /// The model with about so many nodes, as a file.
+    /// Makes a model with about this many nodes, as a file.
     pub(super) model: fn(usize) -> Vec<u8>,
-    /// True if seconds and bytes have marks. Other shapes have larger tensors or other ops.
+    /// True if there are limits for seconds and bytes. Other shapes have larger tensors or other ops.
     pub(super) is_marked: bool,
-    /// The target that it is compiled for.
+    /// The target that the model is compiled for.
     pub(super) target: &'static str,
-    /// Lines of the configuration besides those that every compilation needs, beginning in `[output]`.
+    /// Additional lines of the configuration. They begin in the table `[output]`.
     pub(super) settings: &'static str,
 }
 
 impl Shape {
-    /// A shape for [`TARGET`] and its default settings, of which growth alone has a mark.
+    /// A shape for [`TARGET`] with default settings. Only its growth has a limit.
     const fn new(name: &'static str, model: fn(usize) -> Vec<u8>) -> Shape {
         Shape {
             name,
@@ -44,7 +45,7 @@ impl Shape {
     }
 }
 
-/// Every shape.
+/// All shapes.
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
         is_marked: true,
@@ -56,8 +57,8 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape::new("residual blocks, every hundredth node refused", |nodes| {
         residual(nodes, Some(REFUSED))
     }),
-    // All sums of a chain are bound to one another, and so on one grid. The target's package is an archive, which does not
-    // hold so many tensors.
+    // All sums of the chain have to share one scale. `emit` is empty, since the target's package is an archive that
+    // cannot hold so many tensors.
     Shape {
         target: "sima",
         settings: "emit = []\n[quantize]\nalignment = { elementwise = \"large\" }\n",
@@ -67,12 +68,12 @@ pub(super) const SHAPES: &[Shape] = &[
     },
 ];
 
-/// Nodes between two that are refused.
+/// Number of nodes between two that are refused.
 const REFUSED: usize = 100;
-/// Operands of a large concatenation.
+/// Number of operands of a large concatenation.
 const OPERANDS: usize = 1000;
 
-/// Convolutions of 1 × 1 with weights of their own.
+/// Makes 1 × 1 convolutions, each with its own weights.
 struct Convolutions {
     random: Random,
 }
@@ -93,7 +94,8 @@ fn begun() -> (Builder, Convolutions) {
 }
 
 /// Blocks of seven nodes: Conv, BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With
-/// `refused`, one node of so many is a sum whose operands are too far apart for any form, which shows in lowering alone.
+/// `refused`, one in this many nodes is a sum whose operands have scales too far apart for any form, which is only
+/// noticed when it is lowered.
 fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     graph.constant("zero", &[], &[0.0]);
@@ -128,8 +130,9 @@ fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     graph.file(&[(&x, &IMAGE)])
 }
 
-/// A value that a third of the nodes put beside itself for one concatenation, a third for another, and a third read by
-/// convolutions: on the grids of the two and on its own. What moved it alone would do so on its own grid.
+/// A value with many readers. A third of the nodes concatenate it one way, a third another way, and a third are
+/// convolutions that read it. So it is needed with the scales of both concatenations and with its own. Nodes that only
+/// moved it would keep its own scale.
 fn readers(nodes: usize) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     conv.add(&mut graph, ["x", "v"], CHANNELS, 0.5);
@@ -157,7 +160,7 @@ fn readers(nodes: usize) -> Vec<u8> {
     graph.file(&outputs)
 }
 
-/// Convolutions side by side, a thousand of them joined, and a convolution of what they are joined into.
+/// Convolutions side by side. A thousand at a time are concatenated, and another convolution reads the result.
 fn concatenations(nodes: usize) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     let mut x = "x".to_owned();
@@ -192,7 +195,7 @@ fn moves(nodes: usize) -> Vec<u8> {
     graph.file(&[("y", &IMAGE)])
 }
 
-/// The largest of three by three neighbours.
+/// Adds a 3 × 3 max pool.
 fn pool(graph: &mut Builder, [x, y]: [&str; 2]) {
     let attributes = [("kernel_shape", Integers(&[3, 3])), ("pads", Integers(&[1, 1, 1, 1]))];
     graph.node("MaxPool", &[x], y, &attributes);

@@ -1,4 +1,4 @@
-//! `cargo xtask stress`: writers, readers, verifiers and swappers on one folder and one cache.
+//! `cargo xtask stress`: lets writers, readers, verifiers and swappers work on the same folder and cache at once.
 
 mod worker;
 

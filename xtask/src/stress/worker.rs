@@ -1,27 +1,27 @@
-//! The work of each in one round, and the results and errors that it may see.
+//! What each kind of worker does in one round, and which results and errors it may get.
 
 use super::{Path, PathBuf, Stop, workspace};
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-/// Sentences of errors that are true while files and folders are exchanged.
+/// Texts of errors that are right while files and folders are being exchanged.
 const TRUE_ERRORS: &[&str] = &[
     "was changed while it was in use",
     "was replaced while it was read",
     "was cut by another process while it was read",
     "has been cut since it was opened",
-    // A file that is written over in place is empty for a moment, or cut short.
+    // A file that is overwritten in place is empty or incomplete for a moment.
     "it does not begin as one",
     "the file is cut short",
 ];
 
-/// Everything that they share.
+/// What all workers share.
 pub(super) struct Setting {
     strait: PathBuf,
     folder: PathBuf,
-    /// Samples: two files, and the one that is read, which has the content of one of them.
+    /// Samples: two versions, and the file that is read, which has the contents of one of them.
     samples: [Vec<u8>; 2],
-    /// The digests of the two artifacts, and what each computes.
+    /// The digests of the two artifacts, and what each of them computes.
     digests: [String; 2],
     outputs: [Vec<u8>; 2],
 }
@@ -33,12 +33,12 @@ pub(super) enum Worker {
     Eval,
     Inspect,
     Verify(&'static str),
-    /// Samples, by a rename or in place.
+    /// Exchanges the samples, by a rename or in place.
     Samples,
     Link,
 }
 
-/// The folder that writers write, and the link that is turned.
+/// The folder that writers write to, and the link that is changed.
 const PLACES: [&str; 2] = ["out", "current"];
 
 impl Worker {
@@ -67,10 +67,10 @@ impl Worker {
         }
     }
 
-    /// True for a result, false for an error that is true.
+    /// Does one round. Returns true for a result, and false for an error that is right.
     ///
     /// # Errors
-    /// A result of neither artifact, or an error that is not true.
+    /// If the result belongs to neither artifact, or an error is wrong.
     pub(super) fn once(self, setting: &Setting, round: usize) -> Result<bool, String> {
         match self {
             Worker::Writer(_) => {
@@ -114,7 +114,7 @@ impl Setting {
     pub(super) fn new(strait: &Path, folder: &Path) -> Result<Setting, Stop> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let first = read(Path::new(&digits("calib_x.npy")))?;
-        // The samples that come after the header, in other numbers: half of each pixel.
+        // The second version of the samples: after the header, each pixel is halved.
         let mut second = first.clone();
         second.iter_mut().skip(128).for_each(|pixel| *pixel /= 2);
         let mut setting = Setting {
@@ -211,7 +211,7 @@ impl Setting {
         turned(&self.folder.join(target), &link).map_err(|error| format!("current: {error}"))
     }
 
-    /// Files in the folder or the cache that have no business there, and artifacts that do not verify.
+    /// Files in the folder or the cache that should not be there, and artifacts that do not verify.
     pub(super) fn left_behind(&self) -> Result<Vec<String>, Stop> {
         let mut found = Vec::new();
         for folder in [self.folder.clone(), self.folder.join("cache")] {
@@ -233,7 +233,7 @@ impl Setting {
     }
 }
 
-/// Turns a link in one step.
+/// Changes where a link leads in one step.
 #[cfg(unix)]
 fn turned(target: &Path, link: &Path) -> std::io::Result<()> {
     let beside = link.with_extension("new");
@@ -242,7 +242,7 @@ fn turned(target: &Path, link: &Path) -> std::io::Result<()> {
     fs::rename(&beside, link)
 }
 
-/// Elsewhere the link stays as it was made.
+/// On other systems the link stays as it was made.
 #[cfg(not(unix))]
 fn turned(target: &Path, link: &Path) -> std::io::Result<()> {
     match link.is_dir() {

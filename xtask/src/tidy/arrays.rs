@@ -1,14 +1,14 @@
-//! Same input, same bytes: no float sums or products by `ndarray`, whose reductions and `dot` choose their order by the
-//! processor. Products go through `kernels`, sums say what they add up.
+//! Check that the same input gives the same bytes: no float sums or products by `ndarray`. Its reductions and `dot`
+//! choose their order depending on the processor. Products must go through `kernels`, and sums must be written out.
 //!
-//! A reduction that only arrays have is a finding anywhere. One that iterators have as well is a finding in a file that names
-//! `ndarray`, unless it states its type, which the array's own cannot: `.sum::<usize>()`. Clippy refuses the same calls by
-//! their path (`disallowed-methods` in clippy.toml).
+//! Methods that only arrays have are a finding anywhere. Methods that iterators also have are a finding in a file that
+//! names `ndarray`, unless the type is stated, as in `.sum::<usize>()`, which arrays do not allow. Clippy refuses the
+//! same calls by their path (`disallowed-methods` in clippy.toml).
 
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Only arrays have these.
+/// Methods that only arrays have.
 const OF_ARRAYS: &[&str] = &[
     ".dot(&",
     ".sum_axis(",
@@ -20,7 +20,7 @@ const OF_ARRAYS: &[&str] = &[
     "general_mat_vec_mul(",
 ];
 
-/// Iterators, or types of ours, have these as well.
+/// Methods that iterators or our own types have, too.
 const ALSO_OF_ARRAYS: &[&str] = &[".sum()", ".product()", ".mean()", ".var(", ".std(", ".dot("];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

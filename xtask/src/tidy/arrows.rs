@@ -1,12 +1,12 @@
-//! Which crate may depend on which.
+//! Check that crates only depend on the crates that they may.
 //!
-//! The order of the house: integer arithmetic at the bottom, then the IR, targets, execution, the passes, the driver
-//! and the command line. A package that is not in the table is a finding: a new room is a decision.
+//! From the bottom up there are integer arithmetic, the IR, targets, execution, the passes, the driver and the command
+//! line. A package that is not in the table is a finding, since adding one is a decision.
 
 use super::{Findings, Repository};
 use crate::tidy::repository::File;
 
-/// A package, and the packages of ours that it may depend on (all of them, not only the nearest).
+/// For each package, all packages of ours that it may depend on, not only the nearest.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("requantize", &[]),
     ("mapped", &[]),
@@ -48,7 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rewrite", &["requantize", "core", "target", "execute"]),
     ("quantize", &["requantize", "core", "target", "execute"]),
     ("lower", &["requantize", "core", "target", "execute"]),
-    // Shares as little as possible with what it verifies.
+    // The verifier shares as little as possible with what it verifies.
     ("verify", &["requantize", "core", "execute"]),
     ("evaluate", &["core", "document", "execute", "quantize", "samples"]),
     (
@@ -193,7 +193,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "plugin-host",
 ];
 
-/// Crates that a target in `targets/` may use: the vendor's view, and arrays in files.
+/// Crates that a target in `targets/` may use: the interface for vendors, and arrays in files.
 const FOR_TARGETS: &[&str] = &["plugin-sdk", "samples"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
@@ -218,7 +218,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
                 }
                 continue;
             }
-            // Tests may look further than the code that they test; the package of tests sees everything.
+            // Tests may use more than the code that they test. The package of tests may use everything.
             if section == Section::Development || package == "tests" {
                 continue;
             }
@@ -246,7 +246,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     }
 }
 
-/// The manifests of the packages in the workspace. Examples are workspaces of their own.
+/// The manifests of the packages in the workspace. Examples are workspaces of their own and are left out.
 pub(super) fn manifests(repository: &Repository) -> impl Iterator<Item = &File> {
     repository.files.iter().filter(|file| {
         let parts: Vec<&str> = file.path.split('/').collect();
@@ -257,7 +257,8 @@ pub(super) fn manifests(repository: &Repository) -> impl Iterator<Item = &File> 
     })
 }
 
-/// The package's folder name, which is its name without `strait-`; targets are `strait-target-ID` or `strait-ID`.
+/// The name of the package's folder: its own name without `strait-`. Targets are called `strait-target-ID` or
+/// `strait-ID`.
 pub(super) fn package(manifest: &File) -> String {
     let name = manifest
         .lines()
@@ -272,7 +273,7 @@ enum Section {
     Development,
 }
 
-/// The dependencies of a manifest with their lines. Knows `name.workspace = true`, `name = …` and
+/// The dependencies in a manifest, with their lines. It recognizes `name.workspace = true`, `name = …` and
 /// `[dependencies.name]`.
 fn dependencies(manifest: &File) -> Vec<(usize, Section, &str)> {
     let mut found = Vec::new();
@@ -281,7 +282,8 @@ fn dependencies(manifest: &File) -> Vec<(usize, Section, &str)> {
         let line = line.trim();
         if let Some(header) = line.strip_prefix('[') {
             let header = header.split(']').next().unwrap_or_default();
-            // [dependencies], [target.'cfg(unix)'.dependencies], [build-dependencies], [dependencies.name]
+            // Headers such as [dependencies], [target.'cfg(unix)'.dependencies], [build-dependencies] and
+            // [dependencies.name].
             let (kind, name) = match header.rsplit_once('.') {
                 Some((before, name)) if before.ends_with("dependencies") => (before, Some(name)),
                 _ => (header, None),

@@ -1,11 +1,11 @@
-//! Nothing claims to equal a chip or a runtime to the bit but the function that looks at the evidence first.
+//! Check that only one function claims bit-accuracy to a chip or a runtime: the one that looks at the evidence first.
 
 use super::{Findings, Repository};
 
-/// Words that claim it.
+/// Words that make this claim.
 const CLAIMS: &[&str] = &["bit-accurate", "bit accurate", "bit-exact", "bit exact"];
 
-/// The function's file, and the files that have to name what they look for.
+/// The file of that function, and this file, which has to name the words.
 const MAY: &[&str] = &["crates/report/src/evidence.rs", "xtask/src/tidy/claims.rs"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

@@ -1,4 +1,5 @@
-//! Messages for people are not in Rust's debug form: not those of errors, nor what is written to a `Formatter`.
+//! Check that messages for people do not use Rust's debug form, neither in errors nor in what is written to a
+//! `Formatter`.
 
 use super::source::Line;
 use super::{Findings, Repository};
@@ -6,7 +7,7 @@ use super::{Findings, Repository};
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     for (file, source) in repository.sources() {
         let mut is_debug = false;
-        // By the brackets that are open: whether the lines belong to a message.
+        // Number of open brackets while the lines belong to a message.
         let mut depth: Option<i32> = None;
         for (number, line) in source.product() {
             let code = line.code.trim();
@@ -32,7 +33,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     }
 }
 
-/// Number of brackets that a line opens, less those that it closes.
+/// Number of brackets that a line opens, minus those that it closes.
 fn brackets(line: &Line) -> i32 {
     let quoted = |at: usize| line.code[..at].ends_with('\'');
     let count = |(at, c): (usize, char)| match c {

@@ -1,12 +1,13 @@
-//! The floors inside of a crate: what a module may use of the others.
+//! Check which modules of a crate use which others.
 //!
-//! `arrows` is the same between crates. A module that is not in the table is a finding: which floor it stands on is a decision.
+//! A crate's modules are arranged in layers, called floors. `arrows` does the same between crates. A module that is not
+//! in the table is a finding, since it has to be decided on which floor it stands.
 
 use super::source::Source;
 use super::{Findings, Repository};
 
-/// A crate and its floors, the lowest first: of each the modules that stand on it, which may use each other and what is below.
-/// `lib.rs`, and the `mod.rs` of what is taken apart into floors, stand on top of all.
+/// For each crate its floors, the lowest first. A module may use the others on its floor and everything below.
+/// `lib.rs`, and the `mod.rs` of a module that is itself divided into floors, stand above all.
 const FLOORS: &[(&str, &[&[&str]])] = &[
     (
         "quantize",
@@ -26,7 +27,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
     (
         "driver",
         &[
-            // Crates that it shows under these names.
+            // Other crates that the driver re-exports under these names.
             &["config", "diagnostic", "report"],
             &["machine", "model", "stop", "table"],
             &["limits", "recognise", "shown"],
@@ -50,7 +51,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         let Some(own) = path.strip_prefix("src/").map(module) else {
             continue;
         };
-        // What is taken apart into floors stands on top of them.
+        // A module that is divided into floors stands above them.
         if floors
             .iter()
             .flat_map(|floor| floor.iter())
@@ -77,7 +78,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     }
 }
 
-/// The path of a file's module in its crate; nothing for `lib.rs`.
+/// The path of a file's module in its crate; empty for `lib.rs`.
 fn module(path: &str) -> String {
     let path = path.trim_end_matches(".rs");
     let path = path.strip_suffix("/mod").unwrap_or(path);
@@ -95,14 +96,14 @@ fn floor_of(floors: &[&[&str]], path: &str) -> Option<usize> {
     floors.iter().position(stands)
 }
 
-/// The paths in the crate that a module names, in `use` or elsewhere, with their lines. Of a group each member counts.
+/// The paths in the crate that a module names, in `use` or elsewhere, with their lines. Each member of a group counts.
 fn used(source: &Source, own: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let code: Vec<(usize, &str)> = source.product().map(|(line, of)| (line, of.code.as_str())).collect();
     for (index, &(line, text)) in code.iter().enumerate() {
         for (at, _) in text.match_indices("crate::").chain(text.match_indices("super::")) {
             let before = text[..at].chars().next_back();
-            // Not the middle of `super::super::`, nor of another name.
+            // Skip the middle of `super::super::` and of other names.
             if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '$')) {
                 continue;
             }
@@ -118,7 +119,7 @@ fn used(source: &Source, own: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The path at the start of `text`; where it ends in a group, one for each member.
+/// The path at the start of `text`. If it ends with a group, one path for each member.
 fn paths(text: &str) -> Vec<String> {
     let end = text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'));
     let (path, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -149,7 +150,7 @@ fn paths(text: &str) -> Vec<String> {
     names.flat_map(|member| paths(&format!("{path}::{member}"))).collect()
 }
 
-/// A path from the crate's top; none for one that begins elsewhere.
+/// A path from the top of the crate; `None` if it does not lead into the crate.
 fn resolved(path: &str, own: &str) -> Option<String> {
     let mut from: Vec<&str> = own.split("::").filter(|part| !part.is_empty()).collect();
     let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();

@@ -1,6 +1,6 @@
-//! Same input, same bytes: no hash table in a library, whose order could reach an output.
+//! Check that the same input gives the same bytes: no hash table in a library, since its order could reach an output.
 //!
-//! Clippy refuses to iterate one (`iter_over_hash_type`); this check asks first whether an ordered map would not do.
+//! Clippy refuses to iterate one (`iter_over_hash_type`). This check asks first whether an ordered map would do.
 
 use super::source::words;
 use super::{Findings, Repository};

@@ -1,18 +1,19 @@
-//! The verifier decides by itself: of `requantize` it uses what defines a step, and nothing that decides on steps.
+//! Check that the verifier decides by itself. From `requantize` it may only use what defines a step, and nothing that
+//! makes decisions about steps.
 //!
-//! The shared parts may be `eval`, the domains, and data. Otherwise a defect in the compiler's decisions would
-//! be the same defect in the verifier.
+//! It may share `eval`, the domains and data types. If it shared more, a bug in the compiler's decisions would also be
+//! a bug in the verifier.
 
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Modules and functions of `requantize` that decide, in its paths and imports.
+/// Modules and functions of `requantize` that make decisions, as they occur in paths and imports.
 const DECISIONS: &[&str] = &["decide", "range", "compare", "compose", "thresholds", "to_steps"];
 
-/// Names that nothing else has.
+/// Names that occur nowhere else, so that they are found without a path.
 const NAMES: &[&str] = &["Thresholds", "DecideError", "least_reaching", "is_identity"];
 
-/// Functions of types that are shared as data.
+/// Functions that the verifier may not call, of types that it may use as data.
 const FUNCTIONS: &[&str] = &["Certificate::derive", "Certificate::of_entries"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
@@ -20,7 +21,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if !file.path.starts_with("crates/verify/src/") {
             continue;
         }
-        // An import may go over several lines; any other path ends with its words.
+        // An import may go over several lines. Any other path ends on its line.
         let mut importing = false;
         for (number, line) in source.product() {
             let code = line.code.as_str();

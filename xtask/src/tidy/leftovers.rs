@@ -1,5 +1,5 @@
-//! Nothing half done: no macro that stands for missing code, no comment that promises some, no test that is switched off
-//! without saying why.
+//! Check that nothing is half done: no macro that stands for missing code, no comment that promises some, and no test
+//! that is switched off without a reason.
 
 use super::source::words;
 use super::{Findings, Repository};

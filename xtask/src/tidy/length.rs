@@ -1,14 +1,14 @@
-//! Files that a person reads in one sitting, and nothing large in the repository.
+//! Check that a person can read each file in one sitting, and that nothing large is in the repository.
 
 use super::{Findings, Repository};
 
 const MOST_LINES: usize = 600;
 const MOST_BYTES: usize = 400_000;
 
-/// Longer files, each with the reason. An entry that is no longer needed is a finding too.
+/// Longer files, each with the reason. An entry that is no longer needed is a finding, too.
 const LONG: &[(&str, &str)] = &[];
 
-/// Written by programs, or by cargo; a page with a section for each rule grows with the rules.
+/// Files that programs write. A page with a section for each rule grows with the rules.
 const GENERATED: &[&str] = &["Cargo.lock", "docs/rules.md"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

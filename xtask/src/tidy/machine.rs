@@ -1,11 +1,12 @@
-//! Nothing in the repository says on which machine it was written, or by which way its packages came.
+//! Check that nothing in the repository tells on which machine it was written, or where its packages came from.
 
 use super::{Findings, Repository};
 
-/// Top folders that hold somebody's files: an absolute path that starts with one is only right on his machine.
+/// Folders at the top of a file system that hold somebody's own files. An absolute path that starts with one is only
+/// right on that machine.
 const PERSONAL: &[&str] = &["home", "root", "Users", "work", "workspace", "builds"];
 
-/// Hosts that packages come from, public or not: which one serves a machine is its own matter.
+/// Hosts that packages come from, public or not. Which one a machine uses is its own matter.
 const PACKAGE_HOSTS: &[&str] = &[
     "files.pythonhosted.org",
     "pypi.org/simple",
@@ -54,7 +55,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     }
 }
 
-/// Does an absolute path below this folder stand in the line? (`a/home/b` and `https://host/home/` are none.)
+/// True if the line contains an absolute path below this folder. `a/home/b` and `https://host/home/` do not count.
 fn starts_a_path(line: &str, folder: &str) -> bool {
     let path = format!("/{folder}/");
     line.match_indices(&path).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! Every package follows the workspace's lints and has its line in ARCHITECTURE.md.
+//! Check that every package uses the workspace's lints and is described in ARCHITECTURE.md.
 
 use super::arrows::manifests;
 use super::{Findings, Repository};
@@ -13,7 +13,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if !text.contains("[lints]\nworkspace = true") {
             findings.add(&manifest.path, None, "has no `[lints] workspace = true`");
         }
-        // The last part of the folder is how the document names a room: `core/`, `sima/`, `xtask/`.
+        // The document names a package by the last part of its folder: `core/`, `sima/`, `xtask/`.
         let room = manifest.path.rsplit('/').nth(1).unwrap_or_default();
         if architecture.is_some_and(|text| !text.contains(&format!("{room}/")) && !text.contains(&format!("`{room}`")))
         {

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the architecture's invariants, as far as a program can check them.
+//! `cargo xtask tidy`: checks the invariants of the architecture, as far as a program can.
 //!
-//! Each check is a module with one function `check(&Repository, &mut Findings)`; what it allows is a table there, with
-//! a reason per entry. A single line is excused by a comment on it or above it: `// tidy: allow(CHECK): why`.
+//! Each check is a module with a function `check(&Repository, &mut Findings)`. What it allows is in a table there, with
+//! a reason for each entry. A comment on a line, or above it, excuses the line: `// tidy: allow(CHECK): why`.
 
 mod arrays;
 mod arrows;
@@ -53,12 +53,12 @@ A line is excused by a comment on it or above it:   // tidy: allow(hash): only e
 Usage: cargo xtask tidy
 ";
 
-/// Findings: the fault and its place.
+/// The findings so far, each with its place.
 #[derive(Default)]
 pub(crate) struct Findings(Vec<String>);
 
 impl Findings {
-    /// A finding about a file, or about one of its lines (counted from 1).
+    /// Adds a finding about a file, or about one of its lines (counted from 1).
     fn add(&mut self, path: &str, line: Option<usize>, text: impl std::fmt::Display) {
         match line {
             Some(line) => self.0.push(format!("{path}:{line}: {text}")),
@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
 mod testing {
     use super::{Check, Findings, Repository};
 
-    /// Findings of a check in files given as (path, text).
+    /// Runs a check on files given as (path, text); returns its findings.
     pub(crate) fn findings(check: Check, files: &[(&str, &str)]) -> Vec<String> {
         let mut findings = Findings::default();
         check(&Repository::of(files), &mut findings);

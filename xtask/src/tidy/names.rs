@@ -1,12 +1,13 @@
-//! Who may know whom by name.
+//! Check which names may occur where.
 //!
-//! `core` names no target, no model format and no dynamic library: it would be the first step to an `if` on them.
-//! Outside `targets/` nobody compares a target's id, so nobody has it as a string; `builtin` names the crates only.
+//! `core` names no target, no model format and no dynamic library, since that would be the first step to an `if` on
+//! them. Outside `targets/`, no code compares a target's id, so none has it as a string. `builtin` only names the
+//! crates.
 
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Words that have no place in core's code or string literals; comments may say what a rule was made after.
+/// Words that may not occur in core's code or string literals. Comments may say what a rule was modelled on.
 const FOREIGN_TO_CORE: &[&str] = &[
     "sima",
     "ascend",
@@ -21,7 +22,7 @@ const FOREIGN_TO_CORE: &[&str] = &[
     "dlopen",
 ];
 
-/// The ids of the targets in the repository, as their tables say them.
+/// The ids of the targets in the repository, read from their tables.
 fn target_ids(repository: &Repository) -> Vec<&str> {
     let tables = (repository.files.iter())
         .filter(|file| file.path.starts_with("targets/") && file.path.ends_with("/target.toml"));

@@ -1,4 +1,4 @@
-//! The files that the checks look at.
+//! The files of the repository, for the checks.
 
 use super::source::Source;
 use crate::process;
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 pub(crate) struct File {
-    /// From the repository's top, with forward slashes.
+    /// Path from the top of the repository, with forward slashes.
     pub(crate) path: String,
     pub(crate) bytes: usize,
-    /// Nothing for a file that is not UTF-8.
+    /// Text of the file; `None` if it is not UTF-8.
     pub(crate) text: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl File {
         }
     }
 
-    /// The lines of a text file with their numbers from 1.
+    /// The lines of a text file, numbered from 1.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text
             .iter()
@@ -31,7 +31,7 @@ impl File {
             .map(|(index, line)| (index + 1, line))
     }
 
-    /// The folder of the workspace's packages below `crates` that this file belongs to, and the path inside.
+    /// If the file belongs to a package below `crates`: the package's folder, and the path inside it.
     pub(crate) fn in_crate(&self) -> Option<(&str, &str)> {
         let rest = self.path.strip_prefix("crates/")?;
         rest.split_once('/')
@@ -43,7 +43,7 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Every file that git tracks or would add, as it is in the working tree.
+    /// Reads every file that git tracks or would add, as it is in the working tree.
     pub(crate) fn read(root: &Path) -> Result<Repository, String> {
         let mut git = Command::new("git");
         git.current_dir(root)
@@ -52,7 +52,7 @@ impl Repository {
         for path in process::output(&mut git)?.split_terminator('\0') {
             match std::fs::read(root.join(path)) {
                 Ok(content) => files.push(File::new(path, content)),
-                // Deleted and not yet committed.
+                // The file has been deleted, and this is not committed yet.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(format!("{path}: {error}")),
             }
@@ -75,7 +75,7 @@ impl Repository {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The Rust files, taken apart.
+    /// The Rust files, split into code, comments and strings.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&File, Source)> {
         let rust = self.files.iter().filter(|file| file.path.ends_with(".rs"));
         rust.filter_map(|file| Some((file, Source::new(file.text.as_deref()?))))

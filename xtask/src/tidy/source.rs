@@ -1,12 +1,12 @@
-//! Rust text taken apart as far as the checks need it: code, comments and string literals, line by line.
+//! Splits Rust text into code, comments and string literals, line by line, as far as the checks need it.
 
 /// A line of a Rust file.
 #[derive(Default)]
 pub(crate) struct Line {
-    /// The code, with comments and the content of string literals left out.
+    /// The code, without comments and without the contents of string literals.
     pub(crate) code: String,
     pub(crate) comment: String,
-    /// The string literals that end on this line, without quotes, escapes as written.
+    /// The string literals that end on this line, without quotes. Escapes are kept as written.
     pub(crate) strings: Vec<String>,
 }
 
@@ -15,7 +15,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Splits a file. Wrong Rust gives some split, not an error: the compiler is there for that.
+    /// Splits a file. Wrong Rust does not give an error but some result: finding errors is left to the compiler.
     pub(crate) fn new(text: &str) -> Source {
         let mut lines = vec![Line::default()];
         let mut rest = text;
@@ -45,7 +45,7 @@ impl Source {
         Source { lines }
     }
 
-    /// The lines with their numbers from 1, up to the tests at the end of the file.
+    /// The lines with their numbers from 1, without the tests at the end of the file.
     pub(crate) fn product(&self) -> impl Iterator<Item = (usize, &Line)> {
         let tests = self.lines.windows(2).position(|pair| {
             let module = pair[1].code.trim_start();
@@ -58,7 +58,7 @@ impl Source {
         self.lines.iter().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// Does a comment on this line (counted from 1) or alone on the one above excuse it, with a reason?
+    /// True if a comment on this line (counted from 1), or alone on the line above, excuses it and gives a reason.
     pub(crate) fn excused(&self, line: usize, check: &str) -> bool {
         let marker = format!("tidy: allow({check}):");
         let reason = |line: &Line| {
@@ -78,7 +78,7 @@ fn push(lines: &mut [Line], part: impl Fn(&mut Line) -> &mut String, text: &str)
     }
 }
 
-/// Whole words (identifiers) of a piece of code.
+/// The words (identifiers) in a piece of code.
 pub(crate) fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
@@ -88,14 +88,14 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = &str> {
 enum Kind {
     Code,
     Comment,
-    /// A string literal; how many bytes open and close it.
+    /// A string literal, with the number of bytes that open and close it.
     Text {
         open: usize,
         close: usize,
     },
 }
 
-/// The kind and length in bytes of what stands at the start of `rest`, which is not empty and starts with `first`.
+/// Kind and length in bytes of the token at the start of `rest`, which is not empty and starts with `first`.
 fn next_token(rest: &str, first: char, before: &str) -> (Kind, usize) {
     let inside_word = before
         .chars()
@@ -114,7 +114,8 @@ fn next_token(rest: &str, first: char, before: &str) -> (Kind, usize) {
         return (Kind::Code, character(rest));
     }
     if !inside_word && matches!(first, 'r' | 'b' | 'c') {
-        // r"…", r#"…"#, br"…": closed by a quote and as many #; b"…" and c"…" have escapes and need no treatment.
+        // r"…", r#"…"# and br"…" end with a quote and as many #. b"…" and c"…" have escapes and need no special
+        // treatment.
         let raw = rest.trim_start_matches(['b', 'c']);
         let hashes = raw
             .strip_prefix('r')
@@ -139,7 +140,7 @@ fn next_token(rest: &str, first: char, before: &str) -> (Kind, usize) {
     (Kind::Code, first.len_utf8())
 }
 
-/// Length of a literal between two of the same quotes, with backslash escapes.
+/// Length of a literal between two equal quotes, with backslash escapes.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -153,7 +154,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// Length of a character literal, or of the quote alone where it begins a lifetime.
+/// Length of a character literal, or of the quote alone if it begins a lifetime.
 fn character(rest: &str) -> usize {
     let mut next = rest.chars().skip(1);
     match (next.next(), next.next()) {
@@ -163,7 +164,7 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// Length of a block comment; they nest.
+/// Length of a block comment, which may contain others.
 fn block_comment(rest: &str) -> usize {
     let mut depth = 0usize;
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Each file of tests is part of a program of tests. Where a manifest says `autotests = false`, or names its programs, cargo does not
-//! look for files, and one that nobody names would never be compiled.
+//! Check that each file of tests is part of a test program. If a manifest says `autotests = false` or lists its test
+//! programs, cargo does not search for files, and one that nobody names would never be compiled.
 
 use super::{Findings, Repository};
 

@@ -1,11 +1,12 @@
-//! Where `unsafe` may stand: in the SIMD kernels, at both sides of the C interface, in one wrapper around a memory map, and
-//! in what a process does on a signal.
+//! Check that `unsafe` only occurs where it may: in the SIMD kernels, on both sides of the C interface, in the wrapper
+//! around a memory map, and in signal handlers.
 
 use super::source::words;
 use super::{Findings, Repository};
 
-/// Beginnings of paths. In the views of tables, which a program has written, functions without an unsafe expression are declared so
-/// by the trait that they implement. The wrapper is one file, so that its safety can be read in one sitting.
+/// Path prefixes where `unsafe` may occur. In the views of tables, which are generated code, functions without an
+/// unsafe expression are declared unsafe because their trait is. The wrapper around a memory map is a single file, so
+/// that its safety can be checked in one sitting.
 const ALLOWED: &[&str] = &[
     "crates/kernels/",
     "crates/mapped/src/mmap.rs",

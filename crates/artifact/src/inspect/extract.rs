@@ -1,4 +1,4 @@
-//! The part of a graph that a pattern chooses, as a module of its own.
+//! Copies the layers that match a pattern into a module of their own.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use strait_document::Glob;
 
 use strait_compile::rules::matches_layer;
 
-/// The main graph's layers that the pattern chooses. What they read from others becomes an input, what others read from
-/// them, or nobody, an output.
+/// The layers of the main graph that match the pattern. What they read from other layers becomes an input. What other
+/// layers read from them, and what nobody reads, becomes an output.
 pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
     let graph = module.main();
     let chosen = |id: &NodeId| {
@@ -16,7 +16,7 @@ pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
             .node(*id)
             .is_some_and(|node| matches_layer(module, node, std::slice::from_ref(pattern)))
     };
-    // A graph that was read is acyclic.
+    // Reading the graph has already checked that it has no cycles.
     let order = graph.topological_order().unwrap_or_default();
     let order: Vec<NodeId> = order.into_iter().filter(chosen).collect();
     let mut out = Module::new(Graph::new(graph.name, graph.stage()), module.names.clone());
@@ -55,7 +55,7 @@ pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
     out
 }
 
-/// The value in the new module that stands for one of the old.
+/// The value in the new module for a value of the old one.
 fn operand(
     module: &Module,
     out: &mut Module,

@@ -1,4 +1,4 @@
-//! Fusions of the requantizations of an artifact, row by row of the target's table.
+//! The fusions in an artifact, row by row of the target's table.
 
 use std::collections::BTreeSet;
 
@@ -10,38 +10,38 @@ use strait_report::{FiredReport, Layer, MergedReport, Miss, REPORT_FILE, Refused
 use super::no_layer;
 use crate::{Error, opened::json};
 
-/// The rows of the target's table with what each did, in the order in which they are tried.
+/// What each fusion row of the target's table did, in the order in which the rows are tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fusions {
-    /// The target's id.
+    /// Id of the target.
     pub target: String,
-    /// One for each row; where a pattern chooses layers, those that were tried there.
+    /// The fusion rows. If a pattern chooses layers, only the rows that were tried there.
     pub rows: Vec<Row>,
-    /// The requantizations whose producers no row is for.
+    /// The requantizations whose producers are not covered by any fusion row.
     pub without_row: Vec<RefusedReport>,
-    /// Equal requantizations of one accumulator that became one before anything was fused.
+    /// Equal requantizations of the same accumulator, which were merged into one before fusing.
     pub merged: Vec<MergedReport>,
 }
 
-/// A row of the target's table.
+/// A fusion row of the target's table and what it did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// Name of the row.
     pub row: String,
-    /// The producers that it is for.
+    /// The operations that the row can fuse a requantization into.
     pub ops: Vec<String>,
-    /// Evidence for the row's bits.
+    /// Evidence that the fused operation computes what the table says.
     pub evidence: String,
-    /// Where it fired.
+    /// The fusions that the row made.
     pub fired: Vec<FiredReport>,
-    /// Where it was tried in vain, near misses first.
+    /// The places where the row was tried and not applied, near misses first.
     pub missed: Vec<Miss>,
 }
 
-/// The fusions of an artifact, by its report. `pattern` chooses layers by their source names.
+/// The fusions in an artifact, as its report states them. `pattern` chooses layers by their names in the source model.
 ///
 /// # Errors
-/// A report that cannot be read; a pattern that matches nothing.
+/// If the report cannot be read, or the pattern matches nothing.
 pub fn fusions(artifact: &Artifact, pattern: Option<&str>) -> Result<Fusions, Error> {
     let report: Report = json(artifact, REPORT_FILE)?;
     let chosen = pattern.map(|pattern| chosen(&report.layers, pattern)).transpose()?;
@@ -76,7 +76,7 @@ pub fn fusions(artifact: &Artifact, pattern: Option<&str>) -> Result<Fusions, Er
     })
 }
 
-/// The names of the layers with such a source, and of their results.
+/// Names of the layers that come from a source that matches the pattern, and of their results.
 fn chosen(layers: &[Layer], pattern: &str) -> Result<BTreeSet<String>, Error> {
     let glob = Glob::new(pattern);
     let matching = |layer: &&Layer| layer.sources.iter().any(|source| glob.matches(source));

@@ -1,4 +1,4 @@
-//! Looks at a model or an artifact: what it consists of, all of it or the layers that a pattern chooses.
+//! Shows what a model or an artifact consists of, either all of it or the layers that a pattern chooses.
 
 mod extract;
 mod fusions;
@@ -17,25 +17,25 @@ pub use fusions::{Fusions, Row, fusions};
 pub use quantization::quantization;
 pub use summary::{LayerLine, OpCount, Port, Summary};
 
-/// A module to look at.
+/// A model or an artifact that is being inspected.
 #[derive(Debug)]
 pub struct Inspected {
     module: Module,
-    /// The same with the bodies of control flow open in it.
+    /// The module with the bodies of its control flow inlined.
     open: Module,
     bodies: Bodies,
-    /// Of an artifact.
+    /// The digest, if this is an artifact.
     digest: Option<Digest>,
     pattern: Option<Glob>,
-    /// The layers of an artifact's report; none of a model.
+    /// The layers in the report, if this is an artifact.
     reported: Vec<Layer>,
 }
 
 impl Inspected {
-    /// An artifact. `pattern` chooses layers by their source names.
+    /// Prepares to inspect an artifact. `pattern` chooses layers by their names in the source model.
     ///
     /// # Errors
-    /// A damaged file; a pattern that matches nothing.
+    /// If a file is damaged, or the pattern matches nothing.
     pub fn artifact(artifact: &Artifact, pattern: Option<&str>) -> Result<Inspected, Error> {
         let module = artifact.model(Integrity::SkipTensors)?.module;
         let reported = json::<Report>(artifact, REPORT_FILE)?.layers;
@@ -45,10 +45,11 @@ impl Inspected {
         Inspected::new((module, open, bodies), (digest, reported), pattern)
     }
 
-    /// A model; symbolic dimensions stay as they are. `pattern` chooses layers by their source names.
+    /// Prepares to inspect a model, whose symbolic dimensions stay as they are. `pattern` chooses layers by their
+    /// names.
     ///
     /// # Errors
-    /// A pattern that matches nothing.
+    /// If the pattern matches nothing.
     pub fn model(module: Module, pattern: Option<&str>) -> Result<Inspected, Error> {
         let mut open = module.clone();
         let bodies = open.lay_open(module.main);
@@ -78,7 +79,7 @@ impl Inspected {
         })
     }
 
-    /// Inputs, outputs, operators and the layers that were chosen.
+    /// Inputs, outputs, operators and the chosen layers.
     pub fn summary(&self) -> Summary {
         Summary {
             digest: self.digest,
@@ -86,13 +87,13 @@ impl Inspected {
         }
     }
 
-    /// The text form; tensors of more than 64 elements are not shown.
+    /// The text form of the module. Tensors of more than 64 elements are left out.
     pub fn text(&self) -> String {
         let options = text::PrintOptions::default();
         self.with_module(|module| text::print(module, &options))
     }
 
-    /// The graph for Graphviz.
+    /// The graph in the language of Graphviz.
     pub fn dot(&self) -> String {
         self.with_module(text::to_dot)
     }
@@ -105,7 +106,7 @@ impl Inspected {
     }
 }
 
-/// A pattern that matches none of these names.
+/// The error if a pattern matches none of the names.
 fn no_layer<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Error {
     Error::NoLayer {
         pattern: pattern.to_owned(),

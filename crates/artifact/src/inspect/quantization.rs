@@ -1,4 +1,4 @@
-//! Quantization of the operands and results of an artifact's layers, and of its inputs and outputs.
+//! How the operands and results of an artifact's layers are quantized, and its inputs and outputs.
 
 use strait_container::{Artifact, QUANTIZATION_FILE, Quantization};
 use strait_document::Glob;
@@ -6,11 +6,11 @@ use strait_document::Glob;
 use super::no_layer;
 use crate::{Error, opened::json};
 
-/// The configs of an artifact. `pattern` chooses layers by their source names, inputs and outputs
-/// by their own.
+/// The configs of an artifact. `pattern` chooses layers by their names in the source model, and inputs and outputs by
+/// their own names.
 ///
 /// # Errors
-/// A file that cannot be read; a pattern that matches nothing with a config.
+/// If the file cannot be read, or the pattern matches nothing that has a config.
 pub fn quantization(artifact: &Artifact, pattern: Option<&str>) -> Result<Quantization, Error> {
     let mut found: Quantization = json(artifact, QUANTIZATION_FILE)?;
     let Some(pattern) = pattern else { return Ok(found) };

@@ -1,4 +1,4 @@
-//! Counts, and lines for layers.
+//! Summarizes a model: counts, and one line for each layer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,74 +10,76 @@ use strait_report::{FreeIntegers, FromScales, Layer, Outside, ReasonReport};
 
 use strait_compile::rules::matches_layer;
 
-/// Summary of a model's parts.
+/// Summary of a model or an artifact.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The stage of the main graph: `float` for a model, `integer` for an artifact.
+    /// Stage of the main graph: `float` for a model, `integer` for an artifact.
     pub stage: String,
-    /// The digest by which an artifact is known.
+    /// The digest that identifies an artifact; absent for a model.
     pub digest: Option<Digest>,
-    /// The inputs of the main graph.
+    /// Inputs of the main graph.
     pub inputs: Vec<Port>,
-    /// Its outputs.
+    /// Outputs of the main graph.
     pub outputs: Vec<Port>,
-    /// Its operators, by their names.
+    /// Operators of the main graph, sorted by name.
     pub ops: Vec<OpCount>,
-    /// Elements of all its constants.
+    /// Number of elements of all constants.
     pub parameters: u64,
-    /// Bytes of all its constants.
+    /// Number of bytes of all constants.
     pub parameter_bytes: u64,
-    /// The layers that were chosen, in the order in which they run.
+    /// The chosen layers, in the order in which they run.
     pub layers: Vec<LayerLine>,
-    /// True if a pattern chose the layers.
+    /// True if a pattern chose the layers; otherwise all are listed.
     #[serde(skip)]
     pub chosen: bool,
 }
 
-/// An input, an output, or a value in between.
+/// A tensor: an input, an output, or a value between layers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Port {
-    /// Its name.
+    /// Name of the tensor.
     pub name: String,
-    /// The type of its elements.
+    /// Element type of the tensor.
     pub elem: String,
-    /// Its extents; symbolic ones by their names.
+    /// Shape of the tensor, with symbolic dimensions by name.
     pub shape: Vec<String>,
 }
 
-/// Number of uses of an operator.
+/// How often an operator is used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpCount {
-    /// The operator.
+    /// Name of the operator.
     pub op: String,
-    /// Number of uses.
+    /// Number of nodes with this operator.
     pub count: usize,
-    /// Number of these uses on the host.
+    /// How many of these nodes run on the host.
     pub host: usize,
 }
 
-/// A layer.
+/// A layer in the summary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerLine {
-    /// Its name.
+    /// Name of the layer.
     pub name: String,
-    /// Every source name that it answers for.
+    /// Names of all layers in the source model that this layer replaces.
     pub sources: Vec<String>,
-    /// Its operator.
+    /// Operator of the layer.
     pub op: String,
-    /// True if it runs on the host.
+    /// True if the layer runs on the host.
     pub host: bool,
-    /// Operands that are no constants.
+    /// Operands of the layer that are not constants.
     pub operands: Vec<Port>,
     /// Results of the layer.
     pub results: Vec<Port>,
-    /// Of an artifact: how near the integers of its requantization are to the ideal, where the compiler chose them.
+    /// For a layer of an artifact: how near the integers of its requantization come to the ideal, if the compiler chose
+    /// them.
     pub free_integers: Option<FreeIntegers>,
-    /// Of an artifact: how near they are where the runtime makes them, and what others would gain.
+    /// For a layer of an artifact: how near the integers of its requantization come to the ideal, and what other
+    /// integers would gain, if the runtime computes them from scales.
     pub from_scales: Option<FromScales>,
-    /// Of an artifact: why a clamp in front of its requantization was left out.
+    /// For a layer of an artifact: why a clamp before its requantization could be left out.
     pub dropped_clamp: Option<ReasonReport>,
-    /// Of an artifact: its forms that were shown to be right on fewer accumulators than it can have.
+    /// For a layer of an artifact: forms whose evidence covers fewer accumulators than the layer can have.
     pub outside: Vec<Outside>,
 }
 

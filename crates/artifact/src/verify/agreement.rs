@@ -1,8 +1,9 @@
-//! Agreement of the model with the files beside it: the report, the configs of operands, and the target that the manifest
-//! names.
+//! Checks that the model agrees with the files beside it: the report, the configs of operands, and the target that the
+//! manifest names.
 //!
-//! The digests say that no file was changed since the artifact was made, and nothing of an artifact whose digests were
-//! made anew. What follows from the graphs, the certificates and the registered targets is derived again here.
+//! Digests show that no file has changed since they were computed. They show nothing if somebody changed files and
+//! computed them again. So everything that follows from the graphs, the certificates and the registered targets is
+//! derived again here.
 
 use serde::de::DeserializeOwned;
 use strait_container::{ArtifactError, Digest, QUANTIZATION_FILE};
@@ -13,7 +14,7 @@ use strait_verify::LOWERED;
 use super::Unsound;
 use crate::{Error, Opened};
 
-/// Findings on what does not agree with the model.
+/// Lists what does not agree with the model.
 pub(super) fn check<P>(opened: &Opened<P>, registry: &Registry) -> Result<Vec<Unsound>, Error> {
     let mut found: Vec<Unsound> = target(opened, registry).into_iter().collect();
     found.extend(file(opened, REPORT_FILE, |report| about(report, opened))?);
@@ -21,13 +22,13 @@ pub(super) fn check<P>(opened: &Opened<P>, registry: &Registry) -> Result<Vec<Un
     let lowered = module.graphs.iter().find(|graph| module.name(graph.name) == LOWERED);
     found.extend(file(opened, QUANTIZATION_FILE, |said| match lowered {
         Some(lowered) => contradictions(said, module, lowered),
-        // That is found where the certificates are derived.
+        // A problem here is reported when the certificates are derived.
         None => Vec::new(),
     })?);
     Ok(found)
 }
 
-/// Findings on a file of JSON beside the model.
+/// Compares a JSON file beside the model with the model.
 fn file<T: DeserializeOwned, P>(
     opened: &Opened<P>,
     name: &str,
@@ -35,7 +36,7 @@ fn file<T: DeserializeOwned, P>(
 ) -> Result<Vec<Unsound>, Error> {
     let bytes = match opened.artifact.file(name) {
         Ok(bytes) => bytes,
-        // A file that is not as the manifest says was found by its digest.
+        // That the file differs from the manifest has already been found by its digest.
         Err(ArtifactError::Damaged { .. }) => return Ok(Vec::new()),
         Err(error @ ArtifactError::NoSuchFile { .. }) => return Ok(vec![Unsound::file(name, error.to_string())]),
         Err(error) => return Err(error.into()),
@@ -64,7 +65,7 @@ fn about<P>(report: &Report, opened: &Opened<P>) -> Vec<String> {
     found
 }
 
-/// A table belongs to one target.
+/// Checks that the table whose digest the manifest has belongs to the target that the manifest names.
 fn target<P>(opened: &Opened<P>, registry: &Registry) -> Option<Unsound> {
     let named = &opened.artifact.manifest().target;
     let mut entries = registry.entries();

@@ -1,4 +1,4 @@
-//! The inputs of the bodies of control flow on given samples: what they had in a run of the whole model.
+//! Finds the inputs that bodies of control flow get for given samples, by running the whole model.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,18 @@ use strait_verify::VerifyError;
 
 use super::Graphs;
 
-/// The whole model, ready to run, and where the inputs of its bodies are among those of the graphs in which these lie open.
+/// The whole model, ready to run. It also knows where the inputs of the bodies are among those of the graphs in which
+/// the bodies are inlined.
 pub(super) struct Inside {
     pub(super) plan: Plan,
     positions: BTreeMap<(GraphId, ValueId), usize>,
 }
 
 impl Inside {
-    /// Nothing where the model has no bodies.
+    /// Prepares the whole model; `None` if it has no bodies.
     ///
     /// # Errors
-    /// A graph that cannot be run.
+    /// If a graph cannot be run.
     pub(super) fn new(graphs: &Graphs<'_>, options: &PlanOptions<'_>) -> Result<Option<Inside>, ExecuteError> {
         let Graphs {
             open, whole, bodies, ..
@@ -43,11 +44,11 @@ impl Inside {
         Ok(Some(Inside { plan, positions }))
     }
 
-    /// The inputs of the model and of its bodies: those of the last run of each. A body that did not run has what `random`
-    /// has for it.
+    /// The inputs of the model and of its bodies. A body gets the inputs of its last run. If it did not run, it gets
+    /// those in `random`.
     ///
     /// # Errors
-    /// A run that fails.
+    /// If a run fails.
     pub(super) fn filled(
         &self,
         space: &mut Workspace,

@@ -1,5 +1,5 @@
-//! Verifies an artifact: its files against the manifest, its report and its certificates against its graphs, and the
-//! fused graph against the lowered one on samples.
+//! Verifies an artifact. Its files are compared with the manifest, its report and certificates with its graphs, and the
+//! fused graph with the lowered one on samples.
 
 mod agreement;
 mod inside;
@@ -22,23 +22,23 @@ use crate::{Computed, DEPLOYMENT_FILE, Error, Opened};
 pub use report::{FusionLine, Runs, Subject, Unsound, Verification};
 use runs::Work;
 
-/// The samples that graphs are run on.
+/// Which samples the graphs are run on.
 #[derive(Clone, Copy, Default)]
 pub struct Request<'a> {
     /// Number of random inputs.
     pub random: usize,
     /// Seed of the random inputs.
     pub seed: u64,
-    /// Samples as the model takes them.
+    /// Samples that the user gave, in the form that the model takes.
     pub given: Option<&'a dyn Samples>,
 }
 
 /// The graphs that are verified.
 #[derive(Clone, Copy)]
 struct Graphs<'a> {
-    /// With the bodies of control flow open in both.
+    /// Both graphs with the bodies of control flow inlined.
     open: &'a Module,
-    /// As they run.
+    /// Both graphs as they run.
     whole: &'a Module,
     /// The bodies of the main graph.
     bodies: &'a Bodies,
@@ -46,14 +46,14 @@ struct Graphs<'a> {
     ranges: &'a Ranges,
 }
 
-/// Number of attempts where other processes replace the artifact while its files are compared.
+/// How often verifying is tried when other processes replace the artifact while its files are compared.
 const ATTEMPTS: usize = 16;
 
-/// Holds the files of the artifact in a folder against its manifest and against each other. Answers with what does not hold, and
-/// with the artifact where its graphs can be verified, too.
+/// Compares the files of the artifact in a folder with its manifest and with each other. Returns what is wrong and, if
+/// its graphs can be verified too, the artifact.
 ///
 /// # Errors
-/// A folder that holds no artifact, or one of another version; an interruption.
+/// If the folder is not an artifact or has another version, or the user interrupted.
 pub fn verify_files<P: DeserializeOwned>(
     folder: &Path,
     registry: &Registry,
@@ -64,7 +64,7 @@ pub fn verify_files<P: DeserializeOwned>(
     loop {
         attempts -= 1;
         match files_of(folder, registry, expect, watch) {
-            // Whatever took its place is what is verified.
+            // Verify the artifact that has taken its place.
             Err(Error::Container(ArtifactError::Replaced { .. })) if attempts > 0 => {}
             done => return done,
         }
@@ -112,7 +112,7 @@ fn files_of<P: DeserializeOwned>(
     }
 }
 
-/// The artifact ready to run, or the file that cannot be read.
+/// Opens the artifact to run it, or reports which file cannot be read.
 fn open<P: DeserializeOwned>(artifact: Artifact, registry: &Registry) -> Result<Result<Opened<P>, Unsound>, Error> {
     let model = match artifact.model(Integrity::Full) {
         Ok(model) => model,
@@ -127,10 +127,10 @@ fn open<P: DeserializeOwned>(artifact: Artifact, registry: &Registry) -> Result<
     }
 }
 
-/// Verifies what was compiled in this process: its certificates are derived anew, and its graphs run on samples.
+/// Verifies a model that was compiled in this process: derives its certificates again, and runs its graphs on samples.
 ///
 /// # Errors
-/// A run that fails or takes more than it may; an interruption.
+/// If a run fails or needs more than it may, or the user interrupted.
 pub fn verify_built(
     built: &Built,
     (target, ranges): (&Arc<dyn Target>, &Ranges),
@@ -157,14 +157,15 @@ pub fn verify_built(
 }
 
 impl Verification {
-    /// Verifies the graphs of an artifact whose files were: derives the certificates anew, and runs both graphs on samples.
+    /// Verifies the graphs of an artifact whose files have been verified: derives the certificates again, and runs both
+    /// graphs on samples.
     ///
-    /// The fused graph is computed by the kernels that are registered for the target, where it is registered with the table
-    /// that the artifact was made with, and by the host otherwise.
+    /// The fused graph runs with the kernels of the registered target if that has the table that the artifact was made
+    /// with. Otherwise it runs with the host's kernels.
     ///
     /// # Errors
-    /// Samples that do not fit it; the target's own kernels, where they are asked for, that fail, or compute another thing than
-    /// the host does; an interruption.
+    /// If samples do not fit the model, the user interrupted, or the target's own kernels were asked for and they fail
+    /// or compute something else than the host.
     pub fn with_model<P>(
         mut self,
         opened: &Opened<P>,
@@ -187,7 +188,8 @@ impl Verification {
         Ok(self)
     }
 
-    /// `kernels` is the name of the target's kernels, where these are asked for: what the host computes then says whose fault it is.
+    /// Compares the graphs. `kernels` names the target's kernels if they were asked for. If they compute something
+    /// else, the host's result tells whether they or the artifact are at fault.
     fn hold(
         &mut self,
         graphs: &Graphs<'_>,
@@ -248,7 +250,7 @@ impl Verification {
     }
 }
 
-/// The target's kernels, as errors name them.
+/// The name of the target's kernels in errors.
 fn kernels<P>(opened: &Opened<P>) -> String {
     let target = &opened.artifact.manifest().target;
     match &target.origin {
@@ -257,7 +259,7 @@ fn kernels<P>(opened: &Opened<P>) -> String {
     }
 }
 
-/// The fault of the target's kernels, which fail or compute other codes than the host, of an artifact that is as it should be.
+/// The error if the target's kernels fail or compute other codes than the host, although the artifact is right.
 fn blamed(differs: impl Iterator<Item = Unsound>, failed: Option<VerifyError>) -> Error {
     match failed {
         Some(VerifyError::Execute { source, .. }) => source.into(),
@@ -270,12 +272,12 @@ fn blamed(differs: impl Iterator<Item = Unsound>, failed: Option<VerifyError>) -
     }
 }
 
-/// The finding for an error that keeps an artifact from being verified; an error of our own is a defect.
+/// The finding for an error that prevents an artifact from being verified. An error of our own is returned as a defect.
 fn unsound(module: &Module, error: VerifyError) -> Result<Unsound, Error> {
     if let VerifyError::Execute { source, .. } = &error {
         match source {
             source if source.defect().is_some() => return Err(source.clone().into()),
-            // The system's, and whose samples these are.
+            // The system or whoever gave the samples is at fault, not the artifact.
             ExecuteError::Threads(_) | ExecuteError::Input { .. } | ExecuteError::InputCount { .. } => {
                 return Err(source.clone().into());
             }

@@ -1,4 +1,4 @@
-//! Scope and findings of a verification.
+//! The result of a verification: what was checked, and what is wrong.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,91 +10,91 @@ use strait_verify::{Analysis, Finding};
 
 use crate::Computed;
 
-/// Scope and findings of a verification.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verification {
-    /// The artifact's folder; empty of one in memory.
+    /// The artifact's folder; empty if it is in memory.
     pub artifact: String,
-    /// The digest by which the artifact is known; absent where its manifest cannot be read.
+    /// The digest that identifies the artifact; absent if its manifest cannot be read.
     pub digest: Option<Digest>,
-    /// The target that it is for, with its version.
+    /// The target that the artifact is for, with its version.
     pub target: Option<String>,
-    /// Origin of the target besides its table; absent of a table in a file that stands on no other.
+    /// What the target consists of besides its table. Absent if it is a single table in a file that extends no other.
     pub origin: Option<String>,
-    /// Where the target that is registered comes from, if that is elsewhere.
+    /// Where the registered target comes from, if the artifact was made with a target from elsewhere.
     pub elsewhere: Option<String>,
     /// Number of files that the manifest lists.
     pub files: usize,
-    /// Who computed the fused graph; absent where it was not run.
+    /// Who computed the fused graph; absent if it was not run.
     pub computed: Option<Computed>,
-    /// The layers that the target's own model computed, and those that the host did in its stead; absent where it was not
-    /// asked to.
+    /// How many layers the target's own model computed, and how many the host computed in its place. Absent if the
+    /// model was not asked for.
     pub own_model: Option<Shares>,
-    /// The fusions, by the row of the target's table that their certificates name.
+    /// The fusions, grouped by the row of the target's table that their certificates name.
     pub fusions: Vec<FusionLine>,
-    /// On what the graphs were run.
+    /// Which samples the graphs were run on.
     pub runs: Runs,
-    /// Findings; empty for a sound artifact.
+    /// What is wrong; empty for a sound artifact.
     pub findings: Vec<Unsound>,
 }
 
-/// Verdicts of the certificates of one row that hold by one argument, derived anew.
+/// The verdicts, derived again, on the certificates that have the same row and the same argument.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FusionLine {
-    /// The row; empty for fusions that have no certificate.
+    /// Name of the row; empty for fusions that have no certificate.
     pub row: String,
-    /// The word for the argument by which their certificates hold: `same_accumulator`, for instance.
+    /// The word for the argument why the certificates hold, such as `same_accumulator`.
     pub argument: String,
-    /// Fusions that change nothing.
+    /// Number of fusions that change nothing.
     pub exact: usize,
-    /// Fusions that do.
+    /// Number of fusions that change something.
     pub bounded: usize,
-    /// By how much at most; the largest 32-bit number where that is not decided.
+    /// The largest change. The largest 32-bit number stands for one that could not be decided.
     pub max_lsb: u32,
-    /// The first layer that differs by as much.
+    /// The first layer that has the largest change.
     pub worst: Option<String>,
 }
 
-/// Numbers of runs.
+/// How often the graphs were run and compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Runs {
-    /// Random samples.
+    /// Number of random samples.
     pub random: usize,
-    /// Samples that were given.
+    /// Number of samples that the user gave.
     pub given: usize,
-    /// Layers that were held against the lowered graph, each on its operands.
+    /// Number of layers that were compared with the lowered graph, each on its own operands.
     pub layers: usize,
-    /// True if the outputs had to be the same bits too.
+    /// True if the outputs had to have the same bits, too.
     pub outputs: bool,
 }
 
-/// Something that does not hold.
+/// Something that is wrong with an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unsound {
-    /// Subject of the finding.
+    /// What the finding is about.
     pub subject: Subject,
-    /// The name of the file or of the value that the layer computes.
+    /// Name of the file, or of the value that the layer computes.
     pub name: String,
-    /// The layers of the float model that it was made from.
+    /// The layers of the float model that the layer was made from.
     pub sources: Vec<String>,
-    /// The fault.
+    /// What is wrong.
     pub message: String,
 }
 
-/// Subject of a finding.
+/// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
     /// The artifact as a whole.
     Artifact,
-    /// One of its files.
+    /// A file of the artifact.
     File,
     /// A layer of its graphs.
     Layer,
 }
 
 impl Verification {
-    /// True if everything holds.
+    /// True if nothing is wrong.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
@@ -111,7 +111,7 @@ impl Verification {
         }
     }
 
-    /// Report on an artifact that cannot be opened.
+    /// The result for an artifact that cannot be opened.
     pub(super) fn unreadable(folder: &Path, finding: Unsound) -> Verification {
         Verification {
             artifact: folder.display().to_string(),
@@ -121,7 +121,7 @@ impl Verification {
     }
 }
 
-/// The fusions by their rows.
+/// Groups the fusions by row and argument.
 pub(super) fn lines(analysis: &Analysis<'_>) -> Vec<FusionLine> {
     let mut lines: BTreeMap<(&str, &str), FusionLine> = BTreeMap::new();
     for fusion in analysis.fusions() {
@@ -176,7 +176,7 @@ impl Unsound {
         }
     }
 
-    /// The layers of the float model, in brackets behind the name.
+    /// The layers of the float model in brackets, to be shown after the name.
     pub fn of(&self) -> String {
         let others = self.sources.iter().filter(|&source| *source != self.name);
         let others: Vec<&str> = others.map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Runs of both graphs on samples, random ones and those that are given.
+//! Runs both graphs on random samples and on those that the user gave.
 
 use strait_compile::{CompileError, Means, Watch};
 use strait_execute::{Demand, LoopsFor, PlanOptions, Tensor, TensorView, Threads, Workspace, map_in_order};
@@ -7,7 +7,7 @@ use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError,
 use super::{Graphs, Request, Runs, inside::Inside};
 use crate::Error;
 
-/// Runs of both graphs.
+/// Everything that is needed to run both graphs.
 pub(super) struct Work<'a> {
     pub(super) graphs: &'a Graphs<'a>,
     pub(super) analysis: &'a Analysis<'a>,
@@ -16,12 +16,12 @@ pub(super) struct Work<'a> {
     pub(super) watch: &'a dyn Watch,
 }
 
-/// Outcome of the runs.
+/// What the runs found.
 #[derive(Default)]
 pub(super) struct Ran {
     pub(super) runs: Runs,
     pub(super) findings: Vec<Finding>,
-    /// Reason why a graph cannot be run.
+    /// Why a graph cannot be run.
     pub(super) failed: Option<VerifyError>,
 }
 
@@ -32,7 +32,7 @@ impl Ran {
 }
 
 impl Work<'_> {
-    /// Runs both graphs on all samples, the fused one on these loops.
+    /// Runs both graphs on all samples. The fused graph runs with these loops.
     pub(super) fn run(&self, loops: &dyn LoopsFor) -> Result<Ran, Error> {
         let Work {
             graphs,

@@ -7,10 +7,11 @@ use strait_evaluate::Metric;
 
 use super::Executed;
 
-/// Measure a compiled model: top-1 where there are labels, agreement where there is its float model, or any other metric
+/// Measure a compiled model: top-1 with labels, agreement with its float model, or any other metric
 ///
-/// With --simulated also its simulation: the float model that rounds wherever the integer one has codes. Between float and
-/// simulated lies what the grids cost, between simulated and integer what the target's arithmetic does.
+/// With --simulated, its simulation is measured, too: the float model with rounding wherever the integer model has
+/// codes. The difference between float and simulated is the cost of quantizing the values; the difference between
+/// simulated and integer comes from the target's arithmetic.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,29 +22,29 @@ Examples:
 pub(crate) struct Eval {
     #[command(flatten)]
     pub(crate) executed: Executed,
-    /// Samples, stored as those of the calibration
+    /// Samples, stored like those of the calibration
     #[arg(long, value_name = "PATH", required_unless_present = "evaluation")]
     pub(crate) data: Option<PathBuf>,
-    /// A configuration whose [evaluation] says samples, labels and metrics; --data and --labels win over it
+    /// A configuration whose [evaluation] names samples, labels and metrics; --data and --labels override it
     #[arg(long, value_name = "CONFIG", conflicts_with = "metric")]
     pub(crate) evaluation: Option<PathBuf>,
-    /// Start the commands that metrics of --evaluation name
+    /// Allow the commands that metrics of --evaluation name to be run
     #[arg(long, requires = "evaluation")]
     pub(crate) allow_commands: bool,
-    /// The labels that a metric needs, such as the right class of each sample; needed where there is no --model
+    /// The labels that a metric needs, such as the right class of each sample; required without --model
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// A metric; may be given several times [default: top1 where there are labels, and agreement where there is something
-    /// to compare with]
+    /// A metric; may be given several times [default: top1 if there are labels, and agreement if there is a model to
+    /// compare with]
     #[arg(long, value_name = "NAME", value_parser = metric)]
     pub(crate) metric: Vec<Metric>,
-    /// The float model to compare with: the one that the artifact was made from; needed where there are no --labels
+    /// The float model to compare with, from which the artifact was made; required without --labels
     #[arg(long, value_name = "FLOAT")]
     pub(crate) model: Option<PathBuf>,
-    /// Compare with the model of --model even if the artifact was made from another one
+    /// Compare with --model even if the artifact was made from another model
     #[arg(long, requires = "model")]
     pub(crate) any_model: bool,
-    /// The configuration that the artifact was made with: measure its simulation in float, too
+    /// The configuration that the artifact was made with: also measure its simulation in float
     #[arg(long, value_name = "CONFIG")]
     pub(crate) simulated: Option<PathBuf>,
     /// Print one JSON object
@@ -51,7 +52,7 @@ pub(crate) struct Eval {
     pub(crate) json: bool,
 }
 
-/// A metric by its name.
+/// Parses the name of a metric.
 fn metric(text: &str) -> Result<Metric, String> {
     let names = || Metric::ALL.iter().map(|metric| metric.name());
     let found = Metric::ALL.iter().copied().find(|metric| metric.name() == text);

@@ -1,10 +1,10 @@
-//! Arguments of `strait plugin`.
+//! The arguments of `strait plugin`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Begin a target of your own, know that it is right, and vouch for it
+/// Start a target of your own, check that it is right, and pin its digest
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,10 +23,10 @@ pub(crate) enum PluginCommand {
     New(New),
 }
 
-/// Hold a target against everything by which it can be wrong
+/// Check everything that can be wrong with a target
 ///
-/// Its table, its kernels against their forms, how its code behaves, six small networks, and recorded vectors. It fails where
-/// one line of the report does.
+/// Checks its table, its kernels against their forms, how its code behaves, six small networks, and recorded vectors.
+/// It fails if any line of the report fails.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,10 +35,11 @@ Examples:
   strait plugin check libmy_npu.so --json
   strait plugin check sima --option requantization_mode=tflite")]
 pub(crate) struct Check {
-    /// A table (.toml), a library (.so, .dylib, .dll, or known by its content), or the id of a target of this program
+    /// A table (.toml), a library (.so, .dylib, .dll, or recognized by its contents), or the id of a target in this
+    /// program
     #[arg(value_name = "FILE|LIB|ID")]
     pub(crate) subject: String,
-    /// Also hold it against recorded layers, of the layout of docs/plugins/silicon.md; may be given several times
+    /// Also compare it with recorded layers, in the layout of docs/plugins/silicon.md; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) vectors: Vec<PathBuf>,
     /// Value of an option of the target; may be given several times
@@ -52,16 +53,16 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 }
 
-/// The name of an option, and its value.
+/// Parses an option's name and value.
 fn option(text: &str) -> Result<(String, String), &'static str> {
     let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Write the SHA-256 of each plugin that a configuration names into it
+/// Write the SHA-256 of each plugin into the configuration that names it
 ///
-/// The digests of the files as they are now; where there is one for each platform, that of this one. Everything else of the
-/// configuration stays as it is, comments too.
+/// The digests are those of the files as they are now. If there is one for each platform, only that of this platform is
+/// written. Everything else in the configuration stays as it is, including comments.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -74,7 +75,7 @@ pub(crate) struct Lock {
 
 /// Write the project of a new target: its table, its code, its tests and its README
 ///
-/// It passes the kit as it is. A folder that is not empty is left alone.
+/// The new project passes `strait plugin check` as it is. A folder that is not empty is not touched.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -82,32 +83,32 @@ Examples:
   strait plugin new my-npu --lang rust --strait ../strait
   strait plugin new my-npu --lang c")]
 pub(crate) struct New {
-    /// The target's id: small letters and digits with single hyphens between them, a letter first
+    /// Id of the target: lower-case letters and digits with single hyphens between them, a letter first
     #[arg(value_name = "NAME", value_parser = id)]
     pub(crate) name: String,
     /// Language of the target's code
     #[arg(long, value_name = "LANG")]
     pub(crate) lang: Language,
-    /// Write to this folder instead of one of the target's name
+    /// Write to this folder instead of one with the target's name
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The Strait on whose crates a target in Rust depends: a checkout, or the address of a Git repository
+    /// Where a target in Rust finds the crates of Strait: a checkout, or the address of a Git repository
     #[arg(long, value_name = "DIR|URL")]
     pub(crate) strait: Option<String>,
 }
 
-/// Languages of a target.
+/// The languages that a target can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
-    /// A table and nothing else
+    /// Only a table
     Toml,
-    /// A table with kernels in Rust, a program of three lines with them in it, and the same in a library
+    /// A table with kernels in Rust, a program of three lines that contains them, and a library with the same
     Rust,
-    /// A table with the chip's arithmetic in C, in a library
+    /// A table, and a library with the chip's arithmetic in C
     C,
 }
 
-/// An id that tables, files and packages can have.
+/// Parses an id that tables, files and packages can have.
 fn id(text: &str) -> Result<String, &'static str> {
     let part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     let begins = text.starts_with(|c: char| c.is_ascii_lowercase());

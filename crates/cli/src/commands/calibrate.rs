@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Exit {
     }
 }
 
-/// Does the work in a session, and prints the file that it made.
+/// Runs the work in a session and prints which file it made.
 fn watched(
     json: bool,
     session: impl for<'a> FnOnce(&'a Watch) -> Result<Session<'a>, Stop>,
@@ -54,7 +54,7 @@ fn watched(
 }
 
 fn calibrated(arguments: &Calibrate, session: &Session<'_>) -> Result<Calibrated, Stop> {
-    // The command line has one, unless it has a command below this one.
+    // The parser has made sure that there is one, unless a subcommand follows.
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let overrides: Vec<_> = arguments.instead.overrides().collect();
     recognise::configuration(file)?;

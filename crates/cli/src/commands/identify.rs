@@ -42,7 +42,7 @@ fn identified(arguments: &Identify) -> Result<Vec<Answer>, Stop> {
         .collect()
 }
 
-/// Vectors that cannot be used, as everything that is wrong with a file is said.
+/// The error for vectors that cannot be used, in the form in which all errors about files are shown.
 pub(crate) fn wrong(error: &VectorsError) -> Stop {
     let array = error
         .array

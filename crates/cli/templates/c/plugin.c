@@ -1,7 +1,7 @@
 /* The target NAME: its table, and the arithmetic of the chip for the form scale31.
  *
- * Strait computes models by the table. This is a second word on the same bits: the kit and every compilation hold the one
- * against the other. Put the chip's own arithmetic into code(), and the kit says where the two differ. */
+ * Strait computes models by the table. This file computes the same results in another way, and the kit and every compilation
+ * compare the two. Put the chip's own arithmetic into code(), and the kit says where it differs from the table. */
 #include "strait_plugin.h"
 
 static const char table[] = {
@@ -10,7 +10,7 @@ static const char table[] = {
 
 static const char package[] = "NAME 0.1.0";
 
-/* The code of one accumulator: sat(round(x * factor / 2^shift) + zero_point), halves upwards. */
+/* The code for one accumulator: sat(round(x * factor / 2^shift) + zero_point), halves upwards. */
 static int64_t code(const strait_form *form, uint64_t channel, int64_t x) {
     const uint64_t c = form->per_channel ? channel : 0;
     if (x < form->domain_low[c]) {
@@ -30,7 +30,7 @@ static int64_t code(const strait_form *form, uint64_t channel, int64_t x) {
     return y < form->low ? form->low : y > form->high ? form->high : y;
 }
 
-/* Bytes of a code, or 0 for a type that this target does not have. */
+/* Size of a code in bytes, or 0 for a type that this target does not have. */
 static uint64_t width(uint32_t type) { return type == STRAIT_I8 ? 1 : type == STRAIT_I32 ? 4 : 0; }
 
 static int computes(const strait_form *form) {
@@ -48,7 +48,7 @@ static int computes(const strait_form *form) {
 static strait_status requantize(const strait_host *host, void *target, const strait_form *form, const strait_tile *tile) {
     (void)host;
     (void)target;
-    /* A host may be older or newer than this file: it says how much of each struct there is. */
+    /* The host may be older or newer than this file, so it states how much of each struct is there. */
     if (form == NULL || tile == NULL || !STRAIT_HAS(form, strait_form, domain_high) || !STRAIT_HAS(tile, strait_tile, codes_size)) {
         return STRAIT_INVALID_ARGUMENT;
     }

@@ -1,4 +1,5 @@
-/* A test without Strait: codes by hand. It says which case is wrong; the kit looks at many more. */
+/* A test that needs no Strait: it compares codes that were computed by hand and names the case that is wrong. The kit tests
+ * many more. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 
 enum { MOST = 8 };
 
-/* A tile, and the codes that it has to become. */
+/* A tile, and the codes that it must be requantized to. */
 typedef struct test_case {
     const char *name;
     uint32_t bits, axis, first_channel, per_channel;
@@ -25,7 +26,7 @@ static const test_case tests[] = {
     {"from the second channel on", 32, STRAIT_CHANNELS_ALONG_COLUMNS, 1, 1, 1, 2, {8, 8}, {7, 11}},
 };
 
-/* Whether a tile becomes what it should; says what is wrong otherwise. */
+/* Tests one tile and says what is wrong, if anything. */
 static int passes(const strait_plugin *plugin, const test_case *test) {
     const uint32_t family[] = {STRAIT_FAMILY_AFFINE, STRAIT_FAMILY_AFFINE, STRAIT_FAMILY_AFFINE};
     const uint32_t rounding[] = {STRAIT_ROUND_HALF_UP, STRAIT_ROUND_HALF_UP, STRAIT_ROUND_HALF_UP}, shift[] = {32, 31, 30};
@@ -50,7 +51,7 @@ static int passes(const strait_plugin *plugin, const test_case *test) {
     };
     _Alignas(64) int32_t narrow[MOST];
     _Alignas(64) int64_t wide[MOST];
-    /* One code more than there is room for, which has to stay as it is. */
+    /* One code more than the plugin is told of. It must not be written. */
     _Alignas(64) int8_t codes[MOST + 1];
     const uint64_t count = test->rows * test->columns;
     const strait_tile tile = {

@@ -1,4 +1,4 @@
-//! Command lines: wrong ones, short ones, and files given in the place of others.
+//! Tests of command lines: wrong arguments, short forms, and files given where another kind of file is expected.
 
 use super::*;
 
@@ -81,7 +81,7 @@ fn four_arguments_are_enough_to_compile() {
     let output = compile(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(Path::new(&bench.path("build/generic-int8/manifest.json")).is_file());
-    // Another target beside it, and keys that are wrong are shown where they were given.
+    // A second target can be compiled next to the first. A wrong key is shown at the place where it was given.
     assert_eq!(compile(&["--target", "sima"]).status.code(), Some(0));
     assert!(Path::new(&bench.path("build/sima/manifest.json")).is_file());
     let output = compile(&["--set", "calibration.sample=3"]);
@@ -120,12 +120,12 @@ fn a_model_given_as_a_configuration_is_told_how_it_is_compiled() {
     }
 }
 
-/// Another model of the same shape would be measured without a word.
+/// Without this check, `eval` would compare the artifact with a different model of the same shape and say nothing.
 #[test]
 fn an_artifact_is_held_against_the_model_that_it_was_made_from() {
     let bench = Bench::new();
     assert_eq!(bench.compile(&[]).status.code(), Some(0));
-    // The same model with another producer's name behind it: another digest, and the same graph.
+    // The same model with another producer name appended: the digest differs, the graph is the same.
     let mut bytes = fs::read(digits("digits.onnx")).unwrap();
     bytes.extend(b"\x12\x05other");
     let other = bench.file("other.onnx", &bytes);
@@ -166,7 +166,7 @@ fn a_file_in_the_place_of_a_command_is_told_its_command() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(expected), "{said}");
     }
-    // A word that is near a command is told that one.
+    // A misspelled command gets the command of the nearest spelling as a suggestion.
     assert!(text(&run(&["compil"]).stderr).contains("'compile'"));
 }
 

@@ -1,14 +1,14 @@
-//! `strait calibrate`: shares and their joining; observers that are refused.
+//! Tests of `strait calibrate`: calibrating in shards, merging the shards, and inputs that are refused.
 
 use std::{fs, process::Output};
 
 use super::{Bench, repository, strait, text};
 
-/// An observer that needs statistics of its own.
+/// A rule with an observer that needs statistics of its own.
 const ISOTONE: &str = "quantize.rule=[{ tensors=['logits'], observer='isotone' }]";
 
 impl Bench {
-    /// `strait calibrate` on 11 samples, with more arguments.
+    /// Runs `strait calibrate` on 11 samples, with further arguments.
     fn calibrate(&self, more: &[&str]) -> Output {
         let cache = format!("calibration.cache='{}'", self.path("cache"));
         let mut command = strait();
@@ -17,7 +17,7 @@ impl Bench {
         command.args(more).output().unwrap()
     }
 
-    /// The files of all shares, of so many.
+    /// Calibrates all shards, one after the other, and returns their files. `parts` is the number of shards.
     fn shards(&self, parts: usize, more: &[&str]) -> Vec<String> {
         let one = |part: usize| {
             let (share, out) = (format!("{part}/{parts}"), self.path(&format!("{part}-of-{parts}")));
@@ -57,7 +57,7 @@ fn any_split_gives_the_file_of_one_run_and_compile_finds_it() {
             text(&merged.stdout)
         );
         assert!(fs::read(bench.path("merged")).unwrap() == whole, "{parts} parts");
-        // Under the name by which it is looked for.
+        // Merging into the cache folder stores the file under the name that `compile` looks for.
         fs::create_dir_all(bench.path("cache")).unwrap();
         assert!(bench.merge(&files, &bench.path("cache")).status.success());
     }
@@ -173,7 +173,7 @@ fn shards_that_do_not_belong_together_are_refused_by_name() {
         }
     }
     assert!(!fs::exists(bench.path("merged")).unwrap());
-    // Nothing takes the place of a shard, or of a part of an artifact.
+    // A merge never overwrites one of its shards or a file inside an artifact.
     let before = fs::read(one).unwrap();
     let refused = bench.merge(&shards, one);
     assert!(text(&refused.stderr).contains("1-of-4 is a shard, and is not overwritten"));

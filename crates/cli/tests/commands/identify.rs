@@ -1,4 +1,4 @@
-//! `strait identify`
+//! Tests of `strait identify`.
 
 use std::fs;
 
@@ -6,12 +6,12 @@ use strait_samples::{NumberType, Pack, encode};
 
 use super::{Bench, run, text};
 
-/// Accumulators and what a shift by three makes of them, rounded up.
+/// Writes recorded vectors of a right shift by three that rounds up: accumulators and their outputs.
 fn vectors(bench: &Bench) -> String {
     vectors_with(bench, &[])
 }
 
-/// The same with other outputs at some positions.
+/// Writes the same vectors as `vectors`, with other outputs at the given positions.
 fn vectors_with(bench: &Bench, wrong: &[(usize, i8)]) -> String {
     let sums: Vec<i32> = (-2000..2000).collect();
     let numbers: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();

@@ -1,4 +1,4 @@
-//! `strait inspect` on artifacts.
+//! Tests of `strait inspect` on artifacts.
 
 use super::{Bench, digits, run, text};
 
@@ -33,7 +33,7 @@ fn every_row_of_the_fusion_table_says_where_it_fired_or_why_not() {
         {
             assert!(shown.contains(expected), "{expected}: {shown}");
         }
-        // Whatever the summary says is not fused is shown here with its reason.
+        // Each layer that the summary lists as not fused appears here with the same reason.
         let summary = text(&output.stdout);
         let reasons = summary
             .lines()
@@ -94,7 +94,8 @@ fn the_quantization_of_each_operand_is_shown_with_where_its_grid_comes_from() {
         (&at("operand 1")["origin"], &at("operand 2")["origin"]),
         (&"observed".into(), &"derived".into())
     );
-    // One scale for each of the sixteen channels; those of a bias are a product and not written down.
+    // The weights have one scale for each of the sixteen channels. The scales of a bias follow from the others and are
+    // not stored.
     assert!(at("operand 1")["scale"].as_array().unwrap().len() > 1);
     assert!(at("operand 2").get("scale").is_none());
     let table = text(&run(&["inspect", &artifact, "--quant"]).stdout);

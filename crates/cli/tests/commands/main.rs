@@ -1,5 +1,5 @@
-//! The program as its users and their scripts meet it: exit codes, what goes where, and one clear message for each bad
-//! input.
+//! Tests of the program as users and scripts see it: its exit codes, what goes to standard output and to standard
+//! error, and one clear message for each bad input.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod arguments;
@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder for artifacts, and how to compile into it.
+/// A temporary folder for artifacts, with helpers that compile into it.
 struct Bench(TempDir);
 
 impl Bench {
@@ -52,7 +52,7 @@ impl Bench {
         self.0.path().join(name).to_string_lossy().into_owned()
     }
 
-    /// Compiles the model in the repository to `out`, with more arguments.
+    /// Compiles the digits model of the repository into `out`, with further arguments.
     fn compile(&self, more: &[&str]) -> Output {
         let config = repository("configs/generic-int8.toml");
         let cache = format!("calibration.cache='{}'", self.path("cache"));
@@ -64,7 +64,7 @@ impl Bench {
         command.args(more).output().unwrap()
     }
 
-    /// Writes an `.npy` of float32.
+    /// Writes a float32 `.npy` file.
     fn floats(&self, name: &str, shape: &str, values: &[f32]) -> String {
         let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}\n");
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -93,7 +93,7 @@ fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
     };
     let (code, stderr) = compile("layers = [\"/classifier/Gemm\"]\nrun = \"integer\"");
     assert_eq!(code, Some(0), "{stderr}");
-    // No multiplier leads from its accumulators to a grid this fine, which only its recipe finds out.
+    // No multiplier can scale the accumulators to such a fine grid. This is only noticed when the layer is lowered.
     let tiny = "layers = [\"/classifier/Gemm\"]\nrange = [-1e-30, 1e-30]";
     let (code, stderr) = compile(tiny);
     assert_eq!(code, Some(0), "{stderr}");
@@ -113,7 +113,7 @@ fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
 fn data_that_is_hardly_meant_is_warned_of() {
     let bench = Bench::new();
     let labels = fs::read(digits("eval_y.npy")).unwrap();
-    // The last 640 elements of one byte or more, each the label of another image.
+    // Rotate the last 640 labels (one or more bytes each), so that each image has the label of another.
     let width = (labels.len() - 128) / 640;
     let mut shifted = labels.clone();
     shifted[128..].rotate_right(width);
@@ -258,7 +258,7 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
     assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
 }
 
-/// The configuration of the README, as it stands there, for a model whose batch has no size.
+/// Compiles the README's configuration exactly as printed there, for a model whose batch size is not set.
 #[test]
 fn the_nine_lines_of_the_readme_compile_a_model_whose_batch_is_free() {
     let readme = fs::read_to_string(repository("README.md")).unwrap();
@@ -292,7 +292,8 @@ fn the_nine_lines_of_the_readme_compile_a_model_whose_batch_is_free() {
         serde_json::json!([1, 1, 8, 8])
     );
 
-    // What is bound is not assumed, and another size of the batch is that.
+    // With the dimension bound to a size, nothing is assumed and there is no note. The same holds for another batch
+    // size.
     let bound = strait()
         .current_dir(bench.path("."))
         .args(["compile", &config, "--set", "model.bind.N=1"])
@@ -311,7 +312,7 @@ fn the_nine_lines_of_the_readme_compile_a_model_whose_batch_is_free() {
     assert!(!text(&two.stderr).contains("M007"), "{}", text(&two.stderr));
 }
 
-/// Whoever opens a pipe waits for somebody at its other end.
+/// Opening a pipe blocks until another process opens the other end, so pipes are refused before they are opened.
 #[cfg(unix)]
 #[test]
 fn pipes_are_refused_and_not_waited_for() {
@@ -339,7 +340,7 @@ fn pipes_are_refused_and_not_waited_for() {
         &["eval", &artifact, "--data", &samples, "--labels", &pipe],
         &["eval", &artifact, "--data", &samples, "--model", &pipe],
         &["run", &artifact, "--input", &pipe, "--output", &out],
-        // It would be replaced by a file.
+        // Writing the output would replace the pipe by a regular file.
         &["run", &artifact, "--input", &samples, "--output", &pipe],
     ];
     let compiled = compiled.iter().map(|more| bench.compile(more));
@@ -434,14 +435,15 @@ fn a_fusion_that_is_refused_can_be_an_error_and_what_no_row_is_for_is_none() {
         assert!(message.contains(expected), "{expected}: {message}");
     }
     assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
-    // Operands of a sum: one behind codes, which no condition lets pass, and one behind what is fused already.
+    // Two additions are not fused: the operands of one are already codes, and the operand of the other is already
+    // fused.
     let output = bench.compile(&["--target", "sima", "--set", "fusion.refused='error'"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     for expected in ["not fused: 2 requantizations", "[chain]", "[type]"] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
-    // Shifted operands, which the table has no row for.
+    // The operands are shifted, and the table has no row for this.
     let output = bench.compile(&["--set", "fusion.refused='error'"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("[no-row]"));
@@ -555,7 +557,7 @@ fn one_archive_has_the_samples_of_all_inputs_and_several_arrays_are_batches() {
     assert!(made(&whole, "one.npy") == made(&archive, "two.npy"));
 }
 
-/// Pixels from 0 to 16 that look like chance.
+/// Pseudo-random pixel values from 0 to 16.
 fn numbers(count: usize, from: usize) -> Vec<f32> {
     (from..from + count).map(|at| (at * at * 7919 % 17) as f32).collect()
 }

@@ -1,4 +1,4 @@
-//! `strait plugin`
+//! Tests of `strait plugin`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -16,7 +16,7 @@ fn a_new_table_passes_the_kit_and_says_what_was_not_checked() {
     for file in ["README.md", "check.sh", "my-npu.toml"] {
         assert!(fs::metadata(format!("{folder}/{file}")).is_ok(), "{file}");
     }
-    // The command of its README, from anywhere.
+    // Run the command from the project's README in another folder.
     let done = Command::new(format!("{folder}/check.sh"))
         .env("STRAIT", env!("CARGO_BIN_EXE_strait"))
         .output()
@@ -28,13 +28,13 @@ fn a_new_table_passes_the_kit_and_says_what_was_not_checked() {
         "{shown}"
     );
     assert!(shown.contains(", 0 failed, "), "{shown}");
-    // Models compile for it.
+    // A model compiles for the new target.
     let table = format!("target.file=['{folder}/my-npu.toml']");
     let done = bench.compile(&["--set", &table, "--set", "target.use=['my-npu']"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
 }
 
-/// True if the command is there; says so otherwise.
+/// Whether a command is installed. If it is not, prints that the test is skipped.
 fn is_there(command: &str) -> bool {
     let there = Command::new(command).arg("--version").output();
     let there = there.is_ok_and(|done| done.status.success());
@@ -69,7 +69,7 @@ fn a_new_library_in_c_builds_without_warnings_and_passes_its_test_and_the_kit() 
         .unwrap();
     let shown = text(&built.stdout);
     assert!(built.status.success(), "{shown}{}", text(&built.stderr));
-    // Nothing is left unchecked but what no library can show, and functions that this one does not have.
+    // The only unchecked lines are those that need recordings and those for functions that this library does not have.
     let skipped: Vec<&str> = shown.lines().filter(|line| line.contains("not checked  ")).collect();
     assert!(
         shown.contains("my-npu 0.1.0")
@@ -92,7 +92,7 @@ fn a_new_crate_has_its_table_its_code_its_program_and_its_test() {
     arguments.extend(["--strait", &strait]);
     assert!(run(&arguments).status.success());
     let read = |file: &str| fs::read_to_string(format!("{folder}/{file}")).unwrap();
-    // The target depends on the SDK alone.
+    // Of Strait's crates, the project depends only on the SDK.
     for file in ["Cargo.toml", "library/Cargo.toml"] {
         let manifest = read(file);
         let ours: Vec<&str> = manifest.lines().filter(|line| line.starts_with("strait-")).collect();
@@ -120,7 +120,7 @@ fn a_new_crate_has_its_table_its_code_its_program_and_its_test() {
             "{file}: {text}"
         );
     }
-    // Strait may be elsewhere.
+    // `--strait` also takes the address of a git repository.
     let other = bench.path("from-git");
     let address = "https://example.org/strait.git";
     let done = run(&[
@@ -202,7 +202,7 @@ fn a_target_of_the_program_passes_and_what_is_wrong_is_said() {
     assert!(text(&done.stderr).contains("nothing"), "{}", text(&done.stderr));
 }
 
-/// Writes a layer that was recorded of x · 0x55555555 / 2^39, halves upwards, and 3.
+/// Writes recorded vectors of a layer that computes x · 0x55555555 / 2^39, rounded half up, plus 3.
 fn record(path: &str) {
     let sums: Vec<i32> = (-40_000..40_000).collect();
     let code = |&sum: &i32| ((((i128::from(sum) * 0x5555_5555) + (1 << 38)) >> 39) + 3) as i8;
@@ -246,7 +246,7 @@ fn what_a_table_was_measured_by_is_replayed_from_beside_it() {
     let (code, said) = shown(&[]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("b0.npz: its SHA-256 is "), "{said}");
-    // It may be elsewhere.
+    // The recording may also be in another folder, given with `--vectors`.
     let elsewhere = bench.path("elsewhere.npz");
     fs::rename(&recorded, &elsewhere).unwrap();
     write(&digest);

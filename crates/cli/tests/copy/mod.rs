@@ -1,4 +1,4 @@
-//! The model in the repository, compiled, to be damaged.
+//! A compiled artifact of the digits model, for tests that damage it.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -22,7 +22,7 @@ pub(crate) fn strait(arguments: &[&str]) -> Output {
     command.args(arguments).output().unwrap()
 }
 
-/// The exit code and what was printed.
+/// Runs the program with these arguments; returns its exit code and everything it printed.
 pub(crate) fn said(arguments: &[&str]) -> (i32, String) {
     let output = strait(arguments);
     let printed = [output.stdout, output.stderr].concat();
@@ -30,14 +30,14 @@ pub(crate) fn said(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), printed)
 }
 
-/// An artifact in a folder of its own.
+/// An artifact in a temporary folder of its own.
 pub(crate) struct Copy(TempDir);
 
-/// Parts from which an artifact is written.
+/// The parts of an artifact that a test may change before the artifact is written again.
 pub(crate) struct Parts {
     pub(crate) module: Module,
     pub(crate) certificates: Vec<CertificateRecord>,
-    /// All files but the model's, by their names.
+    /// All files except the model file, by name.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     pub(crate) provenance: Provenance,
 }
@@ -64,12 +64,12 @@ impl Copy {
         self.0.path().join("artifact")
     }
 
-    /// The folder, for a command line.
+    /// The artifact's folder as a command-line argument.
     pub(crate) fn path(&self) -> String {
         self.folder().to_string_lossy().into_owned()
     }
 
-    /// Writes the artifact again, changed, with all its digests.
+    /// Changes the artifact and writes it again, with all digests recomputed.
     pub(crate) fn rewrite(&self, change: impl FnOnce(&mut Parts)) {
         let artifact = Artifact::open(&self.folder()).unwrap();
         let model = artifact.model(Integrity::Full).unwrap();
@@ -92,7 +92,7 @@ impl Copy {
         writer.commit(parts.provenance).unwrap();
     }
 
-    /// The exit code of `strait verify` and what was printed.
+    /// Runs `strait verify`; returns its exit code and everything it printed.
     pub(crate) fn verify(&self, more: &[&str]) -> (i32, String) {
         said(&[&["verify", &self.path()], more].concat())
     }

@@ -1,4 +1,4 @@
-//! Plugins for tests, built by the C compiler of the machine.
+//! Builds plugins for tests with the machine's C compiler.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::process::Command;
 use std::time::Duration;
 use strait_plugin_host::{Library, Patience, PluginError, Program};
 
-/// The table of the test plugin: every form that there is.
+/// The target table of the test plugin. It has every requantization form.
 pub(crate) const TABLE: &str = include_str!("../../../../tests/filetests/tables/every-form.toml");
 
-/// A file of the repository.
+/// The path of a file in the repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The worker: the program that this package builds.
+/// The program that runs as the worker: the `strait` binary of this package.
 pub(crate) fn program() -> Program {
     Program::at(env!("CARGO_BIN_EXE_strait"))
 }
 
-/// A folder for libraries, if there is a C compiler; says that it skips otherwise.
+/// A temporary folder for libraries. If there is no C compiler, prints that the test is skipped and returns `None`.
 pub(crate) fn workshop() -> Option<tempfile::TempDir> {
     let there = Command::new("cc")
         .arg("--version")
@@ -31,12 +31,12 @@ pub(crate) fn workshop() -> Option<tempfile::TempDir> {
     there.then(|| tempfile::tempdir().unwrap())
 }
 
-/// The test plugin with these definitions and this table.
+/// Builds the test plugin with these macro definitions and this table; returns the library's path.
 pub(crate) fn build(folder: &Path, name: &str, table: &str, definitions: &[&str]) -> PathBuf {
     of(folder, name, "plugin.c", table, definitions)
 }
 
-/// A plugin that does what a test says, in C, at each of these places.
+/// Builds a plugin that runs the given C code at each of the given places.
 pub(crate) fn hostile(folder: &Path, name: &str, table: &str, places: &[(&str, &str)]) -> PathBuf {
     let definitions: Vec<String> = places.iter().map(|(place, what)| format!("{place}={what}")).collect();
     let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
@@ -48,13 +48,13 @@ fn of(folder: &Path, name: &str, source: &str, table: &str, definitions: &[&str]
     compiled(folder, name, source, definitions)
 }
 
-/// A table, as C includes it.
+/// Writes a table as a C header, which the plugin includes.
 pub(crate) fn write_table(folder: &Path, table: &str) {
     let bytes: String = table.bytes().map(|byte| format!("{},", byte as i8)).collect();
     std::fs::write(folder.join("table.inc"), bytes).unwrap();
 }
 
-/// A source of these tests with these definitions, beside a table that was written.
+/// Compiles one of the tests' C sources with these macro definitions. The table must have been written next to it.
 pub(crate) fn compiled<T: Display>(folder: &Path, name: &str, source: &str, definitions: &[T]) -> PathBuf {
     let library = folder.join(format!("lib{name}.so"));
     let built = Command::new("cc")
@@ -64,7 +64,7 @@ pub(crate) fn compiled<T: Display>(folder: &Path, name: &str, source: &str, defi
             "-Wall",
             "-Wextra",
             "-Werror",
-            // With some definitions a source lacks its entry.
+            // With some definitions the source has no entry function, and some constants are unused.
             "-Wno-unused-const-variable",
             "-ffp-contract=off",
             "-shared",
@@ -85,12 +85,12 @@ pub(crate) fn compiled<T: Display>(folder: &Path, name: &str, source: &str, defi
     library
 }
 
-/// The library, with little patience.
+/// Loads the library with short time limits.
 pub(crate) fn load(library: &Path, pinned: Option<&str>) -> Result<Library, PluginError> {
     Library::load(library, pinned, program(), patience(Duration::from_secs(20)))
 }
 
-/// The library as it is, with this patience.
+/// Loads the library with this time limit.
 pub(crate) fn load_with(library: &Path, time: Duration) -> Result<Library, PluginError> {
     Library::load(library, None, program(), patience(time))
 }

@@ -1,4 +1,4 @@
-//! Calls: what a library computes, and what becomes of one that goes wrong.
+//! Tests of calls into a library: what it computes, and what happens when a call goes wrong.
 
 use crate::build::{TABLE, build, load, program, workshop};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ fn shift(bits: u8, rounding: Rounding) -> Requantization {
     .into()
 }
 
-/// Codes of these accumulators in each channel.
+/// The codes that a library computes for these accumulators in each channel.
 fn codes(loops: &dyn Loops, channels: usize, each: &[i32]) -> Result<Vec<i32>, String> {
     let all: Vec<u8> = (0..channels).flat_map(|_| each).flat_map(|x| x.to_ne_bytes()).collect();
     let width = if loops.out() == IntType::I16 { 2 } else { 1 };
@@ -47,7 +47,7 @@ fn codes(loops: &dyn Loops, channels: usize, each: &[i32]) -> Result<Vec<i32>, S
         .map_err(|error| error.to_string())
 }
 
-/// A form of each family, one channel each or two.
+/// One form of each family, with one channel and with two.
 fn candidates() -> Vec<Requantization> {
     let twice = |multiplier: [i32; 2], exponent: [i8; 2]| Gemmlowp {
         multiplier: Per::Channel(multiplier.into()),
@@ -140,7 +140,7 @@ fn a_library_that_takes_accumulators_of_one_width_leaves_the_other_to_the_form()
     let Some(folder) = workshop() else { return };
     let form = shift(0, Rounding::HalfEven);
     for (bits, off) in [(32, [1, 0]), (64, [0, 1])] {
-        // It makes 8 of 7, so that what it computes is seen.
+        // The plugin returns 8 instead of 7, so the test sees that the library's own code ran.
         let definitions = [format!("ONLY_BITS={bits}"), "IN_REQUANTIZE=OFF_BY_ONE".to_owned()];
         let path = build(
             folder.path(),
@@ -184,7 +184,7 @@ fn each_way_to_fail_is_an_error_with_the_plugins_name_and_the_next_call_has_a_ne
             &[&format!("IN_REQUANTIZE={fault}")],
         );
         let target = target(load(&path, None).unwrap());
-        // One accumulator goes well.
+        // A call with one accumulator succeeds.
         let own = target.own_loops(&form, None).unwrap().unwrap();
         let error = codes(own.as_ref(), 1, &[1, 2]).unwrap_err();
         assert!(
@@ -216,7 +216,7 @@ fn the_first_tile_of_a_form_has_all_channels_and_says_whether_it_is_computed() {
     let each = candidates
         .find(|form| form.channels() == Some(2) && takes(form))
         .unwrap();
-    // It computes channel 0 and no other one.
+    // The library computes channel 0 only.
     assert!(first_alone.own_loops(&each, None).unwrap().is_none());
     for (form, computed) in [(&each, false), (&all, true)] {
         for wide in [false, true] {
@@ -268,7 +268,7 @@ fn an_endless_loop_ends_with_the_hosts_patience() {
     assert_eq!(codes(own.as_ref(), 1, &[32]), Ok(vec![1]));
 }
 
-/// Files in memory.
+/// A sink that keeps the files in memory.
 #[derive(Default)]
 struct Files(BTreeMap<String, Vec<u8>>);
 
@@ -336,7 +336,7 @@ fn a_writer_that_fails_says_at_which_node_and_one_that_crashes_writes_nothing() 
             "acme-npu 1.2.0: emit: `a`: this node has no place on the chip",
         ),
         ("CRASH", "acme-npu 1.2.0: emit crashed: signal 11"),
-        // It says that all went well.
+        // The plugin reports success although it passed a null pointer.
         ("NULL_BYTES", "acme-npu 1.2.0: emit: it wrote bytes that are not there"),
     ] {
         let target = with_options(folder.path(), &fault.to_lowercase(), &[&format!("IN_EMIT={fault}")]);

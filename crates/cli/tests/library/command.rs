@@ -1,13 +1,13 @@
-//! The program, with configurations of the model in the repository.
+//! Runs the program with configurations of the digits model.
 
 use crate::build::repository;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The chip of the repository that is a table alone.
+/// The target table `acme-npu2` of the repository, a chip without code.
 pub(crate) const CHIP: &str = include_str!("../../../../configs/targets/acme-npu2.toml");
 
-/// A configuration of the model in the repository, for the chip, with these lines.
+/// Writes a configuration of the digits model for `acme-npu2` with these further lines; returns its path.
 pub(crate) fn configuration(folder: &Path, name: &str, target: &str, more: &str) -> PathBuf {
     let digits = repository("models/digits").canonicalize().unwrap();
     let digits = digits.display();
@@ -22,7 +22,7 @@ pub(crate) fn configuration(folder: &Path, name: &str, target: &str, more: &str)
     file
 }
 
-/// The program with these arguments.
+/// Runs the program with these arguments.
 pub(crate) fn strait(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_strait"))
         .args(arguments)
@@ -30,16 +30,16 @@ pub(crate) fn strait(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Text of the program on standard error; it must end so.
+/// Runs the program, which must end with this exit code; returns what it wrote to standard error.
 pub(crate) fn fails(arguments: &[&str], code: i32) -> String {
     let out = strait(arguments);
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert_eq!(out.status.code(), Some(code), "{arguments:?}: {said}");
-    // Lines are wrapped where the screen ends.
+    // The program wraps its lines at the width of the terminal; undo that.
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Text of the program on standard output.
+/// Runs the program, which must succeed; returns what it wrote to standard output.
 pub(crate) fn done(arguments: &[&str]) -> String {
     let out = strait(arguments);
     assert!(
@@ -50,7 +50,7 @@ pub(crate) fn done(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
-/// A path as an argument.
+/// A path as a command-line argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }

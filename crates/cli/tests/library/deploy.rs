@@ -1,4 +1,4 @@
-//! Plugins from a configuration to an artifact, by the program.
+//! Tests of plugins from the configuration to the artifact, run through the program.
 
 use crate::build::{build, workshop};
 use crate::command::{CHIP, configuration, done, fails, strait, text};
@@ -46,7 +46,7 @@ fn a_library_is_pinned_and_gives_the_bytes_of_its_table_alone() {
     let elsewhere = "the target that is registered here is a table in a file";
     assert!(beside().contains(elsewhere) && !verified.contains(elsewhere));
 
-    // Other bytes under the same name.
+    // Replace the library by another one under the same name.
     let other = build(folder, "other", CHIP, &["PACKAGE=\"other 1\""]);
     std::fs::copy(&other, &library).unwrap();
     let changed = fails(&["compile", text(&file)], 1);
@@ -135,7 +135,7 @@ fn the_files_of_a_library_are_those_of_the_artifact() {
     build(folder, "acme", &chip, &[]);
     let plugin = "[[plugin]]\npath = \"libacme.so\"\n[trust]\nunpinned = \"allow\"\n";
     done(&["compile", text(&configuration(folder, "whole", "", plugin))]);
-    // The plugin adds up what it is given: IR bytes and tensors, which are in the artifact, too.
+    // The plugin sums the sizes of the IR bytes and tensors that it is given. The artifact contains both, so compare.
     let of = |file: &str| std::fs::read(folder.join("whole").join(file)).unwrap();
     let total = u64::from_ne_bytes(of("files/total").try_into().unwrap());
     let artifact = Artifact::open(&folder.join("whole")).unwrap();

@@ -1,4 +1,5 @@
-//! Programs that embed Strait: the example, and one that uses a plugin in a library and is no worker itself.
+//! Tests of programs that embed Strait: the example, and a program that uses a plugin library but cannot be a worker
+//! itself.
 
 use crate::build::{TABLE, build, repository, workshop};
 use crate::outside::{Compiler, done, tree};

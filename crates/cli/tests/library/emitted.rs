@@ -1,4 +1,4 @@
-//! Files that plugins emit: what an artifact cannot have is refused before it is written, whoever emits it.
+//! Tests of the files that plugins emit. A file that an artifact cannot contain is refused before it is written.
 
 use crate::build::{TABLE, hostile, load, workshop};
 use crate::command::{CHIP, configuration, fails, text};
@@ -9,7 +9,7 @@ use strait_core::{Module, text::parse};
 use strait_plugin_host::{register, sha256};
 use strait_target::{Options, Registry, Sink, TargetError};
 
-/// Counts what comes, and keeps nothing.
+/// A sink that counts the bytes and keeps nothing.
 #[derive(Default)]
 struct Count {
     bytes: usize,
@@ -32,7 +32,7 @@ impl Sink for Count {
     }
 }
 
-/// Bytes of the files that a plugin emits, and the end of that.
+/// Runs a plugin whose `emit` executes this C code; returns the counted bytes and the result.
 fn emitted(folder: &Path, name: &str, what: &str) -> (Count, Result<(), String>) {
     let id = "id      = \"every-form\"";
     let table = TABLE.replace(id, &format!("{id}\nemit = [\"package\"]"));

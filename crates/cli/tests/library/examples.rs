@@ -1,5 +1,5 @@
-//! The examples of vendors: workspaces of their own, built from outside of this one as a vendor builds them, and one target
-//! written three ways.
+//! Tests of the vendor examples. They are workspaces of their own and are built from outside, as a vendor would build
+//! them. The same target, written in three ways, has to give the same bytes.
 
 use crate::build::{load, repository, workshop};
 use crate::outside::{Compiler, built, done, tree};
@@ -15,8 +15,9 @@ use strait_plugin_host::register;
 use strait_requantize::{IntType, Requantization};
 use strait_target::{Options, Registry, Target};
 
-/// Builds the example in Rust: the program and the library. The compiler is called as cargo calls it, with the packages of ours
-/// that the tests have built anyway; to build them again takes minutes. That the manifests are right cargo says.
+/// Builds the Rust example, both the program and the library. It calls the compiler the way cargo would, with the
+/// Strait crates that the tests have already built, because building them again takes minutes. The manifests are
+/// checked with cargo separately.
 fn rust(folder: &Path) -> (PathBuf, PathBuf) {
     let example = folder.join("rust-manifests");
     let (source, root) = (
@@ -68,7 +69,7 @@ fn rust(folder: &Path) -> (PathBuf, PathBuf) {
     (folder.join("acme_strait"), folder.join("libacme_edge.so"))
 }
 
-/// Builds the example in C.
+/// Builds the C example.
 fn c(folder: &Path) -> PathBuf {
     let out = folder.join("built");
     done(
@@ -80,7 +81,7 @@ fn c(folder: &Path) -> PathBuf {
     out.join("libacme_edge.so")
 }
 
-/// The configuration of the model in the repository for the target.
+/// Writes a configuration that compiles the digits model for the example's target.
 fn configuration(folder: &Path, name: &str, lines: &str) -> PathBuf {
     let digits = repository("models/digits").canonicalize().unwrap();
     let digits = digits.display();
@@ -95,7 +96,7 @@ fn configuration(folder: &Path, name: &str, lines: &str) -> PathBuf {
     file
 }
 
-/// Compiles for the target of a registry; the artifact.
+/// Compiles for the target in a registry; returns the artifact's folder.
 fn compile(registry: Registry, folder: &Path, name: &str, lines: &str) -> PathBuf {
     let loaded = config::load(&configuration(folder, name, lines), &[]).unwrap();
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
@@ -103,7 +104,7 @@ fn compile(registry: Registry, folder: &Path, name: &str, lines: &str) -> PathBu
     folder.join(name)
 }
 
-/// The target of a library.
+/// A registry with the target of a library.
 fn plugged(library: &Path) -> Registry {
     let mut registry = Registry::default();
     register(&mut registry, Arc::new(load(library, None).unwrap())).unwrap();
@@ -120,7 +121,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     let known = done(Command::new(&program).args(["targets", "acme-edge"]));
     assert!(known.contains("acme-edge 1.2.0"), "{known}");
 
-    // A table alone writes no package: without that line it is the same target.
+    // A target without code cannot emit a package. Without that line of the table it is the same target.
     let table = std::fs::read_to_string(repository("examples/vendor-rust/chip/target.toml")).unwrap();
     let (before, rest) = table.split_once("emit ").unwrap();
     let alone = format!("{before}{}", rest.split_once('\n').unwrap().1);
@@ -142,7 +143,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     for way in &ways[1..] {
         assert!(of(way, "model.strait") == model, "{}", way.display());
     }
-    // The three that have code write the same files; the listing is that of a model.
+    // The program and both libraries write the same files. The listing is that of the compiled model.
     let listing = String::from_utf8(of(&ways[1], "edge.txt")).unwrap();
     for part in ["quantize ", "\nconv ", " sc ", "\n  out i8 ", " @0+"] {
         assert!(listing.contains(part), "{listing}");
@@ -156,7 +157,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
             assert!(of(way, file) == of(&ways[1], file), "{}: {file}", way.display());
         }
     }
-    // The libraries compute each layer's form by their own means.
+    // The libraries compute each layer's requantization with their own code.
     let artifact = Artifact::open(&ways[0]).unwrap().model(Integrity::Full).unwrap();
     let nodes = artifact.module.main().nodes();
     let forms: Vec<_> = nodes
@@ -168,7 +169,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
         let target = registry.get("acme-edge", &Options::new()).unwrap();
         forms.iter().for_each(|form| held(library, target.as_ref(), form));
     }
-    // Nothing is wrong with them.
+    // The kit finds nothing wrong with the libraries.
     for library in [&rust, &c] {
         let known = done(
             Command::new(env!("CARGO_BIN_EXE_strait"))
@@ -182,7 +183,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
         known.contains("acme-edge 1.2.0") && known.contains(", 0 failed, "),
         "{known}"
     );
-    // Options that code alone looks at: one refuses layers.
+    // These options are read by the code only. With one of them, the code refuses layers.
     let program_of = configuration(folder, "short-program", OPTIONS);
     done(Command::new(&program).arg("compile").arg(program_of));
     let ways = [
@@ -205,7 +206,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     assert!(of(&ways[0], "model.strait") != model);
 }
 
-/// Compiles for a library that the configuration names.
+/// Compiles with a configuration that names a library; returns the artifact's folder.
 fn named(folder: &Path, name: &str, library: &Path, lines: &str) -> PathBuf {
     let plugin = format!(
         "{lines}[[plugin]]\npath = '{}'\n[trust]\nunpinned = \"allow\"\n",
@@ -216,7 +217,8 @@ fn named(folder: &Path, name: &str, library: &Path, lines: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Holds a library's model of the arithmetic against a form: around zero, at the ends, and spread over all of the type.
+/// Compares the library's own arithmetic with a form: around zero, at the ends of the type, and on values spread over
+/// all of it.
 fn held(library: &Path, target: &dyn Target, form: &Requantization) {
     let spread = (0..4096).map(|i: i64| (i * 1_048_573 - (1 << 31)) as i32);
     let ends = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX];

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
-/* A plugin that is a table, and whatever a test has it do: IN_CONSTRUCTOR while it is loaded, IN_OPEN and IN_EMIT in these calls.
- * FILE_OF(path, text) writes a file of the artifact. */
+/* A plugin with a table and with C code that a test inserts: IN_CONSTRUCTOR runs while the library is loaded, IN_OPEN in `open` and
+ * IN_EMIT in `emit`. FILE_OF(path, text) writes a file of the artifact. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -27,14 +27,14 @@ static const char table[] = {
 #include "table.inc"
 };
 
-/* Volatile, so that no compiler sees through it. */
+/* Volatile, so that the compiler does not optimize the fault away. */
 static volatile int forever = 1;
 static char *volatile kept;
 
 #define LOOP for (; forever;)
 #define FILE_OF(path, text) (void)model->write(model->sink, path, sizeof path - 1, (const uint8_t *)text, sizeof text - 1)
 
-/* A process that has left everything behind it, and sleeps. */
+/* Starts a daemon: a process in a session of its own that ignores SIGTERM and sleeps. */
 static void daemonise(void) {
     if (fork() == 0) {
         setsid();
@@ -46,7 +46,7 @@ static void daemonise(void) {
     }
 }
 
-/* The host, which is the parent of the supervisor. */
+/* The process id of the host. The host is the parent of the supervisor, which is the parent of this process. */
 static pid_t host(void) {
     char path[64];
     int parent = 0;

@@ -1,4 +1,4 @@
-//! The kit on libraries: one that is right, and mistakes that fail at their own lines.
+//! Runs the conformance kit on libraries: a correct one passes, and each planted mistake fails at its own line.
 
 use crate::build::{build, load, program, workshop};
 use std::path::Path;
@@ -8,7 +8,7 @@ use strait_conformance::{Examination, Group, Kit, examine};
 use strait_plugin_host::{Library, Patience, register};
 use strait_target::{Options, Registry};
 
-/// The table with which a project begins: one form, a multiplier of 31 bits that rounds half up.
+/// The table that a new project starts with. It has one form: a 31-bit multiplier with rounding half up.
 fn table() -> String {
     include_str!("../../templates/target.toml").replace("NAME", "acme")
 }
@@ -31,7 +31,7 @@ fn kit(folder: &Path, name: &str, definitions: &[&str]) -> Kit {
     of_library(load(&build(folder, name, &table(), definitions), None).unwrap())
 }
 
-/// The lines that fail.
+/// The lines of the kit that failed.
 fn failed(kit: &Kit) -> Vec<(Group, &str)> {
     let lines = kit.lines.iter().filter(|line| !line.findings.is_empty());
     lines.map(|line| (line.group, line.name.as_str())).collect()
@@ -113,7 +113,7 @@ fn a_library_that_writes_past_its_room_or_trusts_what_it_is_given_is_found() {
             .contains("requantize without a tile: the plugin acme-npu 1.2.0: requantize crashed: signal 11"),
         "{trusting}"
     );
-    // It computes well nevertheless.
+    // Its results are right all the same.
     assert!(found.iter().all(|(group, _)| *group != Group::Semantics), "{trusting}");
 }
 
@@ -136,7 +136,8 @@ fn each_mistake_in_what_a_library_computes_fails_at_its_own_line() {
         );
         let found = failed(&kit);
         assert!(found.contains(&line), "{mistake}: {kit}");
-        // A shift that is off by one is wrong nearly everywhere; all others are wrong in one way alone.
+        // A shift that is off by one is wrong for almost every accumulator. The other mistakes are each wrong in one
+        // way only.
         if mistake != "SHIFT" {
             assert!(
                 found.iter().all(|of| *of == line || of.0 == Group::Interface),
@@ -156,7 +157,7 @@ fn a_library_that_hangs_fails_at_hangs_and_the_kit_comes_to_an_end() {
     };
     let begun = Instant::now();
     let kit = of_library(Library::load(&path, None, program(), patience).unwrap());
-    // One call that hangs, and none after it.
+    // The kit makes one call that hangs, and no further call after it.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert_eq!(failed(&kit), [(Group::Robustness, "no hang")], "{kit}");
     let hang = kit.lines.iter().find(|line| line.name == "no hang").unwrap();
@@ -169,7 +170,7 @@ fn a_library_that_hangs_fails_at_hangs_and_the_kit_comes_to_an_end() {
 #[test]
 fn of_a_library_that_computes_none_of_its_forms_nothing_has_passed() {
     let Some(folder) = workshop() else { return };
-    // No accumulator has so many bits.
+    // No accumulator has 7 bits, so the library computes nothing.
     let kit = kit(folder.path(), "nothing", &["ONLY_BITS=7"]);
     assert!(kit.is_ok(), "{kit}");
     let groups = [Group::Semantics, Group::Robustness];

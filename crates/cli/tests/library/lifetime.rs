@@ -1,4 +1,4 @@
-//! Workers end with their hosts, and with all that they have started.
+//! Workers end when their host ends, together with every process that they started.
 
 use crate::build::{TABLE, build, load, workshop};
 use crate::command::{CHIP, configuration, text};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use strait_plugin_host::sha256;
 
-/// True if `condition` becomes true soon.
+/// Waits up to 30 seconds for a condition to become true; returns whether it did.
 pub(crate) fn soon(condition: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(30) {
@@ -19,7 +19,7 @@ pub(crate) fn soon(condition: impl Fn() -> bool) -> bool {
     false
 }
 
-/// True if a process is there that does more than wait to be buried.
+/// Whether the process exists and is not a zombie.
 fn runs(process: u32) -> bool {
     let out = Command::new("ps")
         .args(["-o", "stat=", "-p", &process.to_string()])

@@ -1,4 +1,4 @@
-//! Limits of a worker, and the errors of one that used them up.
+//! Tests of a worker's resource limits and of the errors when a plugin uses them up.
 
 use crate::build::{TABLE, hostile, program, workshop};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const LITTLE: Allowance = Allowance {
     open_files: 64,
 };
 
-/// The error of a plugin that does this when its target is opened.
+/// Opens a target whose plugin runs this C code on open; returns the error.
 fn opened(name: &str, what: &str) -> String {
     let Some(folder) = workshop() else { return String::new() };
     let path = hostile(folder.path(), name, TABLE, &[("IN_OPEN", what)]);
@@ -69,14 +69,14 @@ fn a_worker_that_used_up_a_limit_is_told_which() {
     }
 }
 
-/// The words of the plugin's message.
+/// The plugin reports what it reads about its own process, and the test looks at this message.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_worker_and_what_it_executes_have_no_more_rights_and_write_no_cores() {
     if workshop().is_none() {
         return;
     }
-    // Out of /proc, and of the system's own words for limits.
+    // Read from `/proc` and from the system's own list of limits.
     let what = "char text[4096]; FILE *status = fopen(\"/proc/self/status\", \"r\"); \
                 while (fgets(text, sizeof text, status)) { if (strncmp(text, \"NoNewPrivs:\\t1\", 13) == 0) \
                 { FILE *limits = fopen(\"/proc/self/limits\", \"r\"); \

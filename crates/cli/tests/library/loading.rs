@@ -1,4 +1,4 @@
-//! Libraries that are taken, and those that are not.
+//! Tests of which libraries load and which are refused.
 
 use crate::build::{TABLE, build, load, workshop};
 use strait_plugin_host::sha256;
@@ -38,7 +38,7 @@ fn each_library_that_cannot_be_taken_says_why() {
         (absent, None, "it cannot be read"),
         (text, None, "it is not a shared library"),
         (folder.to_owned(), None, "it is not a shared library"),
-        // The machine is looked at in front of the digest.
+        // The machine type is checked before the digest.
         (
             foreign,
             Some(zeros.as_str()),
@@ -95,7 +95,7 @@ fn each_library_that_cannot_be_taken_says_why() {
 #[test]
 fn what_is_not_what_is_pinned_does_not_run() {
     let Some(folder) = workshop() else { return };
-    // The entry of this one ends the process; the digest is looked at first.
+    // This plugin's entry function ends the process. The digest is checked before the entry runs.
     let path = build(folder.path(), "exiting", TABLE, &["IN_ENTRY=EXIT"]);
     let runs = load(&path, None).unwrap_err().to_string();
     assert!(

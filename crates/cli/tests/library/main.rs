@@ -1,4 +1,4 @@
-//! Plugins in shared libraries, in workers of the program that this package builds.
+//! Tests of plugins in shared libraries. The workers run the program that this package builds.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 

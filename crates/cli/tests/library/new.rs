@@ -1,4 +1,4 @@
-//! A new project in Rust, from an empty folder to the kit.
+//! Creates a new Rust project in an empty folder, builds it, and runs the kit on it.
 
 use crate::build::repository;
 use crate::command::{done as strait, text};
@@ -13,7 +13,7 @@ fn a_new_crate_is_built_without_warnings_as_a_program_and_a_library_that_pass_th
     let arguments = ["plugin", "new", "my-npu", "--lang", "rust", "--folder", text(&project)];
     let root = repository("");
     strait(&[&arguments[..], &["--strait", text(&root)]].concat());
-    // The members of the workspace, and of ours what each asks for.
+    // The members of the workspace, and the Strait crates that each depends on.
     let tree = tree(&project);
     for part in [
         "my-npu-target v0.1.0",
@@ -45,7 +45,7 @@ fn a_new_crate_is_built_without_warnings_as_a_program_and_a_library_that_pass_th
         &target,
     );
     compiler.run("bin", "my_npu_strait", "program/src/main.rs", &["strait_cli"], &target);
-    // Its own test, which is the kit on the program.
+    // The project's own test runs the kit on its program.
     let program = out.join("my_npu_strait");
     done(
         Command::new("rustc")

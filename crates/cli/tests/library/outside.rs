@@ -1,11 +1,12 @@
-//! Packages of vendors in Rust, built from outside of this workspace. The compiler is called as cargo calls it, with the packages
-//! of ours that the tests have built anyway; to build them again takes minutes. That the manifests are right cargo says.
+//! Builds vendors' Rust packages from outside this workspace. It calls the compiler the way cargo would, with the
+//! Strait crates that the tests have already built, because building them again takes minutes. The manifests are
+//! checked with cargo separately.
 
 use crate::build::repository;
 use std::path::Path;
 use std::process::Command;
 
-/// Standard output of a command, which must succeed.
+/// Runs a command, which must succeed; returns its standard output.
 pub(crate) fn done(command: &mut Command) -> String {
     let out = command.output().unwrap();
     let [shown, said] = [&out.stdout, &out.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -13,7 +14,7 @@ pub(crate) fn done(command: &mut Command) -> String {
     shown
 }
 
-/// The packages of ours that were built last, behind the compiler's option for each.
+/// Compiler options that link the most recently built version of each of these crates.
 pub(crate) fn built(names: &[&str]) -> Vec<String> {
     let deps = Path::new(env!("CARGO_BIN_EXE_strait")).parent().unwrap().join("deps");
     let mut options = vec!["-L".to_owned(), format!("dependency={}", deps.display())];
@@ -31,7 +32,7 @@ pub(crate) fn built(names: &[&str]) -> Vec<String> {
     options
 }
 
-/// Packages of a workspace and those that they depend on, as cargo resolves its manifests without a network.
+/// The packages of a workspace and their dependencies, as cargo resolves them without a network.
 pub(crate) fn tree(workspace: &Path) -> String {
     std::fs::copy(repository("Cargo.lock"), workspace.join("Cargo.lock")).unwrap();
     let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
@@ -39,17 +40,17 @@ pub(crate) fn tree(workspace: &Path) -> String {
     done(Command::new(cargo).current_dir(workspace).args(tree))
 }
 
-/// The compiler for the packages of one workspace.
+/// The Rust compiler, set up for the packages of one workspace.
 pub(crate) struct Compiler<'a> {
     pub(crate) source: &'a Path,
-    /// The version of its packages.
+    /// The version of the packages.
     pub(crate) version: &'a str,
-    /// The folder of what it makes.
+    /// The output folder.
     pub(crate) out: &'a Path,
 }
 
 impl Compiler<'_> {
-    /// Makes a crate of a kind, with packages of ours and with more options.
+    /// Compiles a crate of the given kind, linked with these Strait crates and with further options.
     pub(crate) fn run(&self, kind: &str, name: &str, file: &str, packages: &[&str], more: &[String]) {
         done(
             Command::new("rustc")

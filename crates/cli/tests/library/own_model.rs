@@ -1,4 +1,4 @@
-//! The library's own model of the chip's arithmetic, by the program.
+//! Tests of a library's own model of the chip's arithmetic, run through the program.
 
 use crate::build::{build, repository, workshop};
 use crate::command::{CHIP, configuration, done, fails, strait, text};
@@ -107,14 +107,15 @@ fn a_model_that_differs_or_goes_wrong_is_found_by_the_layer_in_a_run() {
             ],
         ),
     ] {
-        // As if the artifact had been made with the wrong one: compile would have refused it.
+        // Make the artifact look as if it had been compiled with the wrong library. `compile` itself would have refused
+        // it.
         let library = build(folder, "wrong", CHIP, &[&format!("IN_REQUANTIZE={fault}")]);
         let manifest = plugged.join("manifest.json");
         let text_before = std::fs::read_to_string(&manifest).unwrap();
         let wrong = text_before.replace(&right, &sha256(&library).unwrap());
         std::fs::write(&manifest, redigested(&wrong)).unwrap();
         let own = ["--kernels", "target", "--plugin", text(&library)];
-        // The artifact is as it should be: 4 would blame it.
+        // The artifact is correct, so the exit code is 1. Exit code 4 would blame the artifact.
         let said = fails(&[&["verify", text(&plugged)][..], &own].concat(), 1);
         for part in parts {
             assert!(said.contains(part), "{fault}: {part}: {said}");
@@ -179,7 +180,7 @@ fn the_layers_that_a_model_computes_and_leaves_to_the_host_are_counted() {
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(made.join("report.json")).unwrap()).unwrap();
     let [own, host] = ["own", "host"].map(|key| report["own_model"][key].as_u64().unwrap());
     assert!(own > 0 && host > 0, "{own} {host}");
-    // Layers with a requantization for each channel are left to the host, by the file itself.
+    // The library's table leaves layers with per-channel requantization to the host.
     let model = Artifact::open(&made).unwrap().model(Integrity::Full).unwrap();
     let nodes = model.module.main().nodes();
     let forms = nodes.filter_map(|(_, node)| Some(&node.fused.as_ref()?.requant));
@@ -210,7 +211,7 @@ fn the_layers_that_a_model_computes_and_leaves_to_the_host_are_counted() {
     );
 }
 
-/// A manifest with its own digest made anew.
+/// The manifest with its own digest recomputed.
 fn redigested(manifest: &str) -> String {
     let without: String = manifest
         .lines()

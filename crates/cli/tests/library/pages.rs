@@ -1,4 +1,4 @@
-//! The pages for vendors: what they show stands in the examples, and the commands are there.
+//! Checks the documentation pages for vendors: the code that they show is in the examples, and their commands exist.
 
 use crate::build::repository;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ fn the_versions_of_the_pages_are_those_of_the_headers() {
             of(&format!("STRAIT_IR_{part}"))
         );
     }
-    // The reader knows every type of elements.
+    // The C reader knows every element type.
     let last = strait_core::Elem::ALL.iter().map(|elem| elem.tag()).max().unwrap();
     assert!(reader.contains(&format!("value->type > {last}")) && reader.contains(&format!("type > {last} ||")));
 }

@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
-/* A library that is right, but for one fault: KIND in FUNCTION. A fault of requantize is there only for channels along AXIS, for codes
- * of WIDTH bits (or for accumulators of 64), and for forms of COUNT channels. Others are there always.
+/* A library that is correct except for one fault, KIND, in the function FUNCTION. A fault of requantize only occurs for channels along
+ * AXIS, for codes of WIDTH bits (64 stands for accumulators of 64 bits), and for forms of COUNT channels. The other faults always occur.
  *
- * A KIND that a function does not have is an error of the compiler. */
+ * If the function does not have this KIND of fault, the file does not compile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
@@ -19,14 +19,14 @@
 enum function { NOWHERE, ENTRY, OPEN, CLOSE, REQUANTIZE, ADMITS, EMIT };
 enum kind {
     NONE, WRONG, BEFORE, BEHIND, UNWRITTEN, SECOND, PARALLEL, PROCESS,
-    /* Of requantize: by value. */
+    /* Faults of requantize that make a result wrong. */
     NEGATIVE, SATURATING, LAST, FIRST, OFF_BY_ONE_CHANNEL, ZERO_POINT, TIES, ADDEND, DOUBLE, CUT, IGNORES_FIRST, EXTREME, BEYOND,
     LARGE_SHIFT, LARGE_TILE, WRONG_WIDTH, SINGLE, ROW_MAJOR,
-    /* Of requantize: by what it does beside. */
+    /* Faults of requantize that do something besides computing results. */
     READS_BEFORE, READS_BEHIND, FORM_BEHIND, FORM_BEFORE, TOUCHES_INPUT, TOUCHES_FORM, TOUCHES_TILE, ACCUMULATES, FIRST_CALL, LATER_CALL,
     KEEPS_FORM, LEAKS_MEMORY, LEAKS_FILES, LEAKS_THREADS, LEAKS_PROCESSES, FLUSHES, ROUNDS_UP, HANDLES, BLOCKS, MOVES, MASKS, EXITS, ABORTS,
     CRASHES, HANGS, STATUS, DECLINES_LATER, SAYS_GARBAGE, RANDOM, OVERFLOWS, FAR_BEHIND, PARTLY,
-    /* Of the others. */
+    /* Faults of the other functions. */
     ALL, PATH, EMPTY, CASE, TRUSTS
 };
 
@@ -46,14 +46,14 @@ enum kind {
 #define COUNT 19
 #endif
 
-/* Whether the library has this fault. The compiler takes the others out. */
+/* Whether the library has this fault. The compiler removes the code of the others. */
 #define HAS(function, kind) (FUNCTION == (function) && KIND == (kind))
 #define DOES(kind) HAS(REQUANTIZE, kind)
 
 static const char table[] = {
 #include "table.inc"
 };
-/* The same but for one byte. */
+/* A copy of the table with one byte changed. */
 static char other_table[sizeof table];
 
 static const char package[] = "planted 1.0.0";
@@ -144,7 +144,7 @@ static void *idle(void *of) {
 
 static void handled(int signal) { (void)signal; }
 
-/* What it does beside computing, before it does. */
+/* Does what the planted fault does besides computing, before requantize computes. */
 static strait_status beside(const strait_form *form, const strait_tile *tile) {
     static unsigned calls;
     const unsigned call = ++calls;
@@ -236,7 +236,7 @@ static strait_status requantize(const strait_host *host, void *opened, const str
     const uint64_t call = faulty ? __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) : 0;
     const strait_form *own = form;
     if (faulty && DOES(KEEPS_FORM)) {
-        /* It knows forms by their place. */
+        /* The fault: it recognizes a form by its address and keeps using its old parameters. */
         static const strait_form *kept;
         static int32_t factors[512], zero_points[512];
         static uint32_t shifts[512];
@@ -256,7 +256,7 @@ static strait_status requantize(const strait_host *host, void *opened, const str
         copy.addend = addends;
         own = &copy;
     }
-    /* All calls have one place for what they work on. */
+    /* The fault: all calls use the same buffer, so parallel calls disturb each other. */
     static int64_t shared[DOES(PARALLEL) ? 1 << 20 : 1];
     if (faulty && DOES(PARALLEL) && count <= 1 << 20) {
         for (uint64_t at = 0; at < count; at++) {
@@ -329,7 +329,7 @@ static strait_status requantize(const strait_host *host, void *opened, const str
     return STRAIT_OK;
 }
 
-/* ---- the others ---- */
+/* ---- the other functions ---- */
 
 static strait_status open_target(const strait_host *host, const strait_open *options, void **made) {
     (void)host;

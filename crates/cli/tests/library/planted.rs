@@ -1,5 +1,5 @@
-//! Libraries with one planted fault each: (function of the interface) × (layout of channels) × (width) × (number of channels) ×
-//! (kind), all of one C file. The kit finds each at its own line.
+//! Libraries with one planted fault each, all compiled from one C file. The faults cover every combination of interface
+//! function, channel layout, width, number of channels and kind of fault. The kit has to find each at its own line.
 
 use crate::build::{compiled, load_with, workshop, write_table};
 use crate::kit::of_library;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use strait_conformance::Kit;
 
-/// The lines at which a kind of fault may be found; one of them has to fail.
+/// The kit lines at which a kind of fault may be found. At least one of them has to fail.
 type Lines = &'static [&'static str];
 
 const VALUES: Lines = &[
@@ -29,7 +29,7 @@ const TRACES: Lines = &["its process stays as it was"];
 const PANICS: Lines = &["no panic"];
 const ENDS: Lines = &["no panic", "several threads at once"];
 
-/// The kinds of the space, each planted for every layout, width and number of channels.
+/// The kinds of fault that are planted for every layout, width and number of channels.
 const KINDS: [(&str, Lines); 7] = [
     ("WRONG", VALUES),
     ("BEFORE", WRITES),
@@ -43,7 +43,7 @@ const AXES: [&str; 2] = ["STRAIT_CHANNELS_ALONG_ROWS", "STRAIT_CHANNELS_ALONG_CO
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 const COUNTS: [u32; 6] = [1, 5, 19, 33, 70, 300];
 
-/// Further kinds of faults of `requantize`, each at one place of the space.
+/// Further faults of `requantize`, each planted for one combination only.
 const FURTHER: &[(&str, u32, Lines)] = &[
     ("NEGATIVE", 8, VALUES),
     ("SATURATING", 8, VALUES),
@@ -55,7 +55,7 @@ const FURTHER: &[(&str, u32, Lines)] = &[
     ("ZERO_POINT", 8, VALUES),
     ("TIES", 8, &["ties"]),
     ("ADDEND", 8, VALUES),
-    // Of 8 bits it is right, as far as the table's shifts go.
+    // With 8 bits the result is right for all shifts of the table, so only 32 bits are tried.
     ("DOUBLE", 32, &["thresholds and their predecessors"]),
     ("SINGLE", 8, VALUES),
     ("OVERFLOWS", 32, VALUES),
@@ -106,7 +106,7 @@ const FURTHER: &[(&str, u32, Lines)] = &[
     ("BLOCKS", 8, TRACES),
     ("MOVES", 8, TRACES),
     ("MASKS", 8, TRACES),
-    // One of its calls, whichever it is.
+    // The fault happens at one particular call. Which kit line makes this call does not matter.
     ("EXITS", 8, ENDS),
     ("ABORTS", 8, ENDS),
     ("CRASHES", 8, PANICS),
@@ -116,7 +116,7 @@ const FURTHER: &[(&str, u32, Lines)] = &[
     ("DECLINES_LATER", 8, &["kernels take what rows accept"]),
 ];
 
-/// Faults of the other functions.
+/// Faults of the functions other than `requantize`.
 const OTHERS: &[(&str, &str, Lines)] = &[
     ("ENTRY", "WRONG", &["other versions"]),
     ("ENTRY", "UNWRITTEN", &["other versions"]),
@@ -151,7 +151,7 @@ const OTHERS: &[(&str, &str, Lines)] = &[
     ("EMIT", "TRUSTS", &["no arguments"]),
 ];
 
-/// A library with a fault, and where it has to be found.
+/// A library with a planted fault, and the lines at which the kit has to find it.
 #[derive(Clone, Debug)]
 struct Fault {
     definitions: Vec<String>,
@@ -211,7 +211,7 @@ fn further() -> Vec<Fault> {
         .collect()
 }
 
-/// The table of a new project, with codes of 16 bits and files of its own.
+/// The table of a new project, extended by 16-bit codes and by emitted files.
 fn table() -> String {
     let table = include_str!("../../templates/target.toml").replace("NAME", "planted");
     let wide = table.replace("[\"int8\", \"int32\"]", "[\"int8\", \"int16\", \"int32\"]");
@@ -227,7 +227,7 @@ fn examined(folder: &Path, fault: &Fault) -> Kit {
     of_library(load_with(&build(folder, fault), Duration::from_secs(10)).unwrap())
 }
 
-/// The fault of the kit's report on a library, if it has one.
+/// Runs the kit on a library with a fault. Returns a message if the kit does not find it.
 fn missed(folder: &Path, fault: &Fault) -> Option<String> {
     let kit = examined(folder, fault);
     let found =
@@ -244,7 +244,7 @@ fn missed(folder: &Path, fault: &Fault) -> Option<String> {
     Some(format!("{}: not at {:?}, but at {failed:?}", fault.name(), fault.lines))
 }
 
-/// Plants each of these, on as many threads as there are processors.
+/// Plants each of these faults and runs the kit, on one thread per processor.
 fn all_are_found(faults: &[Fault]) {
     let Some(folder) = workshop() else { return };
     write_table(folder.path(), &table());
@@ -295,7 +295,7 @@ fn a_table_that_is_another_one_in_another_process_is_the_librarys_fault() {
         lines: &[],
     };
     let library = load_with(&build(folder.path(), &changing), Duration::from_secs(20)).unwrap();
-    // It goes by the number of its process; a thread takes one, too.
+    // The fault depends on the process number, and a new thread uses up a number too.
     let refused = (0..8).find_map(|at| {
         (0..at % 2).for_each(|_| std::thread::spawn(|| {}).join().unwrap());
         library.again().err()
@@ -309,7 +309,7 @@ fn a_table_that_is_another_one_in_another_process_is_the_librarys_fault() {
 
 #[test]
 fn planted_faults_are_found_at_their_own_lines_here_and_there_in_the_space() {
-    // One of each kind, each at another place; `cargo test -p strait-cli --test library -- --ignored planted` takes all of them.
+    // Test one fault of each kind, each for another combination. The ignored test below takes all combinations.
     let space = space();
     let each = space.len() / KINDS.len();
     let some = (0..KINDS.len()).map(|kind| space[kind * each + (kind * 17 + 5) % each].clone());

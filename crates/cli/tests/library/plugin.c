@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
-/* A plugin for tests, and its ways to fail: FAULT is one of the numbers below, in OPEN, REQUANTIZE, ADMITS or EMIT or at ENTRY. */
+/* A plugin for tests that can fail in many ways. IN_ENTRY, IN_OPEN, IN_REQUANTIZE, IN_ADMITS and IN_EMIT each select one of the faults
+ * enumerated below for that function. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@
 #ifndef IN_REQUANTIZE
 #define IN_REQUANTIZE 0
 #endif
-/* `admits`, or nothing: models are to be compiled for most of these plugins. */
+/* Whether the plugin has `admits`. By default it has not, because most tests compile models for it. */
 #ifndef ADMITS
 #define ADMITS 0
 #endif
@@ -45,7 +46,7 @@
 #endif
 
 enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC, TIES, SHIFT, CANNOT, PAST, CHANGING, CHILD, SAY, DECLINE, NULL_BYTES, FIRST_ALONE, LATER };
-/* Against the interface. */
+/* Violations of the interface, selected by AGAINST_INTERFACE. */
 enum { TRUSTING = 1, EXACT_SIZES, ECHO, NO_LATER, SPILLING };
 
 static const char table[] = {
@@ -53,7 +54,7 @@ static const char table[] = {
 };
 
 #ifdef UNDEFINED
-/* Of a library of the vendor's that is not here. */
+/* A function from another library of the vendor, which is not installed. */
 extern int vendor_licence(void);
 int asked(void) { return vendor_licence(); }
 #endif
@@ -64,7 +65,7 @@ static int deeper(volatile char *above, int depth) {
     return depth == 0 ? here[0] : deeper(here, depth + 1) + here[0];
 }
 
-/* Volatile, so that no compiler sees through it. */
+/* Volatile, so that the compiler does not optimize the fault away. */
 static volatile int *volatile nowhere = NULL;
 static volatile int forever = 1;
 
@@ -94,7 +95,7 @@ static void go_wrong(int how) {
     case EXIT:
         exit(3);
     case CHILD:
-        /* The child keeps the pipes, and outlives its parent unless somebody ends it. */
+        /* The child keeps the pipes open and outlives its parent unless it is killed. */
         if (fork() == 0) {
             sleep(600);
             _exit(0);
@@ -104,7 +105,7 @@ static void go_wrong(int how) {
         fprintf(stderr, "LD_LIBRARY_PATH is %s\n", getenv("LD_LIBRARY_PATH") ? "there" : "absent");
         break;
     case GARBAGE:
-        /* Nobody has told the plugin of pipes; it writes into every one that there is. */
+        /* The plugin does not know the pipes to the host, so it writes into every open file descriptor. */
         for (int fd = 3; fd < 20; fd++) {
             extern long write(int, const void *, unsigned long);
             if (write(fd, "garbage garbage garbage", 23) < 0) {
@@ -266,7 +267,7 @@ static strait_status requantize(const strait_host *host, void *target, const str
                 static unsigned calls;
                 y ^= ++calls % 97 == 0;
             }
-            /* In the last channel alone, and for one code alone. */
+            /* Wrong for a single code in the last channel only. */
             y += IN_REQUANTIZE == OFF_BY_ONE && channel + 1 == form->channels && y == 7;
             y = y < form->low ? form->low : y > form->high ? form->high : y;
             switch (width(form)) {
@@ -298,10 +299,10 @@ static strait_status emit(const strait_host *host, void *target, const strait_em
         return failed(host, 0, "this node has no place on the chip");
     }
     if (IN_EMIT == NULL_BYTES) {
-        /* It does not look at the answer. */
+        /* The plugin ignores the returned status. */
         model->write(model->sink, "files/none", 10, NULL, 5);
     }
-    /* The options, then the sizes; in many pieces. */
+    /* Writes the options byte by byte, then the total size of IR bytes and tensors. */
     const char *text = target;
     strait_status status = STRAIT_OK;
     for (; *text != 0 && status == STRAIT_OK; text++) {
@@ -316,7 +317,7 @@ static strait_status emit(const strait_host *host, void *target, const strait_em
     return status == STRAIT_OK ? model->write(model->sink, "files/total", 11, (const uint8_t *)&total, 8) : status;
 }
 
-/* What it sees of a node, as a text. */
+/* Refuses each node with a text that describes it, except a node named `fine`. */
 static strait_status admits(const strait_host *host, void *target, const strait_node *node) {
     char text[2048];
     int used = 0;

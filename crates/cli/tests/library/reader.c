@@ -1,4 +1,5 @@
-/* Shows what strait_ir.h reads: `dump FILE` as text, `damage FILE` the answer to each cut and to each changed byte. */
+/* Shows what strait_ir.h reads. `dump FILE` prints it as text. `damage FILE` prints the reader's status for each shortened file and for
+ * each changed byte. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -188,7 +189,7 @@ static void dump(const strait_ir *ir) {
     }
 }
 
-/* The answer to bytes in memory that ends where they do. */
+/* Reads a copy of the bytes at the very end of its allocation, so that a read past them is noticed; returns the reader's status. */
 static int answer(const uint8_t *bytes, uint64_t size, int indexed) {
     uint8_t *copy = (uint8_t *)malloc(size > 0 ? size : 1);
     uint64_t *index = NULL;

@@ -1,4 +1,4 @@
-//! The C reader of IR bytes against the reader in Rust, on artifacts and on damaged bytes.
+//! Compares the C reader of IR bytes with the Rust reader, on artifacts and on damaged bytes.
 
 use crate::build::{repository, workshop};
 use std::fmt::Write as _;
@@ -11,7 +11,8 @@ use strait_core::text::parse;
 use strait_core::{Attribute, Dim, Graph, GraphId, Module, Node, Placement, Value, ValueId};
 use strait_requantize::{Per, Requantization};
 
-/// The program that shows what the reader reads, as checked as the compiler can. `None` without one.
+/// Builds the C program that prints what the reader reads, with as many compiler checks as possible. Returns `None` if
+/// there is no C compiler.
 fn reader(folder: &Path, name: &str, arguments: &[&str]) -> Option<PathBuf> {
     let program = folder.join("reader");
     let built = Command::new(name)
@@ -56,7 +57,7 @@ fn shown(program: &Path, what: &str, bytes: &[u8], folder: &Path) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-// ---- the same text, out of the module that Rust reads ----
+// ---- the same text, made from the module that Rust reads ----
 
 struct Shown<'a> {
     module: &'a Module,
@@ -199,7 +200,7 @@ impl Shown<'_> {
     }
 }
 
-/// The text of a module that was read from bytes, whose ids are therefore the numbers in them.
+/// Prints a module that was read from bytes. Its ids are therefore the numbers in these bytes.
 fn text(module: &Module) -> String {
     let text = format!("main {}\n", module.main.index());
     let mut shown = Shown { module, text };
@@ -208,7 +209,7 @@ fn text(module: &Module) -> String {
     shown.text
 }
 
-/// The bytes of a module, and what Rust reads in these bytes or in others with the same tensors.
+/// Encodes a module. Also returns a function that decodes these bytes, or changed ones, with the same tensors.
 fn encoded(module: &Module) -> (Vec<u8>, impl Fn(&[u8]) -> Option<Module> + use<>) {
     let encoded = encode(module).unwrap();
     let tensors = encoded.tensors;
@@ -258,7 +259,7 @@ fn the_reader_reads_in_artifacts_what_rust_reads() {
     }
 }
 
-/// Filetests: every op, forms of each kind, configs, names of dimensions, nodes on the host.
+/// Modules from the filetests: every op, all kinds of forms, layer configs, named dimensions, and nodes on the host.
 fn filetests() -> Vec<(PathBuf, Module)> {
     let mut found = Vec::new();
     for folder in ["roundtrip", "fuse", "lower", "annotate"] {
@@ -270,7 +271,7 @@ fn filetests() -> Vec<(PathBuf, Module)> {
         files.sort();
         for file in files {
             let text = std::fs::read_to_string(&file).unwrap();
-            // What stands behind that line is expected of it.
+            // The text after this line is the expected output.
             let text = text.split("\n; expect").next().unwrap_or_default();
             found.extend(parse(text).ok().map(|module| (file, module)));
         }
@@ -328,7 +329,7 @@ fn cut_and_changed_bytes_are_refused_or_read_and_never_left() {
         for (answer, change) in answers.iter().zip([0x01, 0x80, 0xff]) {
             let mut changed = ir.clone();
             changed[at] ^= change;
-            // It checks less than Rust does: forms and shapes are not its business.
+            // The C reader checks less than Rust does. It does not check forms and shapes.
             let by_rust = read(&changed).is_some();
             assert!(
                 !by_rust || *answer == b'0',

@@ -1,4 +1,4 @@
-//! The page of a vendor's second afternoon: its files are written, and its commands run.
+//! Checks the page about a vendor's second afternoon: writes the files that it shows and runs its commands.
 
 use crate::build::{repository, workshop};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::process::Command;
 use strait_plugin_host::sha256;
 use strait_samples::{NumberType, Pack, encode};
 
-/// A block of the page: its language and its lines.
+/// The code blocks of the page, each as its language and its lines.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
     let fences = page.split("\n```").skip(1).step_by(2);
     fences.filter_map(|block| block.split_once('\n')).collect()
 }
 
-/// The file that a block is, written into the checkout with the digests of the files that it names.
+/// Writes the file that a block shows into the checkout and fills in the digests of the files that it names.
 fn write(checkout: &Path, block: &str) {
     let Some(name) = block.lines().next().and_then(|first| first.strip_prefix("# ")) else {
         panic!("a block without a name of a file:\n{block}")
@@ -31,7 +31,8 @@ fn write(checkout: &Path, block: &str) {
     std::fs::write(path, lines.join("\n") + "\n").unwrap();
 }
 
-/// Accumulators from -40000 to 39999, and their codes by a factor of so many bits and a shift, halves upwards.
+/// Writes recorded vectors: accumulators from -40000 to 39999, and their codes after a multiplication, a shift and
+/// rounding half up.
 fn record(path: &Path) {
     let sums: Vec<i32> = (-40_000..40_000).collect();
     let bytes: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
@@ -51,7 +52,7 @@ fn record(path: &Path) {
     std::fs::write(path, pack.finish().unwrap()).unwrap();
 }
 
-/// The files of this repository that the page needs, in a folder that is like it.
+/// Copies the repository files that the page needs into a folder.
 fn checkout(folder: &Path) {
     for file in [
         "include/strait_plugin.h",
@@ -68,7 +69,7 @@ fn checkout(folder: &Path) {
     }
 }
 
-/// Runs a line of the page; what it prints.
+/// Runs one command line of the page; returns everything it printed.
 fn run(checkout: &Path, line: &str) -> String {
     let (line, remark) = line.split_once('#').unwrap_or((line, ""));
     let mut words = line.split_whitespace();
@@ -105,7 +106,7 @@ fn every_command_of_the_second_afternoon_runs() {
             said.push((line.to_owned(), run(root, line)));
         }
     };
-    // The first commands make the table that the files stand on.
+    // The first commands create the table that the page's files build on.
     let (first, rest) = blocks.split_first().unwrap();
     assert_eq!(first.0, "sh");
     commands(first.1, &mut said);

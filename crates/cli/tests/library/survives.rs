@@ -1,4 +1,4 @@
-//! Plugins that do what they like: the host ends with a true error, and nothing of them stays.
+//! Tests with plugins that misbehave: the host ends with the right error, and no process or file of them is left.
 
 #![cfg(target_os = "linux")]
 
@@ -11,10 +11,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use strait_plugin_host::sha256;
 
-/// A variable of the environment by which the processes of a test are found.
+/// An environment variable that marks the processes of a test, so that the test can find them.
 const MARK: &str = "STRAIT_TEST_OF_PLUGINS";
 
-/// The processes that have the mark, but those that only wait to be buried.
+/// The processes with this mark, without zombies.
 fn marked(mark: &str) -> Vec<u32> {
     let sought = format!("{MARK}={mark}");
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -28,7 +28,7 @@ fn marked(mark: &str) -> Vec<u32> {
     processes.collect()
 }
 
-/// A configuration that names a plugin which does this, and asks for its files.
+/// Writes a configuration that names a plugin which runs this C code, and asks the plugin for its files.
 fn configured(folder: &Path, name: &str, places: &[(&str, &str)]) -> PathBuf {
     let id = "id      = \"acme-npu2\"";
     assert!(CHIP.contains(id));
@@ -53,7 +53,7 @@ fn whole(out: &Output) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Names in a folder that are of an artifact or of one in the making.
+/// The names in a folder that belong to an artifact, finished or being written.
 fn artifacts(folder: &Path, name: &str) -> Vec<String> {
     let names = std::fs::read_dir(folder)
         .unwrap()
@@ -166,7 +166,7 @@ fn a_plugin_that_changes_its_process_changes_nothing_of_the_artifact() {
 fn a_constructor_that_hangs_and_what_it_daemonised_end_with_a_host_that_is_killed() {
     let Some(folder) = workshop() else { return };
     let folder = folder.path();
-    // It moves into the supervisor's group, ignores what can be ignored, and holds the loader's lock.
+    // The plugin joins the supervisor's process group, ignores every signal it can ignore, and holds the loader's lock.
     let what = "daemonise(); signal(SIGTERM, SIG_IGN); signal(SIGHUP, SIG_IGN); setpgid(0, getpgid(getppid())); ";
     let hang = configured(
         folder,
@@ -184,7 +184,7 @@ fn a_constructor_that_hangs_and_what_it_daemonised_end_with_a_host_that_is_kille
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            // Host, supervisor, library, and the daemon.
+            // Four processes: the host, the supervisor, the worker with the library, and the daemon.
             assert!(soon(|| marked(&mark).len() >= 4), "{mark}: {:?}", marked(&mark));
             std::thread::sleep(Duration::from_millis(200));
             end(&mut host, signal);
@@ -214,7 +214,7 @@ fn a_shell_outlives_a_plugin_that_goes_into_its_group_whose_host_is_killed() {
         there.display()
     );
     let configured = configured(folder, "group", &[("IN_CONSTRUCTOR", &what)]);
-    // Host and library are in the group of the shell, as they are in a script.
+    // The host and the library are in the shell's process group, as they are in a script.
     let script = format!(
         "'{}' compile '{}' & host=$!; until [ -e '{}' ]; do sleep 0.1; done; kill -s KILL $host; wait; sleep 1; echo alive",
         env!("CARGO_BIN_EXE_strait"),

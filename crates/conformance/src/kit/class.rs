@@ -1,24 +1,24 @@
-//! Classes of accumulators: of which line a wrong result is.
+//! Classes of accumulators, which decide on which line of the report a wrong result belongs.
 
 use strait_requantize::{
     Rounding,
     form::{Arithmetic, Channel},
 };
 
-/// Classes of accumulators.
+/// What is special about an accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Halfway between two results: the rounding decides.
+    /// The exact result lies halfway between two integers, so the rounding decides.
     Tie,
-    /// At an end of the domain, or past 32 bits.
+    /// The accumulator is at an end of the form's domain, or needs more than 32 bits.
     Edge,
-    /// At an end of 32 bits, zero, or one.
+    /// The accumulator is at an end of 32 bits, or it is zero or one.
     Extreme,
-    /// Anywhere else: next to a threshold most often.
+    /// The accumulator is anywhere else, mostly next to a threshold where the result changes.
     Threshold,
 }
 
-/// The class of an accumulator of one channel.
+/// The class of an accumulator in one channel.
 pub(super) fn of(channel: &Channel<'_>, x: i64) -> Class {
     if is_tie(channel.arithmetic(), x) {
         return Class::Tie;

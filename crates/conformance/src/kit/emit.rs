@@ -1,4 +1,4 @@
-//! The target's own files, of small networks that were compiled for it.
+//! Tests the files that a target writes, using small networks that are compiled for it.
 
 use super::witness::Witness;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use strait_core::Module;
 use strait_core::text::{PrintOptions, print};
 use strait_target::{Emission, Sink, Target, TargetError};
 
-/// Files in memory. That their names, numbers and sizes are those of an artifact is seen to where they are handed over.
+/// Files in memory. Names, number and sizes have already been checked when the target hands them over.
 #[derive(Default)]
 struct Files(BTreeMap<String, Vec<u8>>);
 
@@ -23,18 +23,18 @@ impl Sink for Files {
     }
 }
 
-/// Files of several networks, as a target wrote them.
+/// The files that a target wrote for several networks.
 #[derive(Default)]
 pub(super) struct Emitted {
-    /// The files of each network, by its name.
+    /// Files of each network, by the network's name.
     files: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
-    /// Networks that it does not write, with the reason.
+    /// Networks that the target does not write, with the reason.
     pub(super) refused: Vec<String>,
     pub(super) faults: Vec<String>,
 }
 
 impl Emitted {
-    /// Lets it write a network: twice, and once in another process.
+    /// Has the target write a network: twice in this process, and once in another.
     pub(super) fn add(&mut self, target: &Witness, name: &str, module: &Module) {
         let emission = Emission::new(module, name);
         let write = |target: &dyn Target| {
@@ -62,7 +62,7 @@ impl Emitted {
         self.files.insert(name.to_owned(), first);
     }
 
-    /// Networks that were written.
+    /// What was written, in numbers.
     pub(super) fn networks(&self) -> usize {
         self.files.len()
     }
@@ -79,7 +79,7 @@ impl Emitted {
         format!("{networks} networks{refused}, {files} files, {bytes} bytes")
     }
 
-    /// Two networks never have the same files.
+    /// A finding if two networks have the same files, which must not happen.
     pub(super) fn same_of_two(&self) -> Option<String> {
         let mut seen: BTreeMap<&BTreeMap<String, Vec<u8>>, &str> = BTreeMap::new();
         self.files.iter().find_map(|(name, files)| {
@@ -91,7 +91,7 @@ impl Emitted {
     }
 }
 
-/// The first file that is not the same.
+/// Name of the first file that differs.
 fn differing(one: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) -> Option<String> {
     let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name))?;

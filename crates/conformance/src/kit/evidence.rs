@@ -1,5 +1,5 @@
-//! Rows of a table that are said to be measured, and the recordings that are named for them: a row is measured as far as these tell
-//! its arithmetic from its neighbours.
+//! Checks the rows of a table that are stated to be `measured`, with the recordings that the table names for them. A
+//! row counts as measured only if the recordings tell its arithmetic apart from similar ones.
 
 use super::{
     Recording,
@@ -14,18 +14,18 @@ use strait_target::{
     spec::{FormRow, Integer, Row},
 };
 
-/// A recorded layer of which all is known that `strait identify` finds.
+/// A recorded layer, with everything that `strait identify` finds out about it.
 pub(super) struct IdentifiedLayer<'a> {
     pub(super) of: &'a Recording,
     pub(super) layer: &'a Layer,
-    /// `None` where the layer cannot be looked at.
+    /// The answer of `strait identify`; `None` if it cannot analyse the layer.
     pub(super) answer: Option<Answer>,
 }
 
-/// Widths of sums that chips have.
+/// Widths of accumulators that chips have.
 const WIDTHS: [u8; 7] = [16, 20, 24, 32, 40, 48, 64];
 
-/// A line for each row that the recordings of the table are named for, as far as all of them were given.
+/// A line for each row of the table that names recordings, if all of the named recordings were given.
 pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Line> {
     let recordings = || spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let names: BTreeSet<&str> = recordings().flat_map(|one| &one.rows).map(String::as_str).collect();
@@ -64,7 +64,7 @@ pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Lin
     spec.supports().filter_map(line).collect()
 }
 
-/// Result of a row: the words on what was told apart, or what the recordings leave open.
+/// The result for a row: a sentence on what the recordings tell apart, or findings on what they leave open.
 type Told = Result<String, Vec<String>>;
 
 fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
@@ -89,13 +89,13 @@ fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&I
     }
 }
 
-/// A finding about what is left open.
+/// A finding that the row can only be `documented`.
 fn documented(why: impl std::fmt::Display) -> String {
     format!("{why}: the row is `documented`, and not `measured`")
 }
 
-/// The form explains some of the layers, which tell it from all others that explain them, on the accumulators that it is said to
-/// hold of.
+/// Checks a row of a form. The form must explain some of the recorded layers. On the accumulators that the row covers,
+/// the recordings must tell the form apart from all others that explain these layers.
 fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let Some(own) = hypothesis(form) else {
         let why =
@@ -141,7 +141,7 @@ fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'
     }
 }
 
-/// The recorded inputs and weights of an op make the sums that some arithmetic explains.
+/// Checks that the recorded inputs and weights of an op give sums which some arithmetic explains.
 fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     let mut left: Vec<String> = Vec::new();
     for op in ops {
@@ -168,7 +168,7 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     }
 }
 
-/// The sums reach beyond the next narrower width that chips have.
+/// Checks that the sums need more bits than the next narrower width that chips have.
 fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers
@@ -197,7 +197,7 @@ fn is_exact(known: &IdentifiedLayer<'_>) -> bool {
     known.answer.as_ref().is_some_and(Answer::is_exact)
 }
 
-/// The arithmetic of a form as `strait identify` calls it; `None` where it does not look for it.
+/// The hypothesis of `strait identify` for a form; `None` if it does not search for such forms.
 fn hypothesis(form: &FormRow) -> Option<Hypothesis> {
     let bits = form.multiplier_bits();
     let (family, rounding, bits) = match form.form_kind()? {

@@ -1,4 +1,4 @@
-//! Faults of a kernel, each with the line on which it belongs.
+//! Faults of a kernel, and the line of the report on which each belongs.
 
 use super::class::Class;
 use strait_core::Attribute;
@@ -6,7 +6,7 @@ use strait_kernels::KernelError;
 use strait_requantize::Requantization;
 use strait_target::TargetError;
 
-/// The lines about kernels.
+/// The lines of the report that are about kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
     Rows,
@@ -29,7 +29,7 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// Those of what is computed.
+    /// The lines about what is computed.
     pub(super) const SEMANTICS: [Subject; 7] = [
         Subject::Rows,
         Subject::Thresholds,
@@ -40,7 +40,7 @@ impl Subject {
         Subject::Loops,
     ];
 
-    /// Those of how the code behaves.
+    /// The lines about how the code behaves.
     pub(super) const ROBUSTNESS: [Subject; 10] = [
         Subject::Garbage,
         Subject::Writes,
@@ -54,7 +54,7 @@ impl Subject {
         Subject::Hangs,
     ];
 
-    /// True if codes that are wrong say nothing of arithmetic: they are others the next time.
+    /// True for faults that make results differ from call to call. Wrong codes then say nothing about the arithmetic.
     pub(super) fn is_unsteady(self) -> bool {
         matches!(self, Subject::Determinism | Subject::Unwritten)
     }
@@ -82,7 +82,7 @@ impl Subject {
     }
 }
 
-/// A fault with its line.
+/// A fault, and the line on which it belongs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     pub(super) subject: Subject,
@@ -97,7 +97,7 @@ impl Fault {
         }
     }
 
-    /// A wrong result.
+    /// The fault for a wrong result.
     pub(super) fn wrong(
         form: &Requantization,
         run: &str,
@@ -110,7 +110,8 @@ impl Fault {
             .map(|channel| super::class::of(&channel, accumulator));
         let subject = match class.unwrap_or(Class::Threshold) {
             Class::Tie => Subject::Ties,
-            // Every channel but the first may have been computed by the integers of another.
+            // Check whether the result comes from another channel's integers; that can happen for every channel but the
+            // first.
             _ if of_another_channel(form, channel, accumulator, found) => Subject::Channels,
             class => super::outcome::subject(class),
         };
@@ -118,12 +119,12 @@ impl Fault {
         Fault::new(subject, text)
     }
 
-    /// A call that failed, of a kernel that has no reason to.
+    /// The fault for a call that failed although the kernel had no reason to refuse.
     pub(super) fn failed(run: &str, error: &KernelError) -> Fault {
         Fault::said(run, &error.to_string(), Subject::Rows)
     }
 
-    /// A target that makes no loops.
+    /// The fault for a target that does not prepare loops for a form.
     pub(super) fn refused(form: &Requantization, error: &TargetError) -> Fault {
         match error {
             TargetError::Wrong {
@@ -137,13 +138,14 @@ impl Fault {
         }
     }
 
-    /// A message, by what it says of a panic: the seam to a target's code makes an error of each.
+    /// The fault for an error message. If it reports a panic, the fault belongs to that line: calls into a target's
+    /// code turn panics into errors.
     pub(super) fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
         let beyond = ["out of range", "out of bounds"];
         let subject = match message.split_once("panicked") {
             Some((_, said)) if beyond.iter().any(|text| said.contains(text)) => Subject::Reads,
             Some(_) => Subject::Panics,
-            // Of a library's worker.
+            // Messages about the process that a library runs in.
             None if Fault::is_hang(message) => Subject::Hangs,
             None if Fault::is_end(message) => Subject::Panics,
             None => otherwise,
@@ -151,7 +153,7 @@ impl Fault {
         Fault::new(subject, format!("{run}: {message}"))
     }
 
-    /// True if a message says that a library's worker ended, or no longer makes sense.
+    /// True if a message says that a library's process ended, or sends what makes no sense.
     pub(super) fn is_end(message: &str) -> bool {
         let ends = [
             " crashed: ",
@@ -162,12 +164,12 @@ impl Fault {
         ends.iter().any(|text| message.contains(text))
     }
 
-    /// True if a message says that a library's worker did not answer in time.
+    /// True if a message says that a library's process did not answer in time.
     pub(super) fn is_hang(message: &str) -> bool {
         message.contains(" did not return within ")
     }
 
-    /// The same with what it happened on.
+    /// Adds on which form and with which clamp it happened.
     pub(super) fn on(mut self, name: &str, form: &Requantization, clamp: Option<[i32; 2]>) -> Fault {
         let form = Attribute::Form(Box::new(form.clone())).to_string();
         let shortened: String = form.chars().take(160).collect();
@@ -178,10 +180,10 @@ impl Fault {
     }
 }
 
-/// The most wrong results of one call that are looked at: each is held against every other channel.
+/// How many wrong results of one call are examined. Each is compared with every other channel, which takes time.
 const LOOKED_AT: usize = 256;
 
-/// Some of these results that are not as they should be, evenly spread, where there are many.
+/// The results that are wrong. If there are many, some of them, evenly spread.
 pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterator<Item = (usize, i32, i32)> {
     let both = found.iter().zip(expected).enumerate();
     let all: Vec<(usize, i32, i32)> = both
@@ -191,7 +193,7 @@ pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterato
     all.into_iter().step_by(step)
 }
 
-/// True if a result is that of the accumulator in another channel.
+/// True if the wrong result is what another channel gives for this accumulator.
 fn of_another_channel(form: &Requantization, channel: usize, accumulator: i64, found: i32) -> bool {
     let channels = form.channels().unwrap_or(1);
     (0..channels).any(|other| other != channel && form.eval(other, accumulator) == Ok(found))

@@ -1,4 +1,5 @@
-//! A line for each function of the interface: how often it was called and on what, or why it was not.
+//! A line of the report for each function of the interface: how often it was called and on what, or why it was not
+//! called.
 
 use super::{
     emit::Emitted,
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 use strait_plugin_host::Library;
 use strait_target::{Target, spec::Format, spec::Verb};
 
-/// The functions of a library, by their names in `strait_plugin.h`.
+/// The lines for a library's functions, by their names in `strait_plugin.h`.
 pub(super) fn of_library(library: &Library, target: &Witness, seen: &Seen) -> Vec<Line> {
     let calls = library.calls();
     let number = |call: &str| calls.get(call).copied().unwrap_or(0);
@@ -32,7 +33,7 @@ pub(super) fn of_library(library: &Library, target: &Witness, seen: &Seen) -> Ve
     ]
 }
 
-/// The methods of a target that is part of the program.
+/// The lines for the methods of a target that is part of the program.
 pub(super) fn of_program(target: &Witness, seen: &Seen) -> Vec<Line> {
     let mut lines = Vec::new();
     for (name, why) in [
@@ -61,7 +62,7 @@ pub(super) fn of_program(target: &Witness, seen: &Seen) -> Vec<Line> {
     lines
 }
 
-/// The line of a target without code.
+/// The line for a target without code.
 pub(super) fn of_a_table() -> Line {
     Line::skipped(Group::Functions, "functions", "a table has no code")
 }

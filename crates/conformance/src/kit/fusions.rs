@@ -1,7 +1,7 @@
-//! The fusion rows: which of them the networks reach, and what their certificates say.
+//! Checks the fusion rows: which of them are used by some network, and what their certificates say.
 //!
-//! Networks of their own have sums, products, pools, functions and constants, on each type and with each option of the table. A row
-//! that no network reaches is told with the reason of its nearest miss.
+//! Besides the usual networks, others with sums, products, pools, functions and constants are compiled, on each type
+//! and with each option of the table. If no network uses a row, the report says why the nearest attempt failed.
 
 use super::lines::{Group, Line};
 use super::networks::{Choices, Made, integers};
@@ -14,16 +14,16 @@ use strait_target::{
     spec::{Difference, FusionRow, Integer},
 };
 
-/// Sums, products, pools and constants that the six networks do not have.
+/// A network with sums, products, pools and constants that the six usual networks do not have.
 const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
 
-/// A pool, a function and an input, whose values leave in another type than their readers compute on.
+/// A network with a pool, a function and an input whose results have another type than their readers compute with.
 const WIDTHS: (&str, &str) = ("widths", include_str!("../../networks/widths.strait"));
 
-/// These values.
+/// Names of the values in that network which get another type.
 const LEAVE: &[&str] = &["pooled", "function", "u"];
 
-/// A network that is run for its fusions alone.
+/// A network that is compiled only to see which fusions happen.
 pub(super) struct Other {
     name: String,
     text: &'static str,
@@ -31,8 +31,9 @@ pub(super) struct Other {
     choices: Choices,
 }
 
-/// Those that the table gives reason for: each pair of types, each other type of a value, each value of an option that has an
-/// overlay, and a difference of one unit where the table allows none.
+/// The networks that this table gives a reason to try: one for each pair of types, for each other type of a result, and
+/// for each value of an option that has an overlay. If the table allows no difference, also one that allows a
+/// difference of one unit.
 pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Other> {
     let spec = target.spec();
     let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, choices| Other {
@@ -54,7 +55,7 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
         others.push(other(ROWS, format!(" with {with}"), variant, Choices::default()));
     }
     let mut codes: Vec<Integer> = spec.types.pairs.iter().filter_map(|pair| pair.codes()).collect();
-    // The first is the one that nobody has to ask for.
+    // The first is the default.
     let usual = codes.first().copied();
     codes.sort_unstable();
     codes.dedup();
@@ -73,11 +74,11 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
     others
 }
 
-/// The fusions of all networks.
+/// What fusions happened in all networks.
 pub(super) struct Fusions {
-    /// Every row that the table has with one value or another of its options, with how often it fired.
+    /// Every fusion row that the table has with any value of its options, and how often it was used.
     rows: BTreeMap<String, usize>,
-    /// Of those that did not fire the reason of the nearest miss.
+    /// For rows that were not used, why the nearest attempt failed.
     missed: BTreeMap<String, (Until, String)>,
     off: Vec<String>,
     faults: Vec<String>,
@@ -97,7 +98,7 @@ impl Fusions {
         }
     }
 
-    /// Takes those of a network.
+    /// Adds the fusions of a network.
     pub(super) fn add(&mut self, name: &str, made: &Made) {
         for fused in &made.fusion.fired {
             *self.rows.entry(fused.row.clone()).or_default() += 1;
@@ -114,7 +115,7 @@ impl Fusions {
     }
 
     fn miss(&mut self, name: &str, value: &str, tried: &[Attempt]) {
-        // That a row is for other ops says nothing.
+        // That a row is for other ops is no useful reason.
         for attempt in tried.iter().filter(|attempt| attempt.until > Until::Producer) {
             let nearest = self.missed.get(&attempt.row);
             if nearest.is_none_or(|(until, _)| *until < attempt.until) {
@@ -124,7 +125,7 @@ impl Fusions {
         }
     }
 
-    /// Runs a network for its fusions alone.
+    /// Compiles a network only to see which fusions happen.
     pub(super) fn run(&mut self, other: &Other, rows: &mut Rows) {
         self.ran += 1;
         let name = &other.name;
@@ -138,7 +139,8 @@ impl Fusions {
         }
     }
 
-    /// A line for the certificates, one for each row that nothing reached, and one for the networks that were run for them.
+    /// The lines of the report: one on the certificates, one for each row that no network uses, and one on the networks
+    /// that were compiled for this.
     pub(super) fn lines(self) -> Vec<Line> {
         let reached = self.rows.values().filter(|times| **times > 0).count();
         let times: usize = self.rows.values().sum();

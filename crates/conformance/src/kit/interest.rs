@@ -1,15 +1,15 @@
-//! The accumulators for which a library is asked.
+//! Chooses the accumulators that a library is tested with.
 
 use crate::{accumulators::CHANNELS, near_ties::near_ties, numbers::Numbers, runs::SPREAD, samples::FEW};
 use strait_requantize::Requantization;
 
-/// Others of any size.
+/// How many accumulators of any size are added.
 const OTHERS: usize = 48;
 
-/// Neighbours of zero of which a form is asked that has one set of parameters.
+/// How many neighbours of zero a form with a single set of parameters is tested with.
 const DENSE: i64 = 2048;
 
-/// The ends of accumulators of 32 or 64 bits.
+/// The smallest and the largest accumulator of 32 or 64 bits.
 pub(super) fn ends(wide: bool) -> (i64, i64) {
     match wide {
         true => (i64::MIN, i64::MAX),
@@ -17,9 +17,9 @@ pub(super) fn ends(wide: bool) -> (i64, i64) {
     }
 }
 
-/// Accumulators of each channel, no fewer of one than of another: thresholds and their predecessors, those next to halves, powers of two and their
-/// neighbours, the ends of the domain and what lies beyond, and others of any size. They are in no order, so that neighbours in a
-/// vector differ.
+/// The accumulators for each channel, with equally many for all channels. They are thresholds and their predecessors,
+/// accumulators next to exact halves, powers of two and their neighbours, the ends of the domain and what lies beyond,
+/// and others of any size. Their order is random, so that neighbours in a vector differ.
 pub(super) fn accumulators(form: &Requantization, wide: bool, numbers: &mut Numbers) -> Vec<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
     let mut all: Vec<Vec<i64>> = (0..channels)
@@ -51,7 +51,7 @@ fn of_channel(form: &Requantization, channel: usize, wide: bool, numbers: &mut N
         _ => (most - least) / SPREAD + 1,
     };
     let mut its = Vec::new();
-    // Channels begin at codes of their own.
+    // If codes are skipped, each channel begins at another one.
     let first = least + 1 + (channel as i64) % step;
     for code in (first..=most).step_by(usize::try_from(step).unwrap_or(1)) {
         let step = scalars.least_reaching(code);
@@ -71,7 +71,7 @@ fn of_channel(form: &Requantization, channel: usize, wide: bool, numbers: &mut N
         last,
         last.saturating_add(1),
     ]);
-    // What is wrong with numbers of a size is wrong where there are few channels, too.
+    // A fault with numbers of some size also shows with few channels, so it is enough to look there.
     let few = form.channels().is_none_or(|channels| channels <= FEW);
     for power in (0..i64::BITS - 1).filter(|_| few) {
         let power = 1i64 << power;

@@ -1,4 +1,4 @@
-//! The C interface of a library: what it answers to hosts of other versions, and to calls that make no sense.
+//! Tests the C interface of a library: what it answers to hosts of other versions, and to calls that make no sense.
 
 use super::{
     ExaminationProgress,
@@ -10,11 +10,11 @@ use strait_plugin_host::{About, Library, Probe};
 use strait_requantize::Requantization;
 use strait_target::Target;
 
-/// Lines and faults of the interface.
+/// What the tests of the interface found.
 pub(super) struct Interface {
-    /// Calls with bytes that are no model.
+    /// Number of calls with bytes that are no model.
     pub(super) garbage: usize,
-    /// Its lines.
+    /// The lines of the report about the interface.
     pub(super) lines: Vec<Line>,
     /// Faults that belong to other lines.
     pub(super) faults: Vec<Fault>,
@@ -27,7 +27,7 @@ impl Interface {
     }
 }
 
-/// Asks a library everything that a host of another version would. After a call that hangs it is asked nothing any more.
+/// Calls a library in every way that a host of another version might. After a call that hangs, nothing more is called.
 pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn ExaminationProgress) -> Interface {
     let line = |name| Line::new(Group::Interface, name);
     let [major, minor] = library.interface();
@@ -57,7 +57,7 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Ex
         let fault = answer.unwrap_or_else(|error| Some(error.to_string()));
         fault.map(|fault| format!("{probe}: {fault}"))
     };
-    // What fails anyway has lines of its own.
+    // If a plain call fails, other lines report that.
     let plain = forms.first().and_then(|form| Some((form, call(form, Probe::Plain)?)));
     if let Some(((row, form), fault)) = plain.as_ref().filter(|(_, fault)| Fault::is_hang(fault)) {
         its.faults.push(Fault::new(Subject::Hangs, fault).on(row, form, None));
@@ -108,14 +108,14 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Ex
     its
 }
 
-/// Says of lines without a fault that the library was not asked.
+/// Marks the lines without a fault as not checked.
 fn skip(lines: &mut [Line]) {
     let without = lines.iter_mut().filter(|line| line.findings.is_empty());
     without.for_each(|line| line.skipped = Some(HUNG.into()));
 }
 
-/// A requantization of each form, of several channels where there is one, that the library computes; of each form one that
-/// it does not compute, where it computes none. A call that hangs is a fault.
+/// For each form, a requantization that the library computes, if possible one with several channels. If it computes
+/// none of a form, one that it refuses. A call that hangs is a fault.
 fn forms(target: &dyn Target) -> Result<Vec<(&str, Requantization)>, Box<Fault>> {
     let (mut its, mut any) = (Vec::new(), Vec::new());
     for (name, row) in &target.spec().form {
@@ -144,7 +144,7 @@ fn forms(target: &dyn Target) -> Result<Vec<(&str, Requantization)>, Box<Fault>>
     Ok(if its.is_empty() { any } else { its })
 }
 
-/// The first requantization, and the first one of several channels.
+/// The first requantization, and the first one with several channels.
 #[derive(Default)]
 struct Chosen {
     first: Option<Requantization>,

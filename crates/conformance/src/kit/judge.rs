@@ -1,4 +1,4 @@
-//! Codes of a library, held against the form, and what else was found in a call.
+//! Compares a library's codes with the form, and reports what else went wrong in a call.
 
 use super::{
     fault::{Fault, Subject, differing},
@@ -8,11 +8,11 @@ use crate::placed::decoded;
 use strait_plugin_host::{Misdeed, Tried};
 use strait_requantize::Requantization;
 
-/// Holds codes against the form, and takes what else was found.
+/// Compares codes with the form, and adds what else went wrong in the call.
 pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &mut Vec<Fault>) {
     let name = part.name();
     let mut steady = true;
-    // One of each line is enough.
+    // One fault for each line of the report is enough.
     let mut find = |fault: Fault| {
         if faults.iter().all(|known| known.subject != fault.subject) {
             faults.push(fault);
@@ -38,7 +38,7 @@ pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &
             let (channel, accumulator) = part.place(scalars.len(), at);
             let scalars = scalars.get(channel)?.as_ref()?;
             let (low, high) = scalars.domain().into_inner();
-            // What lies beyond counts as the nearer end.
+            // Accumulators beyond the domain count as its nearer end.
             scalars.eval(accumulator.clamp(low, high)).ok()
         })
         .collect();

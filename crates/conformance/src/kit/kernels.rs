@@ -1,4 +1,4 @@
-//! The kernels of a target that is part of the program: what they compute, and how their code behaves.
+//! Tests the kernels of a target that is part of the program: what they compute, and how their code behaves.
 
 use super::{
     Examination, class,
@@ -20,7 +20,7 @@ use strait_kernels::{Context, Isa, KernelError, integer::Loops};
 use strait_requantize::{IntType, Requantization};
 use strait_target::{Target, TargetError};
 
-/// The lines of both groups.
+/// The lines on what is computed and on how the code behaves.
 pub(super) fn lines(target: &Arc<dyn Target>, how: &Examination<'_>) -> Vec<Line> {
     let Examination { patience, progress, .. } = *how;
     let (mut faults, mut counts, mut done) = (Vec::new(), Counts::default(), 0);
@@ -79,7 +79,7 @@ pub(super) fn lines(target: &Arc<dyn Target>, how: &Examination<'_>) -> Vec<Line
     outcome::lines(&faults, &counts, &said)
 }
 
-/// Everything about one requantization.
+/// Runs all tests of one requantization.
 fn probe(
     target: &dyn Target,
     form: &Requantization,
@@ -103,7 +103,7 @@ fn probe(
     let mut runs = Run::all(form, numbers);
     runs.extend(Run::thresholds(form, clamp));
     for run in &runs {
-        // What takes time until the next call is the kit's.
+        // Restart the clock: what takes time before the next call is the kit's own work.
         alive();
         let Ok(expect) = expected(form, clamp, run) else {
             continue;
@@ -142,12 +142,12 @@ fn probe(
     (faults, counts)
 }
 
-/// Bytes in the place of results before a call; each differs from the other in every byte.
+/// What the memory for results is filled with before each of two calls. The two differ in every byte.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
-/// Holds the results of two calls against each other and against the definition.
+/// Compares the results of two calls with each other and with the definition.
 fn compare(form: &Requantization, run: &Run, expect: &[i32], [first, again]: [&Placed; 2], faults: &mut Vec<Fault>) {
-    // One of each line is enough.
+    // One fault for each line of the report is enough.
     let mut find = |fault: Fault| {
         if faults.iter().all(|known: &Fault| known.subject != fault.subject) {
             faults.push(fault);
@@ -185,10 +185,11 @@ fn contexts() -> Vec<Context> {
     Isa::available().map(Context::with_isa).collect()
 }
 
-/// Calls of the function that prepares loops which are made before a wrong result counts as one.
+/// How often loops are prepared again after a wrong result. It only counts as a wrong result if it is the same each
+/// time.
 const TRIES: usize = 3;
 
-/// The loops of a requantization.
+/// Has the target prepare the loops of a requantization.
 fn prepared(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, Fault> {
     let first = match target.loops(form, clamp) {
         Ok(loops) => return Ok(loops),
@@ -206,11 +207,11 @@ fn prepared(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>)
     Err(Fault::refused(form, &first))
 }
 
-/// Numbers of accumulators that are no multiple of a vector, and none at all.
+/// Numbers of accumulators that are not a multiple of a vector's size, and 0.
 const LENGTHS: [usize; 7] = [0, 1, 3, 7, 15, 33, 65];
 
-/// Inputs of every length, in front of two kinds of other numbers: a kernel that reads past the input is out of its slice, or
-/// makes something of what lies there.
+/// Tests inputs of every length, each followed in memory by two kinds of other numbers. A kernel that reads past its
+/// input fails, or its results depend on these numbers.
 fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, counts: &mut Counts) -> Vec<Fault> {
     let channels = form.channels().unwrap_or(1);
     let width = width(form.out());
@@ -252,7 +253,8 @@ fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, coun
     faults
 }
 
-/// Slices that do not fit their extents: an error, and neither a panic nor a result.
+/// Tests slices that do not fit their dimensions. The kernel must return an error, and neither panic nor return a
+/// result.
 fn garbage(loops: &dyn Loops, form: &Requantization, counts: &mut Counts) -> Vec<Fault> {
     let channels = form.channels().unwrap_or(1);
     let width = width(form.out());
@@ -277,14 +279,14 @@ fn garbage(loops: &dyn Loops, form: &Requantization, counts: &mut Counts) -> Vec
     faults
 }
 
-/// Threads that call the same loops.
+/// How many threads call the same loops.
 const THREADS: usize = 4;
 
-/// Calls of each of them.
+/// How many calls each of these threads makes.
 const AT_ONCE: usize = 4;
 
-/// Runs on several threads at once, each thread another one: what they share without a lock shows where they write different
-/// things into it.
+/// Runs the loops on several threads at once, with different inputs on each. If the threads share memory without a
+/// lock, they overwrite each other's values and the results show it.
 fn together(loops: &dyn Loops, runs: &[Run], counts: &mut Counts) -> Option<Fault> {
     let cx = Context::detect();
     let all = runs.iter().cycle().take(THREADS);

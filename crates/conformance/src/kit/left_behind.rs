@@ -1,9 +1,9 @@
-//! Traces of calls in the process of a library.
+//! Checks what calls leave behind in a library's process.
 
 use super::fault::{Fault, Subject};
 use strait_plugin_host::Traces;
 
-/// Bytes that a process may grow by in some thousand calls, for what its system does.
+/// How many bytes a process may grow by during some thousand calls, to allow for what the system does.
 const GROWTH: u64 = 96 << 10;
 
 /// Compares the process before the library was loaded, after some thousand calls, and after some thousand more.
@@ -33,7 +33,7 @@ pub(super) fn left_behind(before: &Traces, early: &Traces, late: &Traces) -> Vec
         .collect()
 }
 
-/// Settings that calls have changed since the library was loaded.
+/// The settings of the process that have changed since the library was loaded.
 pub(super) fn settings(before: &Traces, late: &Traces) -> Vec<String> {
     let both = before
         .settings

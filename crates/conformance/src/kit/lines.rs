@@ -1,61 +1,61 @@
-//! The report of the kit: a line for each thing that is checked.
+//! The report of the kit, with a line for each thing that is checked.
 
 use serde_json::{Value, json};
 use std::fmt;
 
-/// Subject of a line.
+/// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// The C interface of a library.
     Interface,
-    /// The functions of the interface, each with the calls of it.
+    /// The functions of the interface, and how often each was called.
     Functions,
-    /// The table as data.
+    /// The target's table itself.
     Table,
-    /// Results of the kernels.
+    /// What the kernels compute.
     Semantics,
-    /// Behaviour of the target's code.
+    /// How the target's code behaves.
     Robustness,
     /// Small networks from end to end.
     Networks,
-    /// Recorded vectors.
+    /// Comparison with vectors that were recorded on a chip.
     Silicon,
 }
 
 /// One thing that is checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its subject.
+    /// What the line is about.
     pub group: Group,
-    /// Its name.
+    /// Name of the line.
     pub name: String,
-    /// Things that were looked at, with numbers.
+    /// What was looked at, with numbers.
     pub checked: String,
-    /// The first few faults, and the number of further ones.
+    /// The first few faults.
     pub findings: Vec<String>,
-    /// Faults beyond those.
+    /// Number of faults that are not listed.
     pub more: usize,
-    /// Reason why it was not checked.
+    /// Why nothing was checked for this line; absent if it was.
     pub skipped: Option<String>,
 }
 
-/// The report on a target.
+/// The kit's report on a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kit {
-    /// The target's id.
+    /// Id of the target.
     pub target: String,
-    /// Its table's version.
+    /// Version of the target's table.
     pub version: String,
-    /// Where it comes from.
+    /// Where the target comes from.
     pub origin: String,
-    /// Everything that was checked, or was not.
+    /// Everything that was checked, and everything that was not.
     pub lines: Vec<Line>,
 }
 
-/// Reason why a line was not checked after a call that hung.
+/// Why a line was not checked if a call has hung.
 pub(super) const HUNG: &str = "not asked, since a call hangs";
 
-/// Faults that are kept of one line.
+/// How many faults a line lists.
 const KEPT: usize = 5;
 
 impl Line {
@@ -106,7 +106,7 @@ impl Kit {
         self.lines.iter().all(|line| line.findings.is_empty())
     }
 
-    /// For a program.
+    /// The report as JSON, for programs.
     pub fn to_json(&self) -> Value {
         let line = |line: &Line| {
             json!({

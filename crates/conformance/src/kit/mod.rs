@@ -1,9 +1,11 @@
-//! The kit: everything by which a vendor knows that a target is right, as lines of one report.
+//! The kit: all checks by which a vendor knows that a target is right, as one report.
 //!
-//! Each line is one thing that can be wrong, so that a fault fails its own: a rounding at ties, a shift, a kernel that refuses
-//! what a row accepts, a read past the input, a panic, a hang, results that change from call to call. Of a target that is a
-//! table alone the report says what was not checked, since the host's kernels compute their own definitions; with recorded
-//! vectors it is held against a chip.
+//! Each line of the report is one thing that can be wrong, such as rounding at ties, a shift, a kernel that refuses
+//! what a row accepts, a read past the input, a panic, a hang, or results that change from call to call. So each fault
+//! shows on a line of its own.
+//!
+//! If a target is only a table, the report says what was not checked: the host's kernels would only be compared with
+//! their own definitions. With recorded vectors, the table is compared with a chip.
 
 mod class;
 mod emit;
@@ -40,50 +42,50 @@ use strait_target::{Entry, Options, RegistryError, Target, TargetSpec};
 use processes::Processes;
 use witness::Witness;
 
-/// A file of recorded layers.
+/// A file with recorded layers.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// Its SHA-256, as tables name it.
+    /// SHA-256 of the file, by which tables name it.
     pub sha256: String,
-    /// Its layers.
+    /// The layers in the file.
     pub vectors: Vectors,
 }
 
-/// Whoever shows how far an examination is.
+/// Shows the user how far an examination has come.
 pub trait ExaminationProgress: fmt::Debug {
-    /// A part of so many steps begins.
+    /// Called when a part with this many steps begins.
     fn begin(&self, part: &str, steps: usize);
-    /// So many of them are done.
+    /// Called when this many of its steps are done.
     fn advance(&self, done: usize);
 }
 
-/// Nobody does.
+/// Shows nothing.
 impl ExaminationProgress for () {
     fn begin(&self, _: &str, _: usize) {}
     fn advance(&self, _: usize) {}
 }
 
-/// Means of an examination.
+/// What an examination works with.
 #[derive(Clone, Copy, Debug)]
 pub struct Examination<'a> {
-    /// Values of the target's options; absent ones have their defaults.
+    /// Values of the target's options. Options that are absent have their defaults.
     pub options: &'a Options,
-    /// The library that the target comes from.
+    /// The library that the target comes from, if it does.
     pub library: Option<&'a Library>,
     /// Recorded layers.
     pub recordings: &'a [Recording],
-    /// Time that one call of the target's code may take before it counts as one that hangs.
+    /// How long one call of the target's code may take. After that it counts as hanging.
     pub patience: Duration,
-    /// Whoever is shown how far it is.
+    /// Shows the user how far the examination has come.
     pub progress: &'a dyn ExaminationProgress,
 }
 
-/// Examines a target. It takes seconds, and gives the same report for the same target, unless that one's results change.
+/// Examines a target. It takes seconds. The report for a target is always the same, unless the target's results change.
 ///
 /// # Errors
-/// A target that cannot be made with these options.
+/// If the target cannot be made with these options.
 pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryError> {
     let target = entry.target(how.options)?;
     let spec = target.spec();
@@ -120,7 +122,7 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     }
     let (networks, seen) = networks::lines(&witness, &variants(entry, how.options, spec), how.progress);
     lines.extend(networks);
-    // Functions that were called after the tiles may have changed the process, too.
+    // Functions that were called after the tile tests may have changed the process, too.
     if let Some(Ok([before, now])) = how.library.map(|library| library.traces(&spec.chosen))
         && let Some(line) = lines.iter_mut().find(|line| line.name == fault::Subject::Traces.name())
         && line.findings.is_empty()
@@ -151,7 +153,8 @@ fn kit(entry: &Entry, spec: &TargetSpec, mut lines: Vec<Line>) -> Kit {
     }
 }
 
-/// The target with each other value of an option that has an overlay. One that cannot be made is the table's fault, and told there.
+/// The target with each other value of an option that has an overlay. If one cannot be made, the table is at fault, and
+/// the lines about the table say so.
 fn variants(entry: &Entry, chosen: &Options, spec: &TargetSpec) -> Vec<(String, Arc<dyn Target>)> {
     let mut variants = Vec::new();
     for (option, values) in &spec.overlay {

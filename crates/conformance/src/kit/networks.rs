@@ -1,4 +1,4 @@
-//! Small networks from float to integers, on the target's kernels.
+//! Compiles small networks from float to integers and runs them on the target's kernels.
 
 use super::{
     ExaminationProgress,
@@ -30,16 +30,17 @@ const NETWORKS: [(&str, &str); 6] = [
     ("joined", include_str!("../../networks/joined.strait")),
 ];
 
-/// Answers and files of the target's code, from networks that were compiled.
+/// What the target's code answered and wrote when networks were compiled.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// The nodes that it was asked about, network by network.
+    /// The nodes that the target was asked about, for each network.
     pub(super) nodes: Vec<Nodes>,
-    /// Its files.
+    /// The files that the target wrote.
     pub(super) emitted: Emitted,
 }
 
-/// A line for each network, those about rows of one op ([`Rows`]) and those about fusions ([`Fusions`]); and what was seen of the target's code.
+/// A line for each network, the lines about rows of one op ([`Rows`]) and those about fusions ([`Fusions`]). Also
+/// returns what the target's code answered and wrote.
 pub(super) fn lines(
     witness: &Arc<Witness>,
     variants: &[(String, Arc<dyn Target>)],
@@ -99,19 +100,20 @@ pub(super) fn lines(
     (networks, seen)
 }
 
-/// Choices of a configuration about a network, as far as the table has them.
+/// What a configuration would set for a network, if the table allows it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choices {
-    /// Of the activations of all nodes, and of their weights.
+    /// Types of activations and weights, for all nodes.
     pub(super) pair: Option<(Activation, Integer)>,
-    /// Values, by name, that leave their nodes, or the host, in a type of their own.
+    /// Names of values that leave their node, or the host, with another type than the node computes with, and this
+    /// type.
     pub(super) leaves: Option<(&'static [&'static str], Integer)>,
-    /// The largest difference of a fusion, instead of the table's.
+    /// The largest difference that a fusion may make, if not the table's.
     pub(super) most: Option<u32>,
 }
 
 impl Choices {
-    /// The settings for a module whose values have their names.
+    /// The settings for a module. Values are found by their names.
     fn settings(&self, module: &Module, spec: &TargetSpec) -> Settings {
         let mut settings = Settings::new(spec);
         (settings.default.activation, settings.default.weights.ty) = self.pair.unzip();
@@ -125,22 +127,22 @@ impl Choices {
     }
 }
 
-/// A network in integers.
+/// A network that was compiled to integers.
 pub(super) struct Made {
     accelerator: usize,
     host: usize,
     /// The module that an artifact would run.
     module: Module,
     pub(super) fusion: Fusion,
-    /// The row of the table by which each primitive was made, by the primitive's name.
+    /// For each primitive, by name, the row of the table that it was made with.
     pub(super) rows: BTreeMap<String, String>,
-    /// The findings of the verification.
+    /// What the verification found wrong.
     pub(super) fault: Option<String>,
     /// The largest difference that a fusion may make.
     pub(super) most: u32,
 }
 
-/// Compiles as every deployment is compiled.
+/// Compiles a network in the way that deployments are compiled.
 pub(super) fn integers(target: &Arc<dyn Target>, text: &str, choices: &Choices) -> Result<Made, String> {
     let float = parse(text).map_err(|error| error.to_string())?;
     let samples = (0..4).map(|seed| inputs(&float, seed)).collect::<Result<_, _>>()?;
@@ -183,7 +185,7 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, choices: &Choices) 
     })
 }
 
-/// Inputs of the main graph, uniform between -1 and 1.
+/// Random inputs of the main graph, uniform between -1 and 1.
 fn inputs(module: &Module, seed: u64) -> Result<Vec<Tensor>, String> {
     let mut random = SplitMix64::new(seed);
     let graph = module.main();

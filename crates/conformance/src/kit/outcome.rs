@@ -1,4 +1,4 @@
-//! The lines about kernels, out of faults and of the numbers of what was looked at.
+//! Makes the report's lines about kernels from the faults and from counts of what was looked at.
 
 use super::{
     class::Class,
@@ -10,23 +10,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_requantize::IntType;
 use strait_target::{TargetSpec, spec::Integer};
 
-/// Numbers of what was looked at.
+/// Counts of what was looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counts {
     of: BTreeMap<Subject, u64>,
-    /// Requantizations.
+    /// Number of requantizations.
     pub(super) requantizations: u64,
-    /// Those of which a library has no model.
+    /// Number of requantizations that a library has no model of.
     pub(super) left: u64,
 }
 
 impl Counts {
-    /// Takes so many more things that a line looked at.
+    /// Adds to the number of things that a line has looked at.
     pub(super) fn count(&mut self, subject: Subject, more: usize) {
         *self.of.entry(subject).or_default() += more as u64;
     }
 
-    /// Accumulators of these classes.
+    /// Counts accumulators of these classes.
     pub(super) fn classes(&mut self, classes: impl Iterator<Item = Class>) {
         let mut of = [0; 4];
         classes.for_each(|class| of[class as usize] += 1);
@@ -35,7 +35,7 @@ impl Counts {
         }
     }
 
-    /// Calls, of which these lines have made one each.
+    /// Adds to the number of calls. Each of these lines has made that many.
     pub(super) fn calls(&mut self, calls: usize, lines: &[Subject]) {
         self.count(Subject::Panics, calls);
         lines.iter().for_each(|&line| self.count(line, calls));
@@ -49,7 +49,7 @@ impl Counts {
         self.left += other.left;
     }
 
-    /// Things that a line looked at.
+    /// How many things a line has looked at.
     fn of(&self, subject: Subject) -> u64 {
         let subject = match subject {
             Subject::Rows | Subject::Hangs => Subject::Panics,
@@ -59,7 +59,7 @@ impl Counts {
     }
 }
 
-/// The line of accumulators of a class.
+/// The line for accumulators of a class.
 pub(super) fn subject(class: Class) -> Subject {
     match class {
         Class::Tie => Subject::Ties,
@@ -69,9 +69,11 @@ pub(super) fn subject(class: Class) -> Subject {
     }
 }
 
-/// The faults of one row's forms, without those that others explain: what differs from call to call, or is not written, is not
-/// wrong at this threshold or that, nor on threads, in processes or by what it reads; and what differs from process to process is not
-/// wrong at thresholds.
+/// The faults of a row's forms, without those that are only consequences of others.
+///
+/// If results change from call to call, or are not written at all, then wrong results at thresholds, on threads, in
+/// other processes or from reading too far are consequences. If results differ from process to process, wrong results
+/// at thresholds are.
 pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
     let has = |subjects: &[Subject]| faults.iter().any(|fault| subjects.contains(&fault.subject));
     let unsteady = has(&[Subject::Determinism, Subject::Unwritten]);
@@ -84,16 +86,16 @@ pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
     faults.into_iter().filter(move |fault| !follows(fault.subject))
 }
 
-/// Words about the numbers of a whole target, and about lines that have none.
+/// Text for the lines: numbers for the whole target, and why lines have none.
 pub(super) struct Said<'a> {
     pub(super) spec: &'a TargetSpec,
-    /// Sets of instructions on which the loops ran.
+    /// Number of instruction sets on which the loops ran.
     pub(super) sets: usize,
-    /// Why a line was not checked whatever was tried.
+    /// Why a line could not be checked at all.
     pub(super) never: &'a dyn Fn(Subject) -> Option<&'a str>,
 }
 
-/// The lines of both groups.
+/// The lines on what is computed and on how the code behaves.
 pub(super) fn lines(faults: &[Fault], counts: &Counts, said: &Said<'_>) -> Vec<Line> {
     all(|group, subject| {
         let mut line = found(Line::new(group, subject.name()), faults, subject);
@@ -146,7 +148,7 @@ fn all(line: impl Fn(Group, Subject) -> Line) -> Vec<Line> {
     semantics.into_iter().chain(robustness).collect()
 }
 
-/// The lines after a call that hung, with the faults that were found until then: nothing else is known.
+/// The lines if a call has hung, with the faults that were found before. Nothing else is known.
 pub(super) fn of_one_that_hangs(faults: &[Fault]) -> Vec<Line> {
     all(|group, subject| {
         let mut line = found(Line::skipped(group, subject.name(), HUNG), faults, subject);
@@ -157,7 +159,8 @@ pub(super) fn of_one_that_hangs(faults: &[Fault]) -> Vec<Line> {
     })
 }
 
-/// The same lines for a target without code: what would be held against the definitions is the definitions.
+/// The lines for a target without code. Nothing is checked, since the host's kernels would be compared with their own
+/// definitions.
 pub(super) fn of_a_table() -> Vec<Line> {
     all(|group, subject| {
         let why = match group {
@@ -168,7 +171,7 @@ pub(super) fn of_a_table() -> Vec<Line> {
     })
 }
 
-/// Thresholds that are left out, of results of more than 8 bits.
+/// Says that some thresholds were left out, if the table has results of more than 8 bits.
 fn spread(spec: &TargetSpec) -> String {
     let outputs: BTreeSet<Integer> = spec.form.values().flat_map(|row| row.output.clone()).collect();
     let wider = |least: u8, most: u8| {

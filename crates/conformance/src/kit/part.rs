@@ -1,4 +1,4 @@
-//! Tiles of accumulators, in the shapes in which a library is asked for their codes.
+//! Tiles of accumulators, in the shapes in which a library is asked to requantize them.
 
 use strait_kernels::integer::{Axis, Tile};
 use strait_plugin_host::{RegisteredForm, TileRequest};
@@ -14,7 +14,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// A tile of these accumulators of each channel, from `first` on.
+    /// A tile with these accumulators for each channel. The first channel has the index `first`.
     pub(super) fn new(axis: Axis, wide: bool, first: usize, channels: &[Vec<i64>]) -> Part {
         let (of_channels, of_each) = (channels.len(), channels.first().map_or(0, Vec::len));
         let (rows, columns) = match axis {
@@ -67,7 +67,8 @@ impl Part {
         }
     }
 
-    /// The channel of the parameters of an accumulator, of so many, and the accumulator.
+    /// For an accumulator of the tile: the channel whose parameters it uses, if the form has `channels` of them, and
+    /// its value.
     pub(super) fn place(&self, channels: usize, at: usize) -> (usize, i64) {
         (
             self.tile.channel(at).min(channels.saturating_sub(1)),
@@ -77,7 +78,7 @@ impl Part {
 }
 
 impl Part {
-    /// The same accumulators in the opposite order, each with the parameters of another channel.
+    /// The same accumulators in reverse order, so that each meets the parameters of another channel.
     pub(super) fn turned(&self) -> Part {
         let mut turned = self.clone();
         turned.accumulators.reverse();
@@ -87,10 +88,10 @@ impl Part {
     }
 }
 
-/// Rows, or columns, in which the accumulators of a form lie that has one set of parameters.
+/// Into how many rows, or columns, the accumulators are divided if a form has a single set of parameters.
 const LANES: usize = 7;
 
-/// A tile of all accumulators of interest.
+/// A tile with all chosen accumulators.
 pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
     match (form.channels(), channels) {
         (None, [one]) => {
@@ -105,13 +106,13 @@ pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// Rows and columns of tiles: one, fewer than a vector has, and numbers that end within one.
+/// Numbers of rows and columns of tiles: 1, less than a vector has, and numbers that end within a vector.
 const EXTENTS: [usize; 6] = [1, 5, 19, 33, 70, 300];
 
-/// The most accumulators of a tile of these extents, for the time that it takes.
+/// The most accumulators of such a tile, to limit the time.
 const MOST: usize = 2_500;
 
-/// So many accumulators of each channel.
+/// The first `count` accumulators of each channel, repeated if there are fewer.
 pub(super) fn few(count: usize, channels: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let its = channels
         .iter()
@@ -119,11 +120,11 @@ pub(super) fn few(count: usize, channels: &[Vec<i64>]) -> Vec<Vec<i64>> {
     its.collect()
 }
 
-/// Tiles of these numbers of rows beside these numbers of columns, and those that begin at a channel in the middle.
+/// Tiles of all these numbers of rows and columns, and tiles that begin at a channel in the middle.
 pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Vec<Part> {
     match form.channels() {
         None => {
-            // A host may count the channels of what has one set of parameters.
+            // A host may count channels even if the form has a single set of parameters.
             let first = [(3, 2), (17, 300)].map(|(each, first)| (1, each, first));
             let sizes = EXTENTS.iter().flat_map(|&lanes| EXTENTS.map(|each| (lanes, each, 0)));
             let part = |(lanes, each, first)| {
@@ -149,7 +150,7 @@ pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// A tile of so many accumulators of each channel that rows of it, and all of it, end where a line of memory does.
+/// A tile with 64 accumulators for each channel. So its rows, and the tile itself, end where a cache line ends.
 pub(super) fn small(axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
     let its: Vec<Vec<i64>> = channels
         .iter()

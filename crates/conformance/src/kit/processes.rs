@@ -1,4 +1,4 @@
-//! The same library in several processes: its table, and what it computes, may be another one there.
+//! Runs the same library in several processes, where its table and its results might differ.
 
 use super::lines::{Group, Line};
 use std::{sync::Arc, thread};
@@ -8,14 +8,14 @@ use strait_target::{Options, Registry, Target};
 /// Further processes of a library.
 pub(super) struct Processes(Vec<Library>);
 
-/// Their number.
+/// How many further processes are used.
 const OTHERS: usize = 3;
 
-/// The most that are started until there are even and odd numbers among theirs.
+/// How many are started, at most, until both even and odd process ids are among them.
 const MOST: usize = 8;
 
 impl Processes {
-    /// Starts them, with a line about what the library says of itself there.
+    /// Starts the processes. The line reports whether the library states the same about itself in all of them.
     pub(super) fn start(library: &Library, options: &Options) -> (Processes, Line) {
         let mut line = Line::new(Group::Interface, "the same table in each process");
         let is_odd = |library: &Library| library.traces(options).ok().map(|[_, now]| now.process % 2 == 1);
@@ -25,7 +25,7 @@ impl Processes {
             if at >= OTHERS && varied {
                 break;
             }
-            // A number of a process is spent on each thread, too.
+            // Each thread takes up a process id, too, which changes whether the next one is even.
             for _ in 0..at % 3 {
                 let _ = thread::spawn(|| {}).join();
             }
@@ -44,7 +44,7 @@ impl Processes {
                 Err(error) => line.find(format!("it loads in one process and not in another: {error}")),
             }
         }
-        // The last one is the one with another number.
+        // The last process is the one whose id differs in being even or odd, so it has to stay.
         let others = others.split_off(others.len().saturating_sub(OTHERS));
         let line = line.checked(format!("{} processes", 1 + OTHERS));
         (Processes(others), line)
@@ -58,11 +58,11 @@ impl Processes {
         self.0.is_empty()
     }
 
-    /// The target of one of them.
+    /// The target, as one of the further processes provides it.
     pub(super) fn into_target(self, options: &Options) -> Option<Arc<dyn Target>> {
         let library = self.0.into_iter().last()?;
         let mut registry = Registry::default();
-        // Whatever stops it has stopped the target of the first process, too, or is told of these.
+        // Whatever fails here has already failed in the first process, or is reported for these.
         register(&mut registry, Arc::new(library)).ok()?.target(options).ok()
     }
 }

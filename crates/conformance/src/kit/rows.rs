@@ -1,4 +1,4 @@
-//! Ops that have several rows for one type of activations: which of these rows the networks reach.
+//! Checks the ops that have several rows for the same type of activations: which of these rows the networks use.
 
 use super::lines::{Group, Line};
 use super::networks::Made;
@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_core::Term;
 use strait_target::{Target, TargetSpec};
 
-/// Rows beside others of the same op, each with the first network that reached it.
+/// Rows that share an op with others, each with the first network that used it.
 pub(super) struct Rows(BTreeMap<String, Option<String>>);
 
 impl Rows {
@@ -17,7 +17,7 @@ impl Rows {
         Rows(rows.map(|row| (row.to_owned(), None)).collect())
     }
 
-    /// Takes the rows that the nodes of a network were lowered by.
+    /// Records which rows the nodes of a network were lowered with.
     pub(super) fn add(&mut self, network: &str, made: &Made) {
         for row in made.rows.values() {
             if let Some(reached) = self.0.get_mut(row) {
@@ -41,7 +41,7 @@ impl Rows {
     }
 }
 
-/// The rows of the accelerator that share an op and a type of activations with another one.
+/// The rows of the accelerator that have an op and a type of activations in common with another row.
 fn shared(spec: &TargetSpec) -> impl Iterator<Item = &str> {
     let activations = spec.types.pairs.iter().map(|pair| pair.activation);
     activations.flat_map(move |activation| {

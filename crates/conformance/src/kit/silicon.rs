@@ -1,4 +1,4 @@
-//! Recorded vectors against the forms of a table, and against the kernels that compute them.
+//! Compares recorded vectors with the forms of a table, and with the kernels that compute them.
 
 use super::evidence::{self, IdentifiedLayer};
 use super::lines::{Group, Line};
@@ -14,7 +14,7 @@ use strait_target::{
     spec::{Evidence, Fidelity, Rescale, Scales},
 };
 
-/// The line on whether what a table says to be measured names what was recorded, and whether that was given.
+/// The line on whether rows that are stated to be `measured` name their recordings, and whether these were given.
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
@@ -63,7 +63,7 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     line
 }
 
-/// A line for each recorded layer, and then one for each row that the table names recordings for.
+/// A line for each recorded layer, then one for each row that names recordings.
 pub(super) fn lines(
     target: &Arc<dyn Target>,
     recordings: &[Recording],
@@ -117,17 +117,18 @@ fn line(target: &Arc<dyn Target>, layer: &Layer, answer: Result<&Answer, &Vector
 }
 
 enum FormMatch {
-    /// A form that gives every recorded value, with the lowest and the highest of them where it has to be clamped there.
+    /// A form that produces every recorded value. It also has the lowest and highest value if results are clamped
+    /// there.
     Form {
         name: String,
         form: Requantization,
         ends: [i32; 2],
     },
-    /// Reasons why there is none.
+    /// No form produces all recorded values. Each reason is a sentence.
     None(Vec<String>),
 }
 
-/// The first form of the table that explains a layer with any integers.
+/// The first form of the table that explains a layer, with whatever integers fit.
 fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> FormMatch {
     let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
@@ -145,7 +146,7 @@ fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> FormMatch {
     FormMatch::None(vec![none(answer)])
 }
 
-/// The codes that a clamp leaves: those that were recorded, at the ends where it acts.
+/// The codes to which results are clamped: the recorded lowest and highest, if the clamp acts there.
 fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2] {
     let type_ends = [form.out().min(), form.out().max()];
     [0, 1].map(|end| if clamps[end] { recorded[end] } else { type_ends[end] })
@@ -175,7 +176,7 @@ fn none(answer: &Answer) -> String {
     }
 }
 
-/// The first form of the table that explains a layer with the integers that its rule makes of scales.
+/// The first form of the table that explains a layer with the integers that its rule computes from the scales.
 fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> FormMatch {
     let codes = || layer.channels.iter().flatten().map(|value| value.output);
     let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
@@ -215,7 +216,8 @@ fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify
     FormMatch::None(why)
 }
 
-/// The first recorded value that a form does not give: channel, accumulator, its result, the recorded one.
+/// The first recorded value that a form does not produce: its channel, the accumulator, the form's result, and the
+/// recorded code.
 fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &Layer) -> Option<(usize, i64, i32, i32)> {
     let channels = form.channels().unwrap_or(1);
     for (channel, values) in layer.channels.iter().enumerate() {
@@ -237,10 +239,11 @@ fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &Layer) -> Optio
     None
 }
 
-/// The same of the kernel, whose loops clamp: channel, accumulator, the recorded code, its result.
+/// The first recorded value that the kernel does not produce: its channel, the accumulator, the recorded code, and the
+/// kernel's result. The loops clamp.
 fn replayed(loops: &dyn Loops, form: &Requantization, layer: &Layer) -> Result<Option<(usize, i64, i32, i32)>, String> {
     let width = usize::from(form.out().bits().div_ceil(8));
-    // A kernel takes as many accumulators of each channel: those of shorter ones are repeated.
+    // A kernel takes equally many accumulators of each channel, so those of shorter channels are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
         let values = &layer.channels[channel];

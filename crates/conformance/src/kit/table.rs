@@ -1,4 +1,4 @@
-//! The table as data: rows that nothing reaches.
+//! Checks the table itself: rows that can never be used.
 
 use super::lines::{Group, Line};
 use std::collections::BTreeSet;
@@ -8,16 +8,16 @@ use strait_target::{
     spec::{FusionRow, Integer, Produced, When},
 };
 
-/// The lines of this group.
+/// The lines about the table.
 pub(super) fn lines(entry: &Entry, spec: &TargetSpec) -> Vec<Line> {
     vec![id(entry), overlays(entry, spec), forms(spec), fusions(spec)]
 }
 
-/// The id is nobody else's: a deployment refuses two targets of one id.
+/// Checks that no other target has the same id, since a deployment refuses two targets with one id.
 fn id(entry: &Entry) -> Line {
     let id = entry.table().id();
     let mut line = Line::new(Group::Table, "an id of its own").checked(format!("`{id}`"));
-    // What is wrong with other targets of the program is not this one's fault.
+    // If other targets of the program are wrong, that is not this one's fault.
     let Ok(registry) = Registry::builtin() else {
         return line;
     };
@@ -33,7 +33,7 @@ fn id(entry: &Entry) -> Line {
     line
 }
 
-/// True of one target that a vendor's program has in it, and that is a library beside it: its package and its table are the same.
+/// True if a vendor has the same target in a program and in a library: their packages and tables are equal.
 fn is_same(built_in: &Entry, library: &Entry) -> bool {
     let packages = match (built_in.origin(), library.origin()) {
         (Origin::BuiltIn(here), Origin::Library(there)) => *here == there.package,
@@ -42,7 +42,7 @@ fn is_same(built_in: &Entry, library: &Entry) -> bool {
     packages && built_in.table().digest() == library.table().digest()
 }
 
-/// Ops, recipes, forms and rows are those of a parsed table; each overlay makes another one.
+/// Checks that the table can be parsed with each overlay.
 fn overlays(entry: &Entry, spec: &TargetSpec) -> Line {
     let mut line = Line::new(Group::Table, "ops, recipes and forms");
     let mut variants = 0;
@@ -65,7 +65,7 @@ fn overlays(entry: &Entry, spec: &TargetSpec) -> Line {
     ))
 }
 
-/// Every form is named by a row, with one overlay at least.
+/// Checks that every form is named by a row, perhaps only with some overlay.
 fn forms(spec: &TargetSpec) -> Line {
     let mut line = Line::new(Group::Table, "forms that rows name").checked(format!("{} forms", spec.form.len()));
     let ops = spec
@@ -75,7 +75,7 @@ fn forms(spec: &TargetSpec) -> Line {
     let accepted = spec.fusion.iter().flat_map(|row| row.accept.iter().flatten());
     let weakened = spec.fusion.iter().flat_map(|row| &row.weaken_to);
     let named: BTreeSet<&str> = ops.chain(accepted).chain(weakened).map(String::as_str).collect();
-    // An overlay may bring the row that names it.
+    // An overlay may add the row that names the form.
     if spec.overlay.is_empty() {
         for name in spec.form.keys().filter(|name| !named.contains(name.as_str())) {
             line.find(format!("form {name}: no op and no fusion names it"));
@@ -99,7 +99,7 @@ fn fusions(spec: &TargetSpec) -> Line {
     line.checked(format!("{} fusions", spec.fusion.len()))
 }
 
-/// True if an earlier row takes every site of a later one, by the same steps.
+/// True if an earlier row fuses, with the same steps, everything that a later one could.
 fn shadows(earlier: &FusionRow, later: &FusionRow) -> bool {
     fn all<T: PartialEq>(part: &[T], of: &[T]) -> bool {
         part.iter().all(|one| of.contains(one))
@@ -117,12 +117,12 @@ fn shadows(earlier: &FusionRow, later: &FusionRow) -> bool {
         && earlier.with == later.with
 }
 
-/// True if what meets the second condition meets the first.
+/// True if whatever meets condition `b` also meets condition `a`.
 fn weaker(a: &When, b: &When) -> bool {
     fn open<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
         a.is_none() || a == b
     }
-    // An own requantization of identity and one consumer are conditions of every row.
+    // Every row requires a separate requantization and a single reader, so these need not be compared.
     open(&a.output, &b.output)
         && open(&a.input, &b.input)
         && open(&a.to, &b.to)
@@ -132,7 +132,7 @@ fn weaker(a: &When, b: &When) -> bool {
             .all(|(option, value)| b.option.get(option) == Some(value))
 }
 
-/// Reason why no site of the row can be there.
+/// Why nothing can ever match the row.
 fn never(spec: &TargetSpec, row: &FusionRow) -> Option<String> {
     if let Some((option, value)) = row.when.option.iter().find(|(option, value)| {
         let allowed = spec.options.get(*option).and_then(|row| row.one_of.as_ref());
@@ -166,7 +166,7 @@ fn never(spec: &TargetSpec, row: &FusionRow) -> Option<String> {
             !op.is_host() && input.is_none_or(|input| !wide || reads(input))
         })
     };
-    // An overlay may bring the op, or another type of it.
+    // An overlay may add the op, or another type for it.
     if spec.overlay.is_empty() && !row.ops.iter().any(made) {
         let ops = row.ops.join(", ");
         return Some(match input {

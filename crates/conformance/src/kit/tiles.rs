@@ -1,8 +1,9 @@
-//! A library's own model of its arithmetic: what it computes, and how it behaves.
+//! Tests a library's own model of its arithmetic: what it computes, and how it behaves.
 //!
-//! Each requantization is asked for with its channels along rows and along columns, with accumulators of 32 and of 64 bits, whole
-//! and from a channel in the middle; each of these calls again, with other bytes around and in the place of the codes, between
-//! memory that nobody may touch, on several threads at once, and in other processes.
+//! Each requantization is called with its channels along rows and along columns, and with accumulators of 32 and of 64
+//! bits. It is called with all channels, and beginning at a channel in the middle. Each of these calls is repeated:
+//! with other bytes around the codes and in their place, between memory that may not be touched, on several threads at
+//! once, and in other processes.
 
 use super::{
     ExaminationProgress, class,
@@ -26,7 +27,7 @@ use strait_plugin_host::{Library, Misdeed, PluginError, RegisteredForm, Trial};
 use strait_requantize::Requantization;
 use strait_target::{Options, Target};
 
-/// The lines of both groups, with the faults that were found before.
+/// The lines on what is computed and on how the code behaves, including the faults that were found before.
 pub(super) fn lines(
     target: &dyn Target,
     library: &Library,
@@ -54,7 +55,7 @@ pub(super) fn lines(
         for (form, clamp) in samples {
             done += 1;
             progress.advance(done);
-            // The host clamps.
+            // The host applies the clamp, so the library need not be asked.
             if clamp.is_some() {
                 continue;
             }
@@ -96,18 +97,18 @@ pub(super) fn lines(
     outcome::lines(&faults, &counts, &said)
 }
 
-/// The library in its processes.
+/// The library in all its processes.
 struct Subjected<'a> {
     library: &'a Library,
     options: &'a Options,
     others: &'a Processes,
-    /// The form that came before, with a tile of it.
+    /// The form that was tested before, with one of its tiles.
     before: Option<(RegisteredForm, Requantization, Part)>,
     has_traces: bool,
 }
 
 impl Subjected<'_> {
-    /// Everything about one requantization; false where the library has no model of it.
+    /// Runs all tests of one requantization. Returns false if the library has no model of it.
     fn requantization(
         &mut self,
         name: &str,
@@ -137,7 +138,8 @@ impl Subjected<'_> {
         Ok(any)
     }
 
-    /// Asks with one tile that has an accumulator of each channel, as a host does first.
+    /// Asks for one tile with an accumulator of each channel, as a host does first to see whether the library computes
+    /// the form.
     fn computes(
         &self,
         registered: &RegisteredForm,
@@ -197,7 +199,7 @@ impl Subjected<'_> {
         Ok(())
     }
 
-    /// Watched calls, whose codes are held against the form.
+    /// Makes calls one at a time, with a time limit, and compares the codes with the form.
     fn alone(
         &self,
         registered: &RegisteredForm,
@@ -243,7 +245,7 @@ impl Subjected<'_> {
         }
     }
 
-    /// Calls on several threads: of a tile, of the same with its accumulators in another order, and of another form.
+    /// Makes calls on several threads at once: with a tile, with the same tile in another order, and with another form.
     fn together(
         &self,
         registered: &RegisteredForm,
@@ -252,7 +254,7 @@ impl Subjected<'_> {
         channels: &[Vec<i64>],
         counts: &mut Counts,
     ) -> Result<Option<Fault>, Fault> {
-        // Of many channels there is one form of each type alone.
+        // There is only one form with many channels for each type, so it is called more often.
         let rounds = if channels.len() > FEW { 4 * ROUNDS } else { ROUNDS };
         let each = (AT_ONCE / channels.len().max(1)).max(4);
         let part = Part::new(axis, wide, 0, &few(each, channels));
@@ -278,7 +280,7 @@ impl Subjected<'_> {
         }
     }
 
-    /// The same tile in other processes.
+    /// Asks for the same tile in other processes.
     fn elsewhere(
         &self,
         registered: &RegisteredForm,
@@ -307,7 +309,7 @@ impl Subjected<'_> {
         Ok(None)
     }
 
-    /// Traces of some thousand calls.
+    /// Checks what some thousand calls leave behind in the process.
     fn traces(
         &self,
         registered: &RegisteredForm,
@@ -331,19 +333,19 @@ impl Subjected<'_> {
     }
 }
 
-/// Calls of one trial alone.
+/// How many calls are made without others at the same time.
 const ALONE: usize = 4;
 
-/// Calls of each thread, where others are made at once.
+/// How many calls each thread makes while others do the same.
 const ROUNDS: u32 = 32;
 
-/// Accumulators of a tile that several threads compute at once.
+/// Number of accumulators in a tile that several threads compute at once.
 const AT_ONCE: usize = 16 << 10;
 
-/// The status by which a library leaves a form to the host.
+/// The status with which a library leaves a form to the host.
 const UNSUPPORTED: i32 = 1;
 
-/// A call that failed.
+/// The fault for a call that failed.
 fn said(part: &Part, error: &PluginError, otherwise: Subject) -> Fault {
     match error {
         PluginError::Failed { status, .. } if *status == UNSUPPORTED => {
@@ -354,7 +356,7 @@ fn said(part: &Part, error: &PluginError, otherwise: Subject) -> Fault {
     }
 }
 
-/// A call that failed as others of the same tile do not.
+/// The fault for a call that failed while other calls with the same tile succeed.
 fn ended(call: &str, error: &PluginError, subject: Subject) -> Fault {
     let text = error.to_string();
     let subject = if Fault::is_hang(&text) { Subject::Hangs } else { subject };

@@ -1,29 +1,30 @@
-//! Calls of a target's code that may not come to an end.
+//! Calls a target's code with a time limit, since it may never return.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// A call that did not come to an end in time, or in no good way.
+/// How a call failed to return an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
-    /// It goes on, on a thread of its own.
+    /// The call is still running on a thread of its own.
     Hung,
-    /// Its thread ended without an answer.
+    /// The thread of the call ended without an answer.
     Ended,
 }
 
-/// Says of a series of calls that one of them has returned.
+/// To be called after each of a series of calls, to show that it has returned.
 pub(super) type Alive<'a> = &'a dyn Fn();
 
-/// The answer of a series of calls, if each comes to an end in time; `None` where calls have a clock of their own.
+/// Makes a series of calls and returns their answer if each returns in time. With `None`, the calls have a time limit
+/// of their own.
 pub(super) fn watched<T: Send + 'static>(
     patience: Option<Duration>,
     calls: impl FnOnce(Alive<'_>) -> T + Send + 'static,
 ) -> Result<T, Lost> {
     let (says, said) = channel();
     thread::spawn(move || {
-        // Nobody waits any more where the other end is gone.
+        // Sending fails if nobody is waiting any more.
         let alive = || _ = says.send(None);
         let answer = calls(&alive);
         let _ = says.send(Some(answer));

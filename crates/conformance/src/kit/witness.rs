@@ -1,5 +1,5 @@
-//! A target whose calls are counted, and asked again: what it says of a node and what it writes has to be the same each time,
-//! and in each process.
+//! Wraps a target. It counts the calls and asks again: what the target says about a node and what it writes has to be
+//! the same each time, and in each process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,37 +9,37 @@ use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
 use strait_target::{Candidate, Decision, Emission, FusionSite, Recorded, Sink, Target, TargetError, TargetSpec};
 
-/// The target, and the same one in another process.
+/// The target, and the same target in another process.
 pub(super) struct Witness {
     inner: Arc<dyn Target>,
     elsewhere: Option<Arc<dyn Target>>,
     seen: Mutex<Seen>,
 }
 
-/// Calls of it and its answers.
+/// What the target was asked and what it answered.
 #[derive(Default)]
 struct Seen {
     calls: BTreeMap<&'static str, u64>,
     nodes: Nodes,
 }
 
-/// The nodes that it was asked about.
+/// The nodes that the target was asked about.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
-    /// By name, with the reason of a refusal.
+    /// The nodes by name, with the reason if the target refused one.
     pub(super) asked: BTreeMap<String, Option<String>>,
-    /// Answers that were others when the same was asked again.
+    /// Answers that differed when the target was asked again.
     pub(super) disagreements: Vec<String>,
 }
 
 impl Nodes {
-    /// Those that are refused, with the reasons.
+    /// The refused nodes, with the reasons.
     pub(super) fn refused(&self) -> impl Iterator<Item = (&str, &str)> {
         let asked = self.asked.iter();
         asked.filter_map(|(name, reason)| Some((name.as_str(), reason.as_deref()?)))
     }
 
-    /// True if not one was admitted.
+    /// True if every node was refused.
     pub(super) fn refuses_all(&self) -> bool {
         !self.asked.is_empty() && self.asked.values().all(Option::is_some)
     }
@@ -70,12 +70,12 @@ impl Witness {
         *self.seen().calls.entry(method).or_default() += 1;
     }
 
-    /// The number of calls of a method.
+    /// How often a method was called.
     pub(super) fn calls(&self, method: &str) -> u64 {
         self.seen().calls.get(method).copied().unwrap_or(0)
     }
 
-    /// The nodes that it was asked about since this was asked last.
+    /// The nodes that the target was asked about since the last call of this function.
     pub(super) fn take_nodes(&self) -> Nodes {
         std::mem::take(&mut self.seen().nodes)
     }
@@ -85,7 +85,7 @@ impl Witness {
         self.elsewhere.as_ref()
     }
 
-    /// Answers about the same nodes by other ways, with what each way is.
+    /// Asks the same again in other ways. Each answer comes with the name of the way.
     fn again<'a>(
         &'a self,
         nodes: &'a [Candidate<'_>],

@@ -1,37 +1,38 @@
-/// Bytes that are not a container that this version reads. The fault is the file's: damaged, or written by another version.
+/// Why bytes are not a container that this version reads. The file is at fault: it is damaged, or another version wrote
+/// it.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    /// It is something else.
+    /// The file is no container: it does not begin with the signature.
     #[error("this is not a container: it does not start with the container's signature")]
     Signature,
-    /// It is a container of another kind.
+    /// The container has another major version.
     #[error(
         "this is a container of version {found}.x; this version of strait reads {}.x",
         super::MAJOR
     )]
     Major {
-        /// The file's.
+        /// Major version of the file.
         found: u16,
     },
-    /// It has a section that must not be skipped and that this version does not know.
+    /// The container has a section that must not be skipped, and this version does not know it.
     #[error("section `{name}` must not be skipped, but this version of strait does not know it")]
     UnknownSection {
-        /// Its name.
+        /// Name of the section.
         name: String,
     },
-    /// A section that every container has is not there.
+    /// A section that every container has is missing.
     #[error("section `{name}` is missing")]
     MissingSection {
-        /// Its name.
+        /// Name of the section.
         name: &'static str,
     },
-    /// The bytes are not those that were written.
+    /// The bytes do not match their checksum.
     #[error("the {what} is damaged: its checksum differs")]
     Checksum {
-        /// The header, or which section.
+        /// What the checksum covers: the header, or a named section.
         what: String,
     },
-    /// The parts contradict each other.
+    /// Parts of the file contradict each other.
     #[error("the container is damaged: {0}")]
     Damaged(String),
 }

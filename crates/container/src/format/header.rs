@@ -1,4 +1,4 @@
-//! The first 64 bytes.
+//! The header: the first 64 bytes of a container file.
 
 use super::error::damaged;
 use super::{Field, FormatError, MAGIC, MAJOR, MAX_SECTIONS, MINOR};
@@ -12,7 +12,7 @@ const SECTIONS: Field = Field { offset: 12, size: 4 };
 const LENGTH: Field = Field { offset: 16, size: 8 };
 const CHECKSUM: Field = Field { offset: 32, size: 32 };
 
-/// The fields as `docs/container.md` names them.
+/// The fields, by the names that `docs/container.md` uses.
 #[cfg(test)]
 pub(super) const FIELDS: [(&str, Field); 6] = [
     ("signature", SIGNATURE),
@@ -23,23 +23,23 @@ pub(super) const FIELDS: [(&str, Field); 6] = [
     ("checksum", CHECKSUM),
 ];
 
-/// Fields of the header.
+/// Values of the header's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// The number of sections.
+    /// Number of sections.
     pub(crate) sections: usize,
-    /// The length of the file in bytes.
+    /// Length of the file in bytes.
     pub(crate) length: u64,
 }
 
 impl Header {
-    /// The bytes of the header in front of a section table.
+    /// The bytes of the header that goes with a section table.
     pub(crate) fn encode(&self, table: &[u8]) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         SIGNATURE.put(&mut bytes, &MAGIC);
         MAJOR_VERSION.put(&mut bytes, &MAJOR.to_le_bytes());
         MINOR_VERSION.put(&mut bytes, &MINOR.to_le_bytes());
-        // At most MAX_SECTIONS.
+        // The number fits, since there are at most MAX_SECTIONS.
         SECTIONS.put(&mut bytes, &(self.sections as u32).to_le_bytes());
         LENGTH.put(&mut bytes, &self.length.to_le_bytes());
         let checksum = checksum(&bytes, table);
@@ -81,7 +81,7 @@ impl Header {
     }
 }
 
-/// The number of sections that a header states; 0 where the file ends before it.
+/// Number of sections that a header states; 0 if the file ends before that field.
 pub(super) fn sections(file: &[u8]) -> usize {
     SECTIONS.number(file) as usize
 }

@@ -1,4 +1,4 @@
-//! Reading a container: everything is checked before it is used.
+//! Reads a container. Everything is checked before it is used.
 
 use super::error::damaged;
 use super::header::Header;
@@ -6,24 +6,24 @@ use super::section::Entry;
 use super::{FormatError, align, header, section};
 use bytes::Bytes;
 
-/// Extent of the comparison between content and checksums.
+/// How much of the contents is compared with the checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Integrity {
-    /// All of it: every byte of the file is read once.
+    /// Everything: every byte of the file is read once.
     #[default]
     Full,
-    /// All but the tensors, which stay on disk until they are used. A damaged weight goes unnoticed.
+    /// Everything but the tensors, which stay on disk until they are used. A damaged weight goes unnoticed.
     SkipTensors,
 }
 
 /// A section of a container.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Its name.
+    /// Name of the section.
     pub name: String,
-    /// True if a reader that does not know it must refuse the file.
+    /// True if a reader that does not know the section must refuse the file.
     pub critical: bool,
-    /// The content: a slice of the file, which starts at a multiple of the alignment.
+    /// Contents of the section: a slice of the file that starts at a multiple of the alignment.
     pub bytes: Bytes,
     checksum: blake3::Hash,
 }
@@ -33,10 +33,10 @@ pub struct Section {
 pub struct Sections(Vec<Section>);
 
 impl Sections {
-    /// Takes a file apart. The contents are not looked at yet; see [`Sections::check`].
+    /// Splits a file into its sections. Their contents are not checked yet; [`Sections::check`] does that.
     pub fn parse(file: &Bytes) -> Result<Sections, FormatError> {
         let header = Header::decode(file)?;
-        // At most MAX_SECTIONS entries.
+        // This cannot overflow: there are at most MAX_SECTIONS entries.
         let table_end = header::SIZE + header.sections * section::SIZE;
         let Some(table) = file.get(header::SIZE..table_end) else {
             return damaged("it ends within the section table");
@@ -65,7 +65,7 @@ impl Sections {
         }
     }
 
-    /// Compares every section but those called `except` with its checksum.
+    /// Compares every section with its checksum, but for those named in `except`.
     pub fn check(&self, except: &[&str]) -> Result<(), FormatError> {
         let wanted = self.0.iter().filter(|s| !except.contains(&s.name.as_str()));
         for section in wanted {
@@ -77,7 +77,7 @@ impl Sections {
         Ok(())
     }
 
-    /// Refuses a file with a section that must not be skipped and that is not in `known`.
+    /// Refuses a file that has a section which must not be skipped and is not in `known`.
     pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), FormatError> {
         let unknown = self.0.iter().find(|s| s.critical && !known.contains(&s.name.as_str()));
         unknown.map_or(Ok(()), |s| {
@@ -86,12 +86,12 @@ impl Sections {
         })
     }
 
-    /// The content of a section, if it is there.
+    /// Contents of a section, if the file has it.
     pub fn get(&self, name: &str) -> Option<&Bytes> {
         self.iter().find(|s| s.name == name).map(|s| &s.bytes)
     }
 
-    /// The content of a section that has to be there.
+    /// Contents of a section that the file must have.
     pub fn require(&self, name: &'static str) -> Result<&Bytes, FormatError> {
         self.get(name).ok_or(FormatError::MissingSection { name })
     }
@@ -102,7 +102,7 @@ impl Sections {
     }
 }
 
-/// The bytes of a section, which starts at the first aligned place behind `end`, with zeros in between.
+/// The bytes of the section that starts at the first aligned place behind `end`. All bytes in between must be zero.
 fn content(file: &Bytes, end: u64, entry: &Entry) -> Result<Bytes, FormatError> {
     let name = &entry.name;
     if align(end) != Some(entry.offset) {

@@ -11,7 +11,7 @@ const OFFSET: Field = Field { offset: 32, size: 8 };
 const LENGTH: Field = Field { offset: 40, size: 8 };
 const CHECKSUM: Field = Field { offset: 48, size: 32 };
 
-/// The fields as `docs/container.md` names them.
+/// The fields, by the names that `docs/container.md` uses.
 #[cfg(test)]
 pub(super) const FIELDS: [(&str, Field); 5] = [
     ("name", NAME),
@@ -21,19 +21,19 @@ pub(super) const FIELDS: [(&str, Field); 5] = [
     ("checksum", CHECKSUM),
 ];
 
-/// A reader that does not know the section must refuse the file.
+/// Flag: a reader that does not know the section must refuse the file.
 const CRITICAL: u64 = 1;
 
-/// Place of a section, and its checksum.
+/// Where a section is, and its checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) critical: bool,
-    /// From the start of the file.
+    /// Position of the section from the start of the file, in bytes.
     pub(crate) offset: u64,
-    /// Without the zeros up to the next section.
+    /// Length of the section in bytes, without the zeros that follow it.
     pub(crate) length: u64,
-    /// BLAKE3 of the section's bytes.
+    /// BLAKE3 hash of the section's bytes.
     pub(crate) checksum: blake3::Hash,
 }
 
@@ -71,7 +71,7 @@ impl Entry {
     }
 }
 
-/// Names are lower-case words with hyphens that fit their field.
+/// True if `name` may name a section: lower-case words joined by hyphens, short enough for the field.
 pub(crate) fn is_name(name: &str) -> bool {
     let letters = name
         .bytes()

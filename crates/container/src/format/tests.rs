@@ -30,7 +30,7 @@ fn read(file: &Bytes) -> Result<Sections, FormatError> {
     Ok(sections)
 }
 
-/// A container whose header and table were changed by someone who knows how to make the checksum right again.
+/// A changed container whose checksum was recomputed, as a skilled attacker would do.
 fn forged(change: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let mut file = three().to_vec();
     change(&mut file);
@@ -73,7 +73,7 @@ fn every_changed_bit_and_every_missing_byte_is_noticed() {
         for bit in 0..8 {
             let mut damaged = file.to_vec();
             damaged[position] ^= 1 << bit;
-            // The minor version says nothing about what is understood, but belongs to the checksum.
+            // The minor version does not affect reading, but it is part of the checksum.
             assert!(read(&damaged.into()).is_err(), "bit {bit} of byte {position}");
         }
         assert!(read(&file.slice(..position)).is_err(), "cut at {position}");

@@ -1,4 +1,4 @@
-//! Writing a container.
+//! Writes a container.
 
 use super::header::Header;
 use super::section::{Entry, is_name};
@@ -8,20 +8,20 @@ use std::io::{Error, ErrorKind, Result, Write};
 /// A section to be written.
 #[derive(Clone, Debug)]
 pub struct NewSection<'a> {
-    /// At most 24 lower-case letters, digits and hyphens.
+    /// Name of the section: at most 24 lower-case letters, digits and hyphens.
     pub name: &'a str,
-    /// A reader that does not know the section must refuse the file.
+    /// True if a reader that does not know the section must refuse the file.
     pub critical: bool,
-    /// The content. Each part starts at a multiple of [`ALIGNMENT`], with zeros in front of it.
+    /// Contents of the section. Each part starts at a multiple of [`ALIGNMENT`], with zeros before it.
     pub parts: Vec<&'a [u8]>,
 }
 
-/// Zeros for what lies between parts.
+/// Zeros to fill the space between parts.
 const ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
 
 /// Writes a container with these sections in this order. The bytes depend on nothing else.
 ///
-/// The content is walked twice, once for the checksums in front of it; it is never copied.
+/// The contents are read twice, first for the checksums that precede them. They are never copied.
 pub fn write(sections: &[NewSection<'_>], out: &mut dyn Write) -> Result<()> {
     let mut offset = aligned(header::SIZE as u64 + (sections.len() * section::SIZE) as u64)?;
     let mut end = offset;
@@ -59,7 +59,7 @@ pub fn write(sections: &[NewSection<'_>], out: &mut dyn Write) -> Result<()> {
 }
 
 impl NewSection<'_> {
-    /// Writes the parts with zeros between them and answers with the length.
+    /// Writes the parts with zeros between them and returns the length.
     fn put(&self, out: &mut dyn Write) -> Result<u64> {
         let mut length = 0;
         for part in &self.parts {
@@ -71,7 +71,7 @@ impl NewSection<'_> {
     }
 }
 
-/// Writes zeros up to the next multiple of the alignment and answers with their number.
+/// Writes zeros up to the next multiple of the alignment and returns how many.
 fn fill(at: u64, out: &mut dyn Write) -> Result<u64> {
     let zeros = aligned(at)? - at;
     out.write_all(&ZEROS[..zeros as usize])?;

@@ -1,4 +1,4 @@
-//! A small artifact.
+//! A small artifact for tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::path::Path;
@@ -6,7 +6,8 @@ use strait_container::{ArtifactWriter, Manifest, Provenance, Sources, TargetVers
 use strait_core::{CertificateRecord, Module};
 use strait_requantize::{Argument, Certificate, IntType, Narrowing, Requantization, Rounding, form};
 
-/// Two graphs over one pool: a convolution before and after its requantization is fused. `@b` and `@c` are equal.
+/// Two graphs that share their constants: a convolution before and after its requantization is fused. `@b` and `@c` are
+/// equal.
 pub(crate) const TEXT: &str = "
 strait 1 integer main=@main
 graph @lowered(%x: i8[1,2,4,4] scale=0.5 zero=0) stage=integer {
@@ -37,7 +38,7 @@ pub(crate) fn certificates() -> Vec<CertificateRecord> {
             out: IntType::I8,
         },
     });
-    // A float whose shortest decimal has many digits, so that losing one shows.
+    // A float with many digits in its shortest decimal form, so that a lost digit is noticed.
     let float = Requantization::Float(form::Float {
         scale: 0.007_812_501.into(),
         zp: -3,
@@ -81,7 +82,7 @@ pub(crate) fn provenance() -> Provenance {
     }
 }
 
-/// Writes an artifact with a report of this text.
+/// Writes an artifact with this text as its report.
 pub(crate) fn write(destination: &Path, report: &str) -> Manifest {
     let writer = ArtifactWriter::create(destination).unwrap();
     fill(&writer, report);
@@ -94,7 +95,7 @@ pub(crate) fn fill(writer: &ArtifactWriter, report: &str) {
     writer.add_bytes("vendor/model.qdq.onnx", &[1, 2, 3]).unwrap();
 }
 
-/// The names in a folder, hidden ones too.
+/// The names in a folder, hidden ones included.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Two versions of a target's table, for a person and for a program.
+//! Compares two versions of a target's table.
 
 use std::path::Path;
 
@@ -11,29 +11,29 @@ use crate::{
     failure::{self, codes},
 };
 
-/// A table that is held against an older one.
+/// The comparison of a table with an older one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Against {
-    /// The target's id.
+    /// Id of the target.
     pub target: String,
     /// Where the old table comes from.
     pub old: String,
-    /// Where the new one comes from.
+    /// Where the new table comes from.
     pub new: String,
-    /// Their differences.
+    /// How the tables differ.
     #[serde(flatten)]
     pub comparison: Comparison,
 }
 
-/// Compares a target's table with the older one in a file. The table is that of one of `files`, or else the binary's: a new
-/// version of a target that is built in is compared as well.
+/// Compares a target's table with the older one in a file. The new table is one of `files`, or else the program's own.
+/// So a new version of a built-in target can be compared, too.
 ///
 /// # Errors
-/// A table that cannot be read or is wrong; an id that no table has, with the nearest one; an old table that is another
-/// target's.
+/// If a table cannot be read or is wrong, no table has the id (the error names the nearest one), or the old table
+/// belongs to another target.
 pub fn against<'a>(files: impl IntoIterator<Item = &'a Path>, id: &str, old: &Path) -> Result<Against, Diagnostics> {
     let read = |file: &Path| read_table(file).map_err(|error| failure::registry(&error));
-    // Whatever code a table asks for: nothing is compiled for it.
+    // It does not matter whether a table needs code, since nothing is compiled.
     let tables = files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let builtin = Registry::builtin().map_err(|error| failure::registry(&error))?;
     let (origin, new) = match tables.iter().find(|table| table.id() == id) {
@@ -58,7 +58,7 @@ pub fn against<'a>(files: impl IntoIterator<Item = &'a Path>, id: &str, old: &Pa
 }
 
 impl Against {
-    /// For a person.
+    /// The comparison as text for people.
     pub fn text(&self) -> String {
         let Comparison {
             old_version,
@@ -77,7 +77,7 @@ impl Against {
         text + "\n" + &self.verdict() + "\n"
     }
 
-    /// The judgement of the version.
+    /// A sentence on whether the version number reflects the differences.
     fn verdict(&self) -> String {
         let Comparison {
             changes,

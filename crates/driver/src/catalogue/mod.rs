@@ -1,4 +1,4 @@
-//! The targets that are registered: where they come from, what they equal with what evidence, and their tables.
+//! Lists the registered targets and shows their tables.
 
 mod against;
 mod text;
@@ -20,224 +20,225 @@ use crate::{
     report::{Counts, claim},
 };
 
-/// A target in a list.
+/// What a list shows about a target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
-    /// Its id.
+    /// Id of the target.
     pub id: String,
-    /// The version of its table.
+    /// Version of the target's table.
     pub version: String,
-    /// Where it comes from.
+    /// Where the target comes from.
     pub origin: String,
-    /// SHA-256 of its table.
+    /// SHA-256 of the target's table.
     pub digest: String,
-    /// The tables that this one stands on, the nearest first.
+    /// The tables that this table extends, the nearest first.
     pub extends: Vec<BaseLine>,
-    /// The reference that its integer models follow.
+    /// The reference that integer models for the target follow.
     pub reference: String,
-    /// Claim for a model that uses all of the table.
+    /// What can be claimed for a model that uses the whole table.
     pub claim: String,
-    /// The rows that decide bits, by their evidence.
+    /// Number of rows that decide bits, by their evidence.
     pub rows: Counts,
     /// Who makes the chip or the runtime.
     pub vendor: Option<String>,
-    /// The licence of the table.
+    /// Licence of the table.
     pub licence: Option<String>,
-    /// Where its documentation is.
+    /// Where the target's documentation is.
     pub docs: Option<String>,
-    /// Which chip it is, with its firmware, and what the bits were held against.
+    /// Chip and firmware, and the recordings that the bits were compared with.
     pub silicon: Option<String>,
 }
 
-/// A table that another one stands on.
+/// A table that another table extends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BaseLine {
-    /// Its id.
+    /// Id of the table.
     pub id: String,
-    /// Its version.
+    /// Version of the table.
     pub version: String,
-    /// SHA-256 of its text.
+    /// SHA-256 of the table's text.
     pub digest: String,
 }
 
-/// All targets, by id.
+/// All registered targets, sorted by id.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct List {
-    /// One for each.
+    /// The targets.
     pub targets: Vec<Card>,
 }
 
-/// All that a target's table says.
+/// Everything that a target's table says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// The target.
+    /// The target itself.
     pub target: Card,
-    /// Types of codes, with their grids.
+    /// Types of activations and weights, with their scales and zero points.
     pub types: Vec<TypeLine>,
-    /// Widths of sums, and the behaviour of a sum that does not fit.
+    /// Widths of accumulators, and what happens if a sum does not fit.
     pub accumulators: Vec<AccumulatorLine>,
-    /// Ops that annotation treats alike, and which grids they share.
+    /// Groups of ops that annotation treats alike, and which of their operands share a scale and zero point.
     pub passes: PassLines,
-    /// The rules over the float graph that it wants besides those for every target.
+    /// The rules over the float graph that the target needs, in addition to those that apply to every target.
     pub rules: Vec<String>,
-    /// Lowering of ops to integers.
+    /// How each op is lowered to integers.
     pub ops: Vec<OpLine>,
-    /// The requantizations that it computes.
+    /// The requantizations that the target computes.
     pub forms: Vec<FormLine>,
-    /// Fusions of requantizations, in the order in which rows are tried.
+    /// The fusion rows, in the order in which they are tried.
     pub fusions: Vec<FusionLine>,
     /// Which fusions are made unless a configuration says otherwise: `exact`, `bounded` or `any`.
     pub accept: String,
-    /// With `bounded`: the largest difference, in units of the last place.
+    /// With `bounded`: the largest difference that a fusion may make, in units of the last place.
     pub max_lsb: Option<u32>,
-    /// Options that a configuration may set.
+    /// The options that a configuration may set.
     pub options: Vec<OptionLine>,
 }
 
-/// A type of codes.
+/// A type of activations or weights.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TypeLine {
-    /// `activations` or `weights`.
+    /// What the type is for: `activations` or `weights`.
     pub of: &'static str,
-    /// The type.
+    /// Name of the type.
     #[serde(rename = "type")]
     pub elem: String,
-    /// True if the zero point is 0.
+    /// True if the zero point is always 0.
     pub symmetric: bool,
-    /// Which scales there are: `any` or `power_of_two`.
+    /// Which scales are possible: `any` or `power_of_two`.
     pub scale: String,
-    /// The smallest and the largest code in use.
+    /// Smallest and largest code in use.
     pub codes: [i32; 2],
-    /// Granularities of scales, the preferred one first.
+    /// Whether scales are per tensor, per channel or per block; the preferred one first.
     pub per: Vec<String>,
-    /// Of activations: the type of biases.
+    /// For activations: the type of biases.
     pub bias: Option<String>,
 }
 
-/// Lists of ops for the passes.
+/// Groups of ops for the passes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassLines {
-    /// Ops for whose sake codes are made.
+    /// Ops that compute on codes, so that their operands are quantized.
     pub computing: Vec<String>,
-    /// Ops whose first operand and results share a grid.
+    /// Ops whose first operand and results share a scale and zero point.
     pub passive: Vec<String>,
-    /// Functions that become a clamp of their producer's requantization.
+    /// Functions that become a clamp in the requantization of their producer.
     pub activation: Vec<String>,
-    /// Which grids the operands and results of a kind of ops share.
+    /// For each kind of op, which operands and results share a scale and zero point.
     pub alignment: BTreeMap<&'static str, String>,
-    /// True: results are made on the grid that all readers want.
+    /// True if a result is written directly with the scale and zero point that all its readers want.
     pub simplify: bool,
-    /// True: the grid of an aligned operand is imposed on its other readers, too.
+    /// True if the scale and zero point of an aligned operand are imposed on its other readers, too.
     pub force_overlap: bool,
 }
 
-/// The accumulators of one type of activations.
+/// The accumulators for one type of activations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccumulatorLine {
-    /// The type of the activations.
+    /// Type of the activations.
     pub activation: String,
-    /// Width in bits.
+    /// Width of an accumulator in bits.
     pub bits: u8,
-    /// Behaviour of a sum that does not fit: `wrap`, `saturate` or `undefined`.
+    /// What happens if a sum does not fit: `wrap`, `saturate` or `undefined`.
     pub overflow: String,
-    /// Evidence for the accumulator's row.
+    /// Evidence for this row.
     pub evidence: String,
-    /// A remark.
+    /// Remark that the table has for this row.
     pub note: Option<String>,
 }
 
-/// A row for an op.
+/// A row of the table that says how ops are lowered.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpLine {
-    /// Its name in the table.
+    /// Name of the row.
     pub name: String,
-    /// The ops that it is for.
+    /// The ops that the row is for.
     pub ops: Vec<String>,
-    /// The pairs of activation type and weight type that it is for; none on the host.
+    /// The pairs of activation type and weight type that the row is for; empty if the ops run on the host.
     pub pairs: Vec<[String; 2]>,
-    /// The recipe; absent on the host.
+    /// The recipe that lowers the ops; absent if they run on the host.
     pub recipe: Option<String>,
-    /// The forms that narrow its results.
+    /// The forms that requantize the results.
     pub requantize: Vec<String>,
-    /// The forms that bring its operands to one grid.
+    /// The forms that bring the operands to a common scale.
     pub inputs: Vec<String>,
-    /// The types that its results may have, where these are not those of the activations.
+    /// The types that results may have, if they may differ from the type of the activations.
     pub results: Vec<String>,
-    /// Which of its results are narrowed, where that is not as in the rest of the table.
+    /// Which of the results are requantized, if the rest of the table says otherwise.
     pub points: Option<String>,
-    /// Granularity of the scales of its weights, where that is not the preferred one of their type.
+    /// Whether scales of weights are per tensor, per channel or per block, if it is not the preferred choice for their
+    /// type.
     pub weight_per: Option<String>,
-    /// Limits, by quantity.
+    /// Limits of the ops, by what they limit.
     pub limits: BTreeMap<String, String>,
-    /// Evidence for the row's bits; absent on the host.
+    /// Evidence for what the row computes; absent if the ops run on the host.
     pub evidence: Option<String>,
-    /// Reason why the op runs on the host, or a remark.
+    /// Why the ops run on the host, or a remark.
     pub note: Option<String>,
 }
 
-/// A form.
+/// A row of the table that describes a form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormLine {
-    /// Its name in the table.
+    /// Name of the form in the table.
     pub name: String,
-    /// Its arithmetic, by the table's word.
+    /// The kind of arithmetic, by the table's word.
     pub kind: String,
-    /// Number of roundings, of the kinds that may round twice.
+    /// Number of roundings, for kinds that may round twice.
     pub stages: Option<u8>,
-    /// The width of its multiplier in bits, where the row says it.
+    /// Width of the multiplier in bits, if the row states it.
     pub multiplier: Option<u8>,
-    /// Where the output's zero point comes in.
+    /// Where the zero point of the output is added.
     pub zero_point: String,
-    /// Its rounding.
+    /// How results are rounded.
     pub rounding: String,
-    /// The smallest and the largest shift.
+    /// Smallest and largest shift.
     pub shift: Option<[i8; 2]>,
-    /// The types of its results.
+    /// Types of the results.
     pub output: Vec<String>,
-    /// Granularities of a set of integers.
+    /// Whether parameters are per tensor or per channel.
     pub per: Vec<String>,
-    /// The rule by which scales become its integers.
+    /// The rule by which the parameters are computed from scales.
     pub from: String,
-    /// Evidence for the row's bits.
+    /// Evidence for what the form computes.
     pub evidence: String,
-    /// A remark.
+    /// Remark that the table has for this row.
     pub note: Option<String>,
 }
 
-/// A fusion row.
+/// A fusion row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FusionLine {
-    /// Its name.
+    /// Name of the row.
     pub name: String,
-    /// The producers that it is for.
+    /// The operations that the row can fuse something into.
     pub ops: Vec<String>,
-    /// The forms that it accepts; none where it takes any.
+    /// The forms that the row accepts; empty if it accepts any.
     pub accept: Vec<String>,
-    /// Steps of the row.
+    /// The steps that the row fuses.
     pub then: Vec<String>,
-    /// Evidence for the row's bits.
+    /// Evidence for what the fused operation computes.
     pub evidence: String,
-    /// A remark.
+    /// Remark that the table has for this row.
     pub note: Option<String>,
 }
 
-/// An option.
+/// An option of the target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OptionLine {
-    /// Its name.
+    /// Name of the option.
     pub name: String,
-    /// The type of its values.
+    /// Type of the option's values.
     pub kind: String,
-    /// Its value where a configuration gives none.
+    /// Value of the option if a configuration does not set it.
     pub default: String,
-    /// Steps of the row.
+    /// What the option is for.
     pub help: String,
 }
 
-/// The targets of a registry.
+/// Lists the targets of a registry.
 ///
 /// # Errors
-/// A table that cannot be used with its defaults, which registering has ruled out.
+/// If a table cannot be used with its defaults. Registering has already ruled that out.
 pub fn list(registry: &Registry) -> Result<List, Diagnostics> {
     let targets = registry
         .entries()
@@ -246,10 +247,10 @@ pub fn list(registry: &Registry) -> Result<List, Diagnostics> {
     Ok(List { targets })
 }
 
-/// The table of one target, with the defaults of its options.
+/// Shows the table of one target, with the defaults of its options.
 ///
 /// # Errors
-/// A target that is not registered, with the nearest id.
+/// If the target is not registered. The error names the nearest id.
 pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
     let entry = registry.entry(id).map_err(|error| failure::registry(&error))?;
     let spec = spec(entry)?;
@@ -320,7 +321,7 @@ fn base(base: &Base) -> BaseLine {
     }
 }
 
-/// The texts of what the table holds together with its place.
+/// The values as texts, without the places at which the table has them.
 fn texts<'a, T: Display + 'a>(all: impl IntoIterator<Item = &'a T>) -> Vec<String> {
     all.into_iter().map(T::to_string).collect()
 }
@@ -421,7 +422,7 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
     }
 }
 
-/// The limits of a row: each name with the values that it allows.
+/// The limits of a row: for each name the values that are allowed.
 fn limits(row: &OpRow) -> BTreeMap<String, String> {
     let own = row.limit.iter().map(|(of, limit)| (of.clone(), allowed(limit)));
     let of_weights = row.limit_of.iter().flat_map(|(weight, limits)| {
@@ -431,7 +432,7 @@ fn limits(row: &OpRow) -> BTreeMap<String, String> {
     own.chain(of_weights).collect()
 }
 
-/// Values that a limit allows.
+/// The values that a limit allows.
 fn allowed(limit: &Limit) -> String {
     let ends = match (limit.min, limit.max) {
         (Some(min), Some(max)) => Some(format!("{min} to {max}")),

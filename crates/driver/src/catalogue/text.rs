@@ -1,11 +1,11 @@
-//! Lists of targets and tables of one, for a person.
+//! Shows lists of targets, and the table of one, as text for people.
 
 use crate::table;
 
 use super::{Card, List, OpLine, Sheet};
 
 impl List {
-    /// For a person, in lines of at most so many letters as far as words allow it.
+    /// The list as text. Lines have at most `width` characters if words allow it.
     pub fn text(&self, width: usize) -> String {
         let line = |card: &Card| {
             let cells = [
@@ -24,7 +24,7 @@ impl List {
 }
 
 impl Sheet {
-    /// As [`List::text`].
+    /// The table as text, with lines as for [`List::text`].
     pub fn text(&self, width: usize) -> String {
         let card = &self.target;
         let accumulators = self.accumulators.iter().map(|line| {
@@ -184,7 +184,7 @@ fn op(line: &OpLine) -> [String; 6] {
     ]
 }
 
-/// All else of a row, and its remark.
+/// Everything else about a row, and its remark.
 fn remarks(line: &OpLine) -> String {
     let some = |what: &str, text: String| (!text.is_empty()).then(|| format!("{what} {text}"));
     let limits: Vec<String> = line
@@ -203,7 +203,7 @@ fn remarks(line: &OpLine) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// A table, unless it has no rows.
+/// A table with a heading; nothing if it has no rows.
 fn section<const N: usize>(
     width: usize,
     heading: [&str; N],
@@ -213,7 +213,7 @@ fn section<const N: usize>(
     let mut text = String::new();
     if rows.peek().is_some() {
         let heading = (heading.map(str::to_owned), String::new());
-        // A text takes all that is written.
+        // Writing into a string does not fail.
         let _ = table::write_within(&mut text, width, std::iter::once(heading).chain(rows));
     }
     text

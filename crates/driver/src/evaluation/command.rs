@@ -1,8 +1,9 @@
-//! Commands of a configuration: how one is started, watched and ended.
+//! Runs the commands of a configuration: starts, watches and ends them.
 //!
-//! A command is the words of the configuration and one path behind them, without a shell between. It runs in the folder of
-//! the configuration, as the leader of a process group that ends with it. Standard input is empty. What it prints is read to
-//! its end, up to a limit, and so is what it complains of, of which the last part is kept.
+//! A command consists of the words in the configuration and one path added to them. There is no shell in between. It
+//! runs in the folder of the configuration, as the leader of a process group that ends with it. Its standard input is
+//! empty. Its standard output is read to the end, up to a limit. Its standard error is read, too, and the last part is
+//! kept.
 
 use std::{
     io::{self, Read},
@@ -20,31 +21,31 @@ use strait_evaluate::EvaluateError;
 
 use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop};
 
-/// More is no figure, and not the boxes of ten thousand images.
+/// The most bytes that a command may print. The boxes of ten thousand images need less.
 const MOST_PRINTED: usize = 64 << 20;
 
-/// The last bytes of its complaints that are shown.
+/// How many bytes of its error messages are shown, counted from the end.
 const MOST_COMPLAINTS: usize = 4 << 10;
 
-/// Time between two looks at a command.
+/// How often to check whether the command has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A command that metrics are computed by.
+/// A command that computes a metric.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
-    /// The metric.
+    /// Name of the metric.
     pub(crate) metric: String,
     /// The program and its arguments.
     pub(crate) words: Vec<String>,
-    /// The folder in which it runs.
+    /// Folder in which the command runs.
     pub(crate) folder: PathBuf,
-    /// The longest that a run may take.
+    /// The longest time that a run may take.
     pub(crate) limit: Duration,
-    /// Its key.
+    /// Key of the command in the configuration.
     pub(crate) key: KeyPath,
 }
 
-/// The end of the watch over a command.
+/// How watching a command ended.
 enum End {
     Done(Vec<u8>),
     Late,
@@ -53,7 +54,7 @@ enum End {
 }
 
 impl Command {
-    /// Refuses a command where none is allowed.
+    /// An error if the session does not allow commands.
     pub(crate) fn allowed(&self, session: &Session<'_>) -> Result<(), Stop> {
         if session.commands {
             return Ok(());
@@ -69,10 +70,10 @@ impl Command {
             .into())
     }
 
-    /// Starts the command with one more argument, and reads the JSON document that it prints, as a phase of the session.
+    /// Runs the command with one more argument, as a phase of the session, and reads the JSON document that it prints.
     ///
     /// # Errors
-    /// A command that cannot be started, fails, takes too long, or prints too much or no JSON; an interruption.
+    /// If the command cannot be started, fails, takes too long, prints too much or no JSON, or if the user interrupts.
     pub(crate) fn run(&self, file: &Path, session: &Session<'_>, of: &str) -> Result<Json, Stop> {
         self.allowed(session)?;
         let phase = format!("command {} ({of})", self.metric);
@@ -129,7 +130,7 @@ impl Command {
         }
     }
 
-    /// The end of the work by what a metric says of what the command printed.
+    /// The error if the metric cannot use what the command printed.
     pub(crate) fn refused(&self, error: EvaluateError) -> Stop {
         match error {
             EvaluateError::Printed(what) => {
@@ -139,7 +140,7 @@ impl Command {
         }
     }
 
-    /// The folder in which it runs; that of a file without a folder is the current one.
+    /// The folder in which the command runs. A file without a folder is in the current one.
     fn folder(&self) -> &Path {
         match self.folder.as_os_str().is_empty() {
             true => Path::new("."),
@@ -150,7 +151,8 @@ impl Command {
     fn start(&self, file: &Path) -> io::Result<Child> {
         let folder = self.folder();
         let program = self.words.first().map_or("", String::as_str);
-        // A path is one from the folder in which the command runs, whatever the system makes of it.
+        // A relative path to the program starts from the folder in which the command runs. Without this, it would
+        // depend on the system.
         let program = match program.contains('/') {
             true => std::path::absolute(folder.join(program))?,
             false => program.into(),
@@ -169,7 +171,7 @@ impl Command {
         process.spawn()
     }
 
-    /// Waits until it has ended and closed its output, or must not go on.
+    /// Waits until the command has ended and closed its output, or must be stopped.
     fn watched(
         &self,
         child: &mut Child,
@@ -204,7 +206,8 @@ impl Command {
     }
 }
 
-/// True if a process has ended. It is not waited for: until then its number is that of its group and of nothing else.
+/// True if a process has ended. It is not reaped here, so that its process id, which is also that of its group, stays
+/// reserved.
 #[cfg(unix)]
 fn is_over(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -218,7 +221,7 @@ fn is_over(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Reads a pipe to its end in a thread of its own: the first bytes and one more than `most`, or the last ones.
+/// Reads a pipe to its end on a separate thread. Keeps the first bytes, and one more than `most`, or the last ones.
 fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     let read = move || {
@@ -238,10 +241,10 @@ fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Rece
                 kept.drain(..kept.len() - most);
             }
         }
-        // Nobody listens where the command was given up.
+        // If the command was given up, nobody receives this.
         let _ = send.send(kept);
     };
-    // Without a thread the channel is closed, which reads as nothing.
+    // If there is no thread, the channel is closed, which counts as empty output.
     let _ = thread::Builder::new()
         .name("command".into())
         .stack_size(1 << 20)
@@ -249,7 +252,7 @@ fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Rece
     receive
 }
 
-/// Ends a command, and what it has started and has not left its group.
+/// Ends a command and everything that it has started and that is still in its process group.
 fn end_all(child: &mut Child) -> io::Result<ExitStatus> {
     #[cfg(unix)]
     if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {

@@ -1,13 +1,13 @@
-//! Warnings of accuracies that a float model hardly has where model, samples and labels belong together.
+//! Warns if the float model is so inaccurate that model, samples and labels probably do not belong together.
 //!
-//! With [low, high] the 95 % interval of the float model's top-1 ([`Proportion::interval`]), so that few samples warn of
-//! nothing:
+//! [low, high] is the 95 % confidence interval of the float model's top-1 ([`Proportion::interval`]). With few samples
+//! it is wide, so that there is no warning:
 //!
-//! | where | warned of |
+//! | condition | warning |
 //! |---|---|
-//! | high < 100 / classes | the model is worse than guessing: most often labels that count from 1, or classes in another order |
-//! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing: most often layout, scale or color of the samples |
-//! | high < `expect_float`, and the share at least one point below it | the model is not as good as it is known to be |
+//! | high < 100 / classes | the model is worse than guessing; most often labels count from 1, or classes have another order |
+//! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing; most often the layout, scale or color of the samples is wrong |
+//! | high < `expect_float`, and top-1 at least one point below it | the model is not as good as it should be |
 
 use strait_evaluate::{Measured, Proportion};
 
@@ -17,11 +17,11 @@ use crate::{
     failure::codes,
 };
 
-/// The refusal of a float model whose figure is not the one that is known.
+/// An error if the float model's figure is not the one that the configuration expects.
 pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diagnostic> {
     let found = measured.integer?.value;
     let off = (found - expected.value).abs();
-    // NaN is off, too.
+    // This also holds for NaN.
     if off <= expected.within {
         return None;
     }
@@ -37,12 +37,12 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
     Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
 }
 
-/// An accuracy closer to what is expected is not worth a word, however many samples there are: decoders of images and
-/// resizing make as much.
+/// A smaller difference to the expected accuracy is not reported, however many samples there are: image decoders and
+/// resizing alone make as much.
 const POINTS: f64 = 1.0;
 
-/// Doubts about a float model that is right on `share` of the samples. Where the number of classes is not known, neither is what
-/// guessing would make.
+/// Warnings for a float model that is right on `share` of the samples. If the number of classes is not known, guessing
+/// cannot be compared with.
 pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
     let right = format!(
@@ -90,19 +90,19 @@ mod tests {
     fn accuracies_that_are_hardly_meant_are_warned_of() {
         let (guessing, expected) = (codes::GUESSING, codes::EXPECTED);
         for (count, samples, classes, known, codes) in [
-            // Digits as they are, and each of them transposed.
+            // The digits model on its images, and on the same images transposed.
             (632, 640, 10, None, &[][..]),
             (65, 640, 10, None, &[guessing]),
-            // Labels that count from 1.
+            // Labels that start at 1 instead of 0.
             (3, 640, 10, None, &[guessing]),
             (0, 10_000, 1000, None, &[guessing]),
-            // Few samples say nothing.
+            // With few samples, nothing can be concluded.
             (0, 2, 1000, None, &[]),
             (0, 1, 10, Some(75.0), &[]),
             (9, 12, 2, None, &[]),
-            // A model that is bad, but not by chance.
+            // A model that is bad but better than chance.
             (90, 1000, 1000, None, &[]),
-            // What was expected, within what so many samples can tell, and not.
+            // An expected accuracy is given. The measured one is close enough for this number of samples, or it is not.
             (632, 640, 10, Some(98.75), &[]),
             (620, 640, 10, Some(97.9), &[]),
             (600, 640, 10, Some(98.75), &[expected]),

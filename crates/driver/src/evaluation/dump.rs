@@ -1,4 +1,4 @@
-//! The outputs of a model in a file, for commands.
+//! Writes the outputs of a model to a file, for commands to read.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,24 @@ use strait_samples::{NumberType, Stacked, StackedError};
 
 use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 
-/// An `.npz` in a folder of its own, which goes away with this value.
+/// An `.npz` file that is being written, in a temporary folder of its own. The folder is removed when this value is
+/// dropped.
 pub(crate) struct Dump {
     folder: tempfile::TempDir,
     stacked: Stacked,
     outputs: Vec<(String, usize)>,
 }
 
-/// The file when it is whole. The folder goes away with this value.
+/// A complete file of outputs. Its folder is removed when this value is dropped.
 pub(crate) struct Dumped {
     folder: tempfile::TempDir,
 }
 
 impl Dump {
-    /// Begins the file for so many samples. In place of a batch of 1 there are the samples, as `strait run` writes them.
+    /// Begins the file for this many samples. The samples replace a batch dimension of 1, as `strait run` writes them.
     ///
     /// # Errors
-    /// Outputs whose extents depend on data, outputs of 4 GiB together, and a file that cannot be written.
+    /// If shapes of outputs depend on data, the outputs have 4 GiB together, or the file cannot be written.
     pub(crate) fn create(outputs: &[Output], samples: usize) -> Result<Dump, Stop> {
         if let Some(open) = outputs.iter().find(|output| output.shape.contains(&0)) {
             let message = format!(
@@ -53,7 +54,7 @@ impl Dump {
         })
     }
 
-    /// Appends the outputs of a sample.
+    /// Appends the outputs of one sample.
     pub(crate) fn append(&mut self, outputs: &[Tensor]) -> Result<(), Stop> {
         for (index, ((name, _), output)) in self.outputs.iter().zip(outputs).enumerate() {
             let appended = self.stacked.append(index, output.view().bytes());
@@ -62,7 +63,7 @@ impl Dump {
         Ok(())
     }
 
-    /// The file, whole.
+    /// Completes the file.
     pub(crate) fn finish(self) -> Result<Dumped, Stop> {
         self.stacked.finish().map_err(|error| failed(&error))?;
         Ok(Dumped { folder: self.folder })

@@ -1,7 +1,8 @@
-//! Quality of the integer model: float and integer side by side on the same samples.
+//! Measures how good the integer model is, side by side with the float model on the same samples.
 //!
-//! `strait_evaluate` has the metrics. `set` makes them from their keys in the configuration, and holds what they need against
-//! model and labels; `side.rs` runs the models; `command.rs` starts what computes a metric of the user's own.
+//! `strait_evaluate` has the metrics. `set` makes them from their keys in the configuration, and checks that model and
+//! labels have what they need. `side.rs` runs the models. `command.rs` runs the commands that compute a user's own
+//! metric.
 
 mod command;
 mod doubts;

@@ -1,4 +1,4 @@
-//! Runs models over samples, and lets metrics note down what they see.
+//! Runs models on samples, and lets metrics take notes of the outputs.
 
 use std::borrow::Cow;
 
@@ -15,15 +15,15 @@ use super::{dump::Dump, set::Judge};
 pub struct Side {
     pub(crate) plan: Plan,
     pub(crate) demand: Demand,
-    /// By output: its grid, where a quantized model leaves codes there.
+    /// For each output, its scale and zero point, if a quantized model leaves codes there.
     grids: Vec<Option<QuantParams>>,
 }
 
 impl Side {
-    /// Plans the main graph of a module, once it is known that a run of it fits.
+    /// Prepares the main graph of a module, after checking that a run fits the limits.
     ///
     /// # Errors
-    /// A graph that cannot be run, or that takes more than it may.
+    /// If the graph cannot be run, or needs more than the limits allow.
     pub fn new(module: &Module, options: &PlanOptions<'_>, session: &Session<'_>) -> Result<Side, Stop> {
         let demand = Demand::new(cost(module, module.main).map_err(failure::execute)?);
         session.admit(&demand, 1)?;
@@ -38,7 +38,7 @@ impl Side {
         })
     }
 
-    /// The outputs as they are judged, in the order of the graph: codes stand for real numbers.
+    /// The outputs as metrics see them, in the order of the graph. Codes are converted to real numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.written();
         for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {
@@ -57,7 +57,7 @@ impl Side {
         self.plan.outputs().map(output).collect()
     }
 
-    /// The outputs of a run, as they are judged.
+    /// The outputs of a run, converted as metrics see them.
     pub(crate) fn judged(&self, mut left: Vec<Tensor>) -> Result<Vec<Tensor>, Stop> {
         for (tensor, grid) in left.iter_mut().zip(&self.grids) {
             let Some(grid) = grid else { continue };
@@ -69,18 +69,18 @@ impl Side {
     }
 }
 
-/// A module as it runs, whose main graph has these bodies open.
+/// A module as it runs: the bodies that are inlined in its main graph become graphs of their own again.
 pub(crate) fn whole_of<'m>(bodies: &Bodies, module: &'m Module) -> Result<Cow<'m, Module>, Stop> {
     bodies.whole(module).map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// The grid of a value of codes, where it has one.
+/// The scale and zero point of a quantized value, if it has them.
 pub(crate) fn grid(value: &Value) -> Option<&QuantParams> {
     value.ty.elem.int_type()?;
     value.quant.as_deref()
 }
 
-/// The real numbers of a value; `None` for integers without a grid.
+/// The real numbers that a value stands for; `None` for integers without a scale.
 pub(crate) fn reals(value: &Value, tensor: TensorView<'_>) -> Option<Vec<f32>> {
     match tensor.values::<f32>() {
         Ok(numbers) => Some(numbers.to_vec()),
@@ -88,12 +88,12 @@ pub(crate) fn reals(value: &Value, tensor: TensorView<'_>) -> Option<Vec<f32>> {
     }
 }
 
-/// The real numbers of codes.
+/// Converts codes to real numbers.
 fn on_grid(grid: &QuantParams, tensor: TensorView<'_>) -> Option<Vec<f32>> {
     grid.reals(&tensor.to_tensor().to_data().ok()?).ok().flatten()
 }
 
-/// A sample as a run takes it.
+/// A sample in the form that a run takes.
 pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
     let views: Result<_, _> = (sample.iter())
         .map(|one| TensorView::new(one.elem(), one.shape(), one.bytes()))
@@ -101,12 +101,12 @@ pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
     views.map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// The notes that each metric makes of a model, sample by sample in their order, as a phase of the session; and behind it those
-/// of commands, which are given all outputs in a file. `beside` are the
-/// float model and the simulation, which run on the same samples where a metric compares with them.
+/// Runs a model on all samples in order, as a phase of the session. Returns the notes that each metric takes. Metrics
+/// that a command computes come last; the command gets all outputs in a file. `beside` are the float model and the
+/// simulation, which run on the same samples if a metric compares with them.
 ///
 /// # Errors
-/// Samples that cannot be used, a run that fails, outputs that a metric cannot judge, and an interruption.
+/// If samples cannot be used, a run fails, a metric cannot judge an output, or the user interrupts.
 pub(crate) fn notes(
     side: &Side,
     beside: [Option<&Side>; 2],
@@ -131,7 +131,7 @@ pub(crate) fn notes(
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
         let views = views(&sample)?;
         let mut runs: Vec<Vec<Tensor>> = Vec::with_capacity(sides.len());
-        // Commands are given what the model leaves.
+        // Commands get the outputs as the model leaves them.
         let mut left = None;
         for (side, space) in sides.iter().zip(spaces) {
             let ran = side.plan.run(space, &views);

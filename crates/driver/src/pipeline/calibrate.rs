@@ -1,7 +1,7 @@
-//! Statistics by themselves: written for a whole data set or for a share of it.
+//! Collects statistics without compiling, either for all calibration samples or for a share of them.
 //!
-//! A share is observed anywhere, by whatever starts processes on machines; nothing but its file goes back. Joined, the
-//! shares are byte for byte the file that one process writes, under the name that a compilation looks for.
+//! Shares can be observed on different machines; only the file with the statistics has to be copied back. Joined, the
+//! shares are byte for byte the file that a single process writes, under the name that a compilation looks for.
 
 use std::{
     fmt,
@@ -30,7 +30,7 @@ use super::{
     ready::ready,
 };
 
-/// One of equal parts of the samples.
+/// One of several equal parts of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     part: NonZeroU64,
@@ -38,7 +38,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The part `part`, counted from 1, of `parts`; `None` where there is no such part.
+    /// Part number `part`, counted from 1, of `parts`; `None` if there is no such part.
     pub fn new(part: u64, parts: u64) -> Option<Shard> {
         let (part, parts) = (NonZeroU64::new(part)?, NonZeroU64::new(parts)?);
         (part <= parts).then_some(Shard { part, parts })
@@ -51,20 +51,20 @@ impl fmt::Display for Shard {
     }
 }
 
-/// A file of statistics.
+/// A file of statistics that was written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibrated {
-    /// Where it is.
+    /// Path of the file.
     pub file: PathBuf,
-    /// Digest of the graph with its weights, and of the way of observing.
+    /// Digest of the graph with its weights, and of how it was observed.
     pub model: String,
     /// Digest of all samples with their preprocessing.
     pub data: String,
-    /// Number of samples that the statistics were taken of.
+    /// Number of samples that were observed.
     pub samples: u64,
-    /// Number of samples of the data.
+    /// Number of all samples.
     pub of: u64,
-    /// The share, where it is one.
+    /// The share, if only a share of the samples was observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<String>,
 }
@@ -83,7 +83,7 @@ impl Calibrated {
     }
 }
 
-/// One line for each property.
+/// Writes one line for each property.
 impl fmt::Display for Calibrated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "statistics: {}", self.file.display())?;
@@ -96,11 +96,11 @@ impl fmt::Display for Calibrated {
     }
 }
 
-/// Writes the statistics of the calibration data, or of a share of it: to `out`, or else into the cache, where a compilation
-/// finds those of the whole data. A file that is there already is reused.
+/// Writes the statistics of the calibration samples, or of a share of them, to `out`. Without `out`, they go to the
+/// cache, where a compilation finds the statistics of all samples. A file that already exists is reused.
 ///
 /// # Errors
-/// Whatever is wrong with the configuration, the model, the data or the place of the file; an interruption.
+/// If anything is wrong with the configuration, the model, the samples or the file's path, or if the user interrupts.
 pub fn calibrate(
     loaded: &Loaded,
     shard: Option<Shard>,
@@ -173,7 +173,7 @@ fn part(share: Shard, count: u64) -> Result<Coverage, Diagnostics> {
     })
 }
 
-/// The path that `out` means: a folder, which is there or ends with a slash, gets a file of this name.
+/// The path that `out` stands for. If `out` is a folder, or ends with a slash, the file is put into it under this name.
 pub(super) fn place(out: &Path, name: &Path) -> PathBuf {
     let is_folder = out.is_dir() || out.as_os_str().to_string_lossy().ends_with(['/', '\\']);
     if is_folder { out.join(name) } else { out.to_owned() }

@@ -1,4 +1,4 @@
-//! From a configuration to artifacts.
+//! Compiles a configuration to artifacts.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -42,24 +42,24 @@ use super::{
 /// An artifact that was written.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// For which target.
+    /// Id of the target that it was compiled for.
     pub target: String,
-    /// Where it is.
+    /// Folder of the artifact.
     pub folder: PathBuf,
-    /// The digest by which it is known.
+    /// The digest that identifies the artifact.
     pub digest: Digest,
-    /// Report of the compilation, with gates that are not met.
+    /// The report of the compilation. Its gates may have failed.
     pub report: Report,
 }
 
-/// Compiles for every target of the configuration, from one observation.
+/// Compiles for every target of the configuration, using the same statistics for all.
 ///
-/// Targets are those of `registry` and of the configuration's own files. Targets, formats and output folders are looked
-/// at first, then the data, so that what is wrong is said before the work begins.
-/// Each artifact is put in place when it is whole; one that a later target's failure follows stays.
+/// The targets are those of `registry` and those in the configuration's own files. Targets, formats and output folders
+/// are checked first, then the samples, so that errors are reported before the work begins. Each artifact is moved to
+/// its place when it is complete. If a later target fails, it stays there.
 ///
 /// # Errors
-/// Whatever is wrong with the configuration, the model, the data or a target; an interruption.
+/// If anything is wrong with the configuration, the model, the samples or a target, or if the user interrupts.
 pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
     let loaded = &*expanded(loaded, &registry)?;
     let config = &loaded.config;
@@ -92,28 +92,29 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     jobs.into_iter().map(compile).collect()
 }
 
-/// A target, where it comes from, the formats that are written for it, and the folder that they come to be in.
+/// A target, where it comes from, the formats that are written for it, and its output folder.
 type Chosen = (Arc<dyn Target>, Origin, Vec<Format>, PathBuf, ArtifactWriter);
 
-/// Everything that is done once for all targets.
+/// What is prepared once for all targets.
 struct Before<'a> {
     ready: &'a Ready,
     evaluation: Option<Prepared>,
     observation: Observation,
     ranges: Ranges,
-    /// The float model, where a metric compares with it.
+    /// The float model ready to run, if a metric compares with it.
     float: Option<Side>,
-    /// Its outputs for the first samples.
+    /// The float model's outputs for the first samples.
     reference: Option<Reference<'a>>,
-    /// The notes that metrics make of it.
+    /// The notes that metrics took of the float model.
     float_notes: Option<Vec<Vec<Note>>>,
-    /// Remarks on the model and on the data, told already.
+    /// Remarks on the model and the samples, which have already been shown.
     remarks: Vec<Diagnostic>,
     sources: Sources,
     data: BTreeMap<String, DataReport>,
 }
 
-/// Observes, runs the float model, and collects what reports and manifests of all targets say of model and data.
+/// Observes the float model, runs it for the metrics, and collects what the reports and manifests of all targets say
+/// about model and samples.
 fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) -> Result<Before<'a>, Stop> {
     let config = &loaded.config;
     let (canonical, bodies, samples) = (&ready.canonical, &ready.bodies, &ready.samples);
@@ -121,7 +122,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     let evaluation = (config.evaluation.as_ref())
         .map(|evaluation| prepare(loaded, evaluation, &ready.specs, whole()?.as_ref(), session))
         .transpose()?;
-    // From here on samples that change are an error.
+    // If samples change after this point, it is an error.
     let of_evaluation = evaluation.as_ref().map(|evaluation| &evaluation.samples);
     let evaluated =
         of_evaluation.map(|samples| session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?)));
@@ -148,7 +149,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
         let notes = evaluation
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
-        // The plan stays only for metrics that run it again beside each target's.
+        // The float model is only kept if metrics run it again beside each target's model.
         let compares = |evaluation: &Prepared| (evaluation.judges.iter()).any(|judge| judge.measure.meter.compares());
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
@@ -197,7 +198,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     })
 }
 
-/// Compiles for one target, judges the result and writes it.
+/// Compiles for one target, evaluates the result and writes it.
 fn for_target(
     loaded: &Loaded,
     before: &Before<'_>,
@@ -269,7 +270,7 @@ fn for_target(
         let float = (before.float.as_ref(), notes.as_slice());
         report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
     }
-    // Behind all runs: the graph is held until it is written.
+    // This comes after all runs, since the graph stays in memory until it is written.
     let (qdq, one_sample) = emit::one_sample(&job, &lowered)?;
     remarks.tell(one_sample);
     remarks.tell(skipped(&rewritten));
@@ -303,7 +304,7 @@ fn for_target(
     Ok((digest, report))
 }
 
-/// All that has to be known besides the integer model to run it on stored samples.
+/// What is needed, besides the integer model, to run it on stored samples.
 fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
     let (config, spec) = (&job.loaded.config, job.target.spec());
     let input = |input: inputs::Input| DeployedInput {
@@ -323,14 +324,14 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
     }
 }
 
-/// Remarks, told as they come.
+/// Collects remarks, and shows each as it comes.
 struct Remarks<'a> {
     told: Vec<Diagnostic>,
     session: &'a Session<'a>,
 }
 
 impl<'a> Remarks<'a> {
-    /// Those that were told before.
+    /// Starts with the remarks that have already been shown.
     fn new(told: &[Diagnostic], session: &'a Session<'a>) -> Remarks<'a> {
         Remarks {
             told: told.to_vec(),
@@ -344,13 +345,13 @@ impl<'a> Remarks<'a> {
     }
 }
 
-/// The remark on what was made with random numbers.
+/// The remark on an artifact whose ranges come from random numbers.
 const RANDOM: &str = "not for deployment: its ranges were measured on random numbers";
 
-/// Images that a remark names.
+/// How many images a remark names.
 const NAMED: usize = 3;
 
-/// The warning of images that were left out.
+/// The warning that images were left out.
 fn left_out(role: &str, samples: &Samples) -> Option<Diagnostic> {
     let names = samples.left_out();
     let named = names
@@ -370,7 +371,7 @@ fn left_out(role: &str, samples: &Samples) -> Option<Diagnostic> {
     (!names.is_empty()).then(|| Diagnostic::warning(codes::LEFT_OUT, message))
 }
 
-/// The warning of a target whose own model of its arithmetic computes no layer of the model.
+/// The warning that the target's own model of its arithmetic computes no layer of this model.
 fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     let held = held.filter(|held| held.own == 0)?;
     let message = format!(
@@ -382,10 +383,10 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// The float model as the configuration asks for it.
+/// Reads the float model that the configuration names.
 ///
 /// # Errors
-/// A file that cannot be read, or is not the one that is asked for.
+/// If the file cannot be read, or is not the one that the configuration expects.
 pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
     let model = &loaded.config.model;
     let read = read_model(&reading(model), model.file.as_ref()).map_err(|mut found| {
@@ -405,7 +406,8 @@ pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
     }
 }
 
-/// The steps of the rules that know no target and of those of one. The latter ask once more what was refused before.
+/// Adds up the counts of the rules for all targets and of those for one target. The latter try again what was refused
+/// before, so a refusal only counts once.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     let mut steps = canonical.clone();
     let again =
@@ -415,7 +417,7 @@ fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     steps
 }
 
-/// The layers at which rules are skipped, since a number would be none.
+/// Remarks on the layers at which rules were skipped, since they would have computed a number that is not finite.
 fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
     let refused = rewritten
         .refused
@@ -428,7 +430,7 @@ fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
     refused.map(warning).collect()
 }
 
-/// Samples to evaluate on, open, and the metrics that are ready for them.
+/// Samples for the evaluation, and the metrics that are ready for them.
 struct Prepared {
     samples: Samples,
     metrics: Vec<(KeyPath, MetricTable)>,
@@ -454,7 +456,7 @@ fn prepare(
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
     let judges = judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
-    // Before any work begins.
+    // Check this before any work begins.
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;
     }
@@ -465,7 +467,7 @@ fn prepare(
     })
 }
 
-/// The outputs of a main graph.
+/// The outputs of the main graph.
 fn outputs(module: &Module) -> Vec<Output> {
     let graph = module.main();
     let output = |&id| {
@@ -480,8 +482,8 @@ fn outputs(module: &Module) -> Vec<Output> {
     graph.outputs().iter().filter_map(output).collect()
 }
 
-/// The notes that metrics make of the float model: figures that are known are held against it, and it is doubted with the
-/// labels.
+/// The notes that metrics take of the float model. If the configuration states expected figures, the model is compared
+/// with them; implausible accuracies are warned about.
 fn float_notes(
     evaluation: &Prepared,
     float: &Side,
@@ -558,7 +560,7 @@ fn accuracy(
     ))
 }
 
-/// Report on samples that are images; absent for others.
+/// The report on samples that are images; `None` for other samples.
 fn images(samples: &Samples) -> Option<DataReport> {
     let reading = samples.reading()?;
     Some(DataReport {
@@ -576,7 +578,8 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     report
 }
 
-/// Digest of all settings that decide on the artifact of a target: all keys but paths, and the grids that a program states.
+/// Digest of all settings that affect a target's artifact: all keys except paths, and the scales and zero points that a
+/// program sets.
 pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
     let mut settings = loaded.settings_for(target);
     if let (false, Some(keys)) = (loaded.given.is_empty(), settings.as_object_mut()) {

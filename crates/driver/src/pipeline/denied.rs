@@ -1,4 +1,4 @@
-//! Layers that are not where the configuration wants them.
+//! Reports layers that do not run where the configuration wants them.
 
 use strait_compile::{Denied, is_unfit};
 use strait_core::{Module, Placement, Reason};
@@ -12,7 +12,7 @@ use crate::{
 
 use super::lowered::Job;
 
-/// A warning for each layer that is in float because a bias or a scale does not fit.
+/// A warning for each layer that runs in float because a bias or a scale does not fit.
 pub(super) fn left_in_float(annotated: &Module, spec: &TargetSpec) -> Vec<Diagnostic> {
     let moved = annotated.main().nodes().filter_map(|(_, node)| match &node.place {
         Placement::Host(reason) if is_unfit(reason) => Some((annotated.name(node.name), reason)),
@@ -26,7 +26,7 @@ pub(super) fn left_in_float(annotated: &Module, spec: &TargetSpec) -> Vec<Diagno
     moved.map(|(name, reason)| warning((name, reason))).collect()
 }
 
-/// The layers that the configuration wants in integers and that cannot be, each with the rule that asks for it.
+/// An error for each layer that should run in integers and cannot, with the rule that asks for it.
 pub(super) fn denied(job: &Job<'_>, settings: &Settings, denied: &[Denied]) -> Diagnostics {
     let id = &job.target.spec().id;
     let finding = |denied: &Denied| {

@@ -1,4 +1,5 @@
-//! Effect of the configuration on the annotated graph: what each key is for, and who has something else in the end.
+//! Reports the effect of the configuration on the annotated graph: what each key applies to, and what ended up with
+//! something else.
 
 use serde_json::Value;
 use strait_compile::rules::{KEYS, Key, Of, Rule, weighs};
@@ -12,7 +13,7 @@ use crate::report::{KeyReport, Otherwise, RuleReport};
 
 use super::lowered::Job;
 
-/// Where an effect is to be seen.
+/// The property in which the effect of a key shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Has {
     Place,
@@ -24,7 +25,7 @@ enum Has {
 }
 
 impl Has {
-    /// Where that of a key is, if it is to be seen.
+    /// The property in which the effect of this key shows; `None` if it does not show.
     fn of(key: &Key) -> Option<Has> {
         Some(match key.name {
             "run" => Has::Place,
@@ -38,7 +39,7 @@ impl Has {
     }
 }
 
-/// Anything that a key is for.
+/// Anything that a key can apply to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Layer(NodeId),
@@ -46,7 +47,7 @@ enum Subject {
     Value(ValueId),
 }
 
-/// The effect of each rule, and that of `[quantize]`, on a graph annotated for one target.
+/// The effect of each rule, and of `[quantize]`, on a graph that was annotated for one target.
 pub(super) fn effects(job: &Job<'_>, annotated: &Module) -> (Vec<RuleReport>, Vec<KeyReport>) {
     let effects = Effects {
         job,
@@ -70,7 +71,7 @@ impl Effects<'_> {
         let layers: Vec<Subject> = layers.into_iter().map(Subject::Layer).collect();
         let operands: Vec<Subject> = operands.into_iter().map(|(id, at)| Subject::Operand(id, at)).collect();
         let values: Vec<Subject> = values.into_iter().map(Subject::Value).collect();
-        // What is said of a layer is not said of its results besides.
+        // If a rule chooses a layer, the results of the layer are not listed again.
         let named = values.iter().copied().filter(|&value| !self.is_of_layer(value, index));
         let named: Vec<Subject> = named.collect();
         let set = serde_json::to_value(rule).unwrap_or_default();
@@ -93,7 +94,7 @@ impl Effects<'_> {
         }
     }
 
-    /// The keys of `[quantize]` for all layers of the accelerator that have codes.
+    /// The effect of the keys of `[quantize]`, which apply to all quantized layers on the accelerator.
     fn everywhere(&self) -> Vec<KeyReport> {
         let quantize = &self.job.rules.quantize;
         let of_all = Rule {
@@ -116,7 +117,7 @@ impl Effects<'_> {
         effects.collect()
     }
 
-    /// The effect of a key that is set, by a rule or in `[quantize]`.
+    /// The effect of a key that is set by a rule or in `[quantize]`.
     fn effect(&self, key: &Key, set: &Value, subjects: &[Subject], rule: Option<usize>) -> KeyReport {
         let value = key.name.split('.').fold(set, |table, name| &table[name]);
         let otherwise = subjects.iter().filter_map(|&subject| {
@@ -145,7 +146,7 @@ impl Effects<'_> {
         }
     }
 
-    /// The rules for a subject.
+    /// The rules that apply to a subject.
     fn rules(&self, key: &Key, subject: Subject) -> Vec<usize> {
         let selection = self.job.selection;
         match subject {
@@ -159,7 +160,7 @@ impl Effects<'_> {
         }
     }
 
-    /// The last rule that gives a key. A range and an observer are two answers to one question.
+    /// The last rule that sets a key. `range` and `observer` both decide the range, so either overrides the other.
     fn last(&self, key: &Key, subject: Subject) -> Option<usize> {
         let (rules, quantize) = (self.rules(key, subject), &self.job.rules.quantize);
         let same = |other: &&Key| {
@@ -171,13 +172,13 @@ impl Effects<'_> {
             .max()
     }
 
-    /// The rule by which a layer runs in float.
+    /// The rule that makes a layer run in float.
     fn in_float(&self, subject: Subject) -> Option<usize> {
         let Subject::Layer(id) = subject else { return None };
         self.job.rules.quantize.in_float(self.job.selection.nodes.get(&id)?)
     }
 
-    /// The config in which an effect is to be seen.
+    /// The config in which an effect shows.
     fn config(&self, key: &Key, subject: Subject) -> Option<ConfigId> {
         let (graph, table) = (self.graph, &self.graph.quant);
         match subject {
@@ -203,7 +204,7 @@ impl Effects<'_> {
         }
     }
 
-    /// The word of the configuration for that which a subject has; none where that is not to be seen.
+    /// What a subject has, in the words of the configuration; `None` if it does not show.
     fn has(&self, key: &Key, subject: Subject) -> Option<String> {
         let seen = Has::of(key)?;
         if let (Has::Place, Subject::Layer(id)) = (seen, subject) {
@@ -237,7 +238,7 @@ impl Effects<'_> {
         self.graph.node(id).is_some_and(weighs)
     }
 
-    /// True if a rule chooses the layer that makes a value.
+    /// True if a rule chooses the layer that computes a value.
     fn is_of_layer(&self, value: Subject, rule: usize) -> bool {
         let Subject::Value(value) = value else { return false };
         let maker = self.graph.producer(value);
@@ -258,8 +259,8 @@ impl Effects<'_> {
     }
 }
 
-/// True if what a subject has is what the key asks for. Any scale may be a power of two, a zero point that is not asked to be
-/// 0 may be, and a grid that was given or coarsened began as the range that a rule states.
+/// True if what a subject has satisfies the key. `any` scale may be a power of two. A zero point that need not be 0 may
+/// still be 0. Scales that were given or made coarser started from the range that a rule sets.
 fn holds(key: &Key, value: &Value, has: &str) -> bool {
     match (Has::of(key), value) {
         (Some(Has::Symmetric), Value::Bool(false)) | (Some(Has::Scale), Value::String(_))

@@ -1,4 +1,4 @@
-//! The files that a target asks for besides the artifact's own.
+//! Writes the files that a target asks for, besides the artifact's own.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -24,13 +24,13 @@ use super::{
     lowered::{Job, Lowered},
 };
 
-/// The file of the Q/DQ ONNX.
+/// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
-/// The formats of the configuration, or those of the target's table.
+/// The formats that the configuration names, or else those of the target's table.
 ///
 /// # Errors
-/// One that the target does not have.
+/// If the target does not have one of the formats.
 pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
     let Some(asked) = &loaded.config.output.emit else {
         return Ok(spec.emit.clone());
@@ -52,7 +52,7 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
     }
 }
 
-/// The biases that the Q/DQ file has in float, since DequantizeLinear takes no codes of 64 bits.
+/// A remark on biases that are float in the Q/DQ file, since DequantizeLinear does not take codes of 64 bits.
 pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnostic> {
     let module = &lowered.built.annotated;
     let (graph, table) = (module.main(), &module.main().quant);
@@ -74,7 +74,7 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
-/// The node for which the Q/DQ file is not written, though the target has it by default, and why.
+/// If the Q/DQ file, which the target writes by default, cannot be written: the node that prevents it, and why.
 pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     if are_named(job) || !job.formats.contains(&Format::QdqOnnx) {
         return None;
@@ -84,7 +84,7 @@ pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
-/// The annotated graph with its values quantized.
+/// The annotated graph with quantization of its values made explicit.
 fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
     let signs = match job.loaded.config.output.qdq_activations {
         QdqActivations::Uint8 => Signs::Unsigned,
@@ -98,13 +98,13 @@ fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
     module.map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// The rules of the target that look at final grids, but for those that are off.
+/// The target's rules that depend on final scales, without those that are switched off.
 fn on_grids(job: &Job<'_>) -> RuleSet {
     strait_rewrite::on_grids(&job.target.spec().rules).switched(job.switches)
 }
 
-/// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents; and the rules
-/// over final grids that found their pattern.
+/// A remark on ReLU6 that are written as ReLU, which says for how many of them AMCT's documented inequality holds. Also
+/// the rules over final scales whose pattern was found.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
@@ -130,7 +130,8 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
     Ok((told, rewritten))
 }
 
-/// The graph of the Q/DQ file, for as many samples as the model takes, or the place at which it is for one alone.
+/// The graph of the Q/DQ file. It takes any number of samples if the model does. If that is not possible, also the
+/// place that only works for one sample.
 fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
     let mut module = simulated(job, lowered)?;
     let main = module.main;
@@ -157,8 +158,9 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample
     free_batch(module, batch)
 }
 
-/// The graph of the Q/DQ file of a model that takes any number of samples, for [`emit`]; with the remark that the file takes one at
-/// a time, and why. Another model has nothing to remark, and its graph is not made before it is written.
+/// For a model that takes any number of samples: the graph of the Q/DQ file, to be passed to [`emit`], and a remark if
+/// the file takes only one sample at a time, with the reason. For another model there is nothing to remark, and its
+/// graph is made when it is written.
 pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Module>, Option<Diagnostic>), Stop> {
     if job.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
         return Ok((None, None));
@@ -171,13 +173,13 @@ pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Mod
     Ok((Some(module), remark))
 }
 
-/// True if the configuration names the formats.
+/// True if the configuration names the formats itself.
 fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
 }
 
-/// Writes the job's formats, with the graph of the Q/DQ file where there is one already. The answer is a remark where the target's
-/// package cannot say the model, and nobody has asked for it.
+/// Writes the formats of the job. `qdq` is the graph of the Q/DQ file if it has already been made. Returns a remark if
+/// the target's own package cannot represent the model and the configuration did not ask for it.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
@@ -218,7 +220,7 @@ pub(super) fn emit(
     Ok(left_out_package)
 }
 
-/// The artifact's module as it is written elsewhere: what the rules that look at final grids make of it.
+/// The artifact's module in the form that is written to other formats, after the rules that depend on final scales.
 fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, PassError> {
     let rules = on_grids(job);
     let mut module = Cow::Borrowed(&lowered.built.module);
@@ -230,7 +232,7 @@ fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, P
     Ok(module)
 }
 
-/// Lets the target write its package.
+/// Has the target write its package.
 fn package(
     job: &Job<'_>,
     lowered: &Lowered,
@@ -260,10 +262,11 @@ fn package(
     job.target.emit_all(&emission, sink)
 }
 
-/// The ways in which the ranges of what layers compute on were found, by the layers' names.
+/// For each layer, by name, how the range of what it computes on was found.
 fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)> {
     let (graph, table) = (annotated.main(), &annotated.main().quant);
-    // Those that share a grid have one range: what is said of one of them is said of all, and of the first of them most.
+    // Values that share a scale have one range. What is known about any of them holds for all, and the first one that
+    // has most to say is taken.
     let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
     for (config, at) in table.iter() {
         let root = table.root(config);
@@ -279,7 +282,7 @@ fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)
         }
     }
     let mut nodes: Vec<_> = graph.nodes().collect();
-    // Of the nodes that answer for a layer, the one that has its name speaks for it.
+    // If several nodes belong to a layer, the one with the layer's name comes first.
     nodes.sort_by_key(|(_, node)| (!node.sources.contains(&node.name), node.op.term().is_form()));
     let mut found = BTreeMap::new();
     for (id, node) in nodes {

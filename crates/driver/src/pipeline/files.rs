@@ -1,4 +1,4 @@
-//! The files of a target, on their way into the artifact.
+//! Adds the files that a target writes to the artifact.
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
@@ -10,21 +10,21 @@ use strait_container::{ArtifactWriter, Unfinished};
 use strait_core::Module;
 use strait_target::{Sink, TargetError};
 
-/// The ONNX format, as targets name it.
+/// The name of the ONNX format for targets.
 pub(super) const ONNX: &str = "onnx";
 
-/// Files go into the artifact: graphs at once, others once all are finished.
+/// Receives a target's files. Graphs are added to the artifact at once, other files when all are finished.
 pub(super) struct Files<'a> {
     writer: &'a ArtifactWriter,
-    /// The most bytes of a file of ONNX; large tensors of a longer one are in a file beside it.
+    /// The most bytes that an ONNX file may have. If it would be longer, its large tensors go to a separate file.
     most: usize,
-    /// Those that are not finished.
+    /// Files that are not finished yet.
     begun: BTreeMap<String, Unfinished<'a>>,
-    /// The open ones of them.
+    /// Names of the unfinished files that are open at the moment.
     open: BTreeSet<String>,
 }
 
-/// Files in pieces that are open at a time.
+/// How many unfinished files are open at a time.
 const MOST_OPEN: usize = 32;
 
 impl Files<'_> {
@@ -37,7 +37,7 @@ impl Files<'_> {
         }
     }
 
-    /// Makes the files a part of the artifact. Without this those that are no graphs leave nothing.
+    /// Adds all files to the artifact. If this is not called, files that are not graphs leave nothing behind.
     pub(super) fn finish(&mut self) -> Result<(), TargetError> {
         self.open.clear();
         let mut begun = std::mem::take(&mut self.begun).into_iter();
@@ -51,7 +51,7 @@ impl Files<'_> {
 
 impl Sink for Files<'_> {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        // A target that refuses the model afterwards has written nothing.
+        // Files are not added yet, so that a target that refuses the model afterwards has written nothing.
         self.append(path, content).map(|_| ())
     }
 
@@ -82,7 +82,7 @@ impl Sink for Files<'_> {
             return Err(TargetError::Unsupported(format!("the format `{format}`")));
         }
         let data = format!("{path}.data");
-        // The model names the file from its own folder.
+        // The ONNX file names the separate file relative to its own folder.
         let name = data.rsplit('/').next().unwrap_or(&data);
         let encoded = strait_onnx::encode(module, name, self.most);
         let encoded = encoded.map_err(|error| unwritten(path, &error))?;
@@ -108,7 +108,7 @@ mod tests {
     use strait_core::text::{PrintOptions, parse, print};
     use strait_import::ReadOptions;
 
-    /// Two products: the weights of the one are 12 KB, and those of the other less than a page.
+    /// Two matrix products. The weights of the first take 12 KB, those of the second less than a page.
     const MODEL: &str = "strait 1 float
 graph @main(%x: f32[1,50]) {
   %h: f32[1,60] = gemm(%x, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
@@ -149,7 +149,7 @@ data @v: f32[60,3] = random 2
             let writer = ArtifactWriter::create(&place).unwrap();
             writer.add_model(&module, &[]).unwrap();
             let mut files = Files::new(&writer);
-            // More than may be open, in turns.
+            // Write in turns to more files than may be open at once.
             for turn in ["one", "two"] {
                 for index in 0..3 * MOST_OPEN {
                     assert_eq!(files.append(&format!("files/{index}"), turn.as_bytes()), Ok(true));
@@ -201,7 +201,7 @@ data @v: f32[60,3] = random 2
             12_000
         );
         assert!(std::fs::metadata(place.join("onnx/deploy.onnx")).unwrap().len() < 1 << 12);
-        // A file that stays too long is refused, and so is the artifact.
+        // A file that exceeds the size limit is refused, and so no artifact is written.
         let writer = ArtifactWriter::create(&folder.path().join("none")).unwrap();
         let refused = Files {
             most: 100,

@@ -1,4 +1,4 @@
-//! The demands of `[gate]`.
+//! Checks the demands of `[gate]`.
 
 use strait_compile::rules::matches_layer;
 use strait_core::{Module, Op, Placement};
@@ -12,7 +12,7 @@ use crate::{
     report::{GateReport, Report},
 };
 
-/// Holds a report against the demands.
+/// Compares a report with the demands.
 pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateReport> {
     let mut gates = Vec::new();
     let mut add = |gate: &str, met: bool, text: String| {
@@ -80,7 +80,7 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
     gates
 }
 
-/// Holds each output of a metric against a demand; the text is that of those that do not meet it, or of all.
+/// Checks each output of a metric. The text lists the outputs that fail, or all if none does.
 fn of_each(metrics: &[Measured], name: &str, holds: impl Fn(&Measured) -> (bool, String)) -> (bool, String) {
     let of_name: Vec<&Measured> = metrics.iter().filter(|metric| metric.name == name).collect();
     let found: Vec<(bool, String)> = (of_name.iter())
@@ -106,7 +106,7 @@ fn of_each(metrics: &[Measured], name: &str, holds: impl Fn(&Measured) -> (bool,
     )
 }
 
-/// Holds the loss of one metric against the largest one.
+/// Compares the loss of one metric with the largest that is allowed.
 fn dropped(metric: &Measured, drop: &Drop) -> (bool, String) {
     let Some(loss) = metric.loss(None) else {
         return (false, "it was not measured".to_owned());

@@ -1,4 +1,4 @@
-//! Grids and codes that a program states: which nodes they are of.
+//! Finds the nodes for scales, zero points and codes that a program sets.
 
 use serde_json::{Value as Json, json};
 use strait_compile::GivenGrid;
@@ -12,7 +12,7 @@ use crate::{
     failure::codes,
 };
 
-/// The same for the node that is meant.
+/// The given quantization with the node that it is for.
 ///
 /// # Errors
 /// As for [`node`].
@@ -26,7 +26,7 @@ pub(super) fn on_node(given: &Given, module: &Module) -> Result<GivenGrid, Diagn
     })
 }
 
-/// All that it says, for the digest of the settings.
+/// Everything that it states, for the digest of the settings.
 pub(super) fn settings(given: &Given) -> Json {
     let QuantParams {
         scale,
@@ -47,10 +47,10 @@ pub(super) fn settings(given: &Given) -> Json {
     })
 }
 
-/// The node that computes a layer of the model, which has this operand or result.
+/// The node that computes a layer of the model. It must have this operand or result.
 ///
 /// # Errors
-/// A name that no node of the main graph answers for, or a port that the node lacks.
+/// If no node of the main graph belongs to the layer, or the node does not have the port.
 pub(super) fn node(module: &Module, name: &str, port: Port) -> Result<NodeId, Diagnostics> {
     let id = layer(module, name)?;
     if !port.is_border() && module.main().value_at(id, port).is_some() {
@@ -63,7 +63,7 @@ pub(super) fn node(module: &Module, name: &str, port: Port) -> Result<NodeId, Di
 /// The node that computes a layer of the model.
 ///
 /// # Errors
-/// A name that no node of the main graph answers for.
+/// If no node of the main graph belongs to the layer.
 pub(super) fn layer(module: &Module, name: &str) -> Result<NodeId, Diagnostics> {
     find(module, name).ok_or_else(|| {
         let names = module.main().nodes().flat_map(|(_, node)| &node.sources);
@@ -72,17 +72,17 @@ pub(super) fn layer(module: &Module, name: &str) -> Result<NodeId, Diagnostics> 
     })
 }
 
-/// The finding for a layer that the model does not have.
+/// The error for a layer that the model does not have.
 pub(super) fn no_layer(name: &str) -> Diagnostic {
     let message = format!("a grid is given for `{name}`, and the model has no such layer");
     Diagnostic::error(codes::RULE, message)
 }
 
-/// The node that computes a layer of the model, if it has one.
+/// The node that computes a layer of the model, if there is one.
 pub(super) fn find(module: &Module, name: &str) -> Option<NodeId> {
     let graph = module.main();
-    // A name that no layer of the model has means nothing, though a node may be called so here. Of several nodes that answer for a
-    // layer it is the one with its name, and none that moves elements for it.
+    // Only names of the model's own layers count, even if a node here has another name. If several nodes belong to a
+    // layer, the one with its name is preferred, and nodes that only move elements come last.
     let answers = |node: &Node| node.sources.iter().any(|&source| module.name(source) == name);
     let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == name {
         true => 0,

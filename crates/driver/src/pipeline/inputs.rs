@@ -23,15 +23,15 @@ use crate::{
 /// An input of the main graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
-    /// Its name.
+    /// Name of the input.
     pub(crate) name: String,
-    /// Its type.
+    /// Element type of the input.
     pub(crate) elem: Elem,
-    /// Its shape.
+    /// Shape of the input.
     pub(crate) shape: Vec<usize>,
 }
 
-/// The inputs of the main graph, whose shapes are fixed; none of the bodies that lie open in it.
+/// The inputs of the main graph, whose shapes must be fixed. Inputs of bodies that are inlined in it are left out.
 pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     let graph = module.main();
     let input = |&id| {
@@ -47,11 +47,11 @@ pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     bodies.own_inputs(graph).iter().filter_map(input).collect()
 }
 
-/// Samples that each input takes: with the input's own preprocessing, or that of all inputs.
+/// How samples are preprocessed for each input: as the input's own table says, or the table for all inputs.
 ///
 /// # Errors
-/// A table `[input.NAME]` for an input that is not there; steps that compute with the numbers of an input that holds no
-/// floats.
+/// If a table `[input.NAME]` is for an input that does not exist, or if a step does arithmetic on an input that does
+/// not hold floats.
 pub(super) fn specs(module: &Module, bodies: &Bodies, loaded: &Loaded) -> Result<Vec<InputSpec>, Diagnostics> {
     let found = inputs(module, bodies);
     let names = || found.iter().map(|input| input.name.as_str());
@@ -88,7 +88,7 @@ pub(super) fn specs(module: &Module, bodies: &Bodies, loaded: &Loaded) -> Result
     found.iter().map(spec).collect()
 }
 
-/// The finding for a step that computes with the numbers of an input that holds integers or truth values.
+/// The error for a step that does arithmetic on an input of integers or truth values.
 fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
     if input.elem.is_float() {
         return None;
@@ -118,7 +118,7 @@ fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
 /// One input with its preprocessing.
 ///
 /// # Errors
-/// Preprocessing that is not possible.
+/// If the preprocessing is not possible.
 pub(crate) fn spec(input: &Input, steps: &Preprocess) -> Result<InputSpec, Diagnostics> {
     let Input { name, elem, shape } = input;
     let plan = preprocess::plan(steps).map_err(|error| {
@@ -137,19 +137,19 @@ pub(crate) fn spec(input: &Input, steps: &Preprocess) -> Result<InputSpec, Diagn
     })
 }
 
-/// The preprocessing of an input.
+/// The preprocessing that applies to an input.
 pub(super) fn preprocessing<'a>(loaded: &'a Loaded, input: &str) -> &'a Preprocess {
     own(loaded, input).unwrap_or(&loaded.config.preprocess)
 }
 
-/// The preprocessing of an input alone.
+/// The preprocessing that is set for this input only.
 fn own<'a>(loaded: &'a Loaded, input: &str) -> Option<&'a Preprocess> {
     let input = loaded.config.input.get(input)?;
     input.preprocess.as_ref()
 }
 
-/// The integers that random inputs of a verification are drawn from: those of these samples, by the name of an input that
-/// holds integers or truth values.
+/// For each input of integers or truth values, by name, the range of its numbers in these samples. Verification draws
+/// random inputs from it.
 pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     let ranges = specs.iter().zip(samples.whole_ranges());
     Ranges(
@@ -159,7 +159,7 @@ pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     )
 }
 
-/// The samples of the calibration, if it has some, of all inputs; at most so many.
+/// The calibration samples with all inputs, at most `most`. `None` if the configuration has none.
 ///
 /// # Errors
 /// As for [`Samples::open`].
@@ -177,7 +177,7 @@ pub(super) fn calibration(
     }))
 }
 
-/// The samples of a table of the configuration; findings without a place get that of the key.
+/// The samples that a table of the configuration names. Findings without a place get the place of the key.
 ///
 /// # Errors
 /// As for [`Samples::open`].
@@ -202,8 +202,8 @@ pub(super) fn samples(
     })
 }
 
-/// Samples are one each. Where an input takes several at once because the configuration has bound its first dimension,
-/// it is that key, not the samples.
+/// Corrects a finding about shapes. Each stored sample is a single one. If an input takes several because the
+/// configuration has set its first dimension, that key is at fault and not the samples.
 fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) {
     let several = |size: u32| size > 1 && inputs.iter().any(|input| input.shape.first() == Some(&(size as usize)));
     let mut bound = loaded.config.model.bind.iter();
@@ -214,7 +214,7 @@ fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) 
     }
 }
 
-/// Gives findings that name a key, and have no place, the place of the key.
+/// Adds the place of the key to findings that name a key and have no place.
 pub(crate) fn placed(loaded: &Loaded, stop: Stop) -> Stop {
     let Stop::Found(mut found) = stop else { return stop };
     for finding in found.0.iter_mut().filter(|finding| finding.excerpt.is_none()) {
@@ -225,7 +225,7 @@ pub(crate) fn placed(loaded: &Loaded, stop: Stop) -> Stop {
     Stop::Found(found)
 }
 
-/// Gives findings without a place that of a key.
+/// Adds the place of a key to findings that have none.
 pub(super) fn at(loaded: &Loaded, keys: &[&str], mut found: Diagnostics) -> Diagnostics {
     for finding in found.0.iter_mut().filter(|finding| finding.excerpt.is_none()) {
         finding.excerpt = loaded.error("", &KeyPath::of(keys), "", "").excerpt;

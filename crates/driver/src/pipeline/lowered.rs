@@ -1,4 +1,4 @@
-//! One target: from the canonical module to integers.
+//! Compiles for one target: from the canonical module to integers.
 
 use std::sync::Arc;
 
@@ -26,48 +26,48 @@ use crate::{
 
 use super::{denied, given, model_grids, outputs::Outputs, ready::Ready, record};
 
-/// Input of the phases of one target.
+/// What the phases for one target work with.
 #[derive(Clone)]
 pub(super) struct Job<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) canonical: &'a Module,
-    /// The bodies of control flow, which lie open in its main graph.
+    /// The bodies of control flow that are inlined in the main graph.
     pub(super) bodies: &'a Bodies,
     pub(super) rules: &'a Rules,
     pub(super) selection: &'a Selection,
     pub(super) observation: &'a Observation,
     pub(super) target: Arc<dyn Target>,
-    /// Where it comes from.
+    /// Where the target comes from.
     pub(super) origin: Origin,
-    /// Formats that are written besides the artifact.
+    /// The formats that are written besides the artifact.
     pub(super) formats: Vec<Format>,
-    /// The integers of the calibration samples, by input.
+    /// For each input of integers, the range of its numbers in the calibration samples.
     pub(super) ranges: &'a Ranges,
-    /// The record that has the grids, in the place of samples.
+    /// The record of a vendor's tool that has the scales, if it replaces samples.
     pub(super) record: Option<&'a Arc<SourceText>>,
-    /// The rules that are off.
+    /// Which rules are switched off.
     pub(super) switches: &'a Switches,
-    /// The dimensions that are the batch, and that nobody has bound.
+    /// The batch dimensions that nobody has set.
     pub(super) batch: &'a [FreeDimension],
-    /// The outputs of the model's layers, as it has them.
+    /// Numbers of outputs of the model's own layers.
     pub(super) outputs: &'a Outputs,
 }
 
 impl Job<'_> {
-    /// True where neither samples nor a record say anything of ranges: the grids are those of the model.
+    /// True if there are neither samples nor a record, so that all scales come from the model.
     pub(super) fn has_nothing_measured(&self) -> bool {
         self.record.is_none() && self.loaded.config.calibration.data.is_none()
     }
 }
 
-/// The integer model of one target, and remarks on the grids that the model had.
+/// The integer model for one target, and remarks on the scales that the model came with.
 pub(super) struct Lowered {
     pub(super) settings: Settings,
     pub(super) built: Built,
     pub(super) remarks: Vec<Diagnostic>,
 }
 
-/// Refuses a model whose integers cannot be held within the limits before anything is observed.
+/// Refuses, before anything is observed, a model whose integers do not fit the memory limit.
 pub(super) fn foresee(
     loaded: &Loaded,
     ready: &Ready,
@@ -80,7 +80,7 @@ pub(super) fn foresee(
     strait_compile::foresee(module, (spec, &settings), &session.limits).map_err(failure::compile)
 }
 
-/// Compiles, and holds the result to what the configuration asks for.
+/// Compiles, and checks that the result has what the configuration asks for.
 pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolved(job)?;
     let (task, steps) = (
@@ -105,7 +105,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     })
 }
 
-/// The annotated module that [`lowered`] lowers, with its parameters baked.
+/// The annotated module that [`lowered`] lowers, with its parameters quantized.
 pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
     let resolved = resolved(job)?;
     let phase = format!("quantize ({})", job.id());
@@ -117,7 +117,7 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
     })
 }
 
-/// The same with more rules, which name layers or tensors.
+/// The annotated module that results if the configuration has further rules, which name layers or tensors.
 pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
     let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {
@@ -153,7 +153,7 @@ impl Job<'_> {
     }
 }
 
-/// The configuration resolved, with the grids that are known: of the program, and of the record.
+/// The configuration, resolved for this module, with the scales that are given by the program and the record.
 fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
     let (spec, config) = (job.target.spec(), &job.loaded.config);
     let mut settings =
@@ -179,7 +179,7 @@ fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
     })
 }
 
-/// An error of the compiler, told with the lines of the configuration that ask for what cannot be.
+/// Converts an error of the compiler. It points to the lines of the configuration that ask for something impossible.
 fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     match error {
         CompileError::Denied(denied) => denied::denied(job, settings, &denied).into(),
@@ -187,7 +187,7 @@ fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     }
 }
 
-/// With `refused = "error"` every site that a row of the table is for, and that it does not fuse, is one.
+/// With `refused = "error"`, an error for every requantization that a fusion row exists for and that was not fused.
 fn unfused(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
     if loaded.config.fusion.refused == Refused::Keep {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Shares of statistics, joined.
+//! Joins statistics of shares.
 
 use std::{
     fs,
@@ -22,11 +22,11 @@ use super::{
     observe::{MOST_BYTES, file_name, keep},
 };
 
-/// Joins the files of shares, in any order, to that of the whole data.
+/// Joins the files of shares, in any order, into the statistics of all samples.
 ///
 /// # Errors
-/// Files that are no statistics or damaged, of different models or data; shares that overlap or are missing; an
-/// interruption.
+/// If files are not statistics, are damaged or belong to different models or samples; if shares overlap or are missing;
+/// or if the user interrupts.
 pub fn merge(files: &[PathBuf], out: &Path, session: &Session<'_>) -> Result<Calibrated, Stop> {
     outside(out)?;
     let (key, whole) = session.phase("merge", Some(files.len()), |done| {
@@ -69,7 +69,7 @@ fn shard(file: &Path) -> Result<(Key, Observation), Diagnostics> {
     })
 }
 
-/// Shares that have been joined.
+/// The shares that have been joined so far.
 struct Joined<'a> {
     key: Key,
     observation: Observation,

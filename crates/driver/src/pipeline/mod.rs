@@ -1,4 +1,4 @@
-//! The way from a configuration to artifacts.
+//! The steps from a configuration to artifacts.
 //!
 //! ```text
 //! read ─▶ canonicalise ─▶ observe ─┬▶ rewrite ─▶ quantize ─▶ fuse ─▶ verify ─▶ sanity ─▶ evaluate ─▶ write     for one target

@@ -1,4 +1,4 @@
-//! Remarks on the grids that a quantized model comes with.
+//! Remarks on the scales and zero points that a quantized model comes with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,19 +12,19 @@ use crate::{
     table,
 };
 
-/// Names that a sentence has.
+/// How many names a sentence lists.
 const MOST: usize = 3;
 
-/// True if a value of the model has a grid.
+/// True if the model has a scale for any value.
 pub(super) fn has_some(module: &Module) -> bool {
     let mut grids = module.main().values().filter_map(|(_, value)| value.quant.as_ref());
     grids.any(|grid| grid.codes.is_some())
 }
 
-/// The layers that are to be quantized on grids which neither the model nor samples give: these are needed.
+/// Checks a compilation without samples: every layer that is to be quantized must have its scales from the model.
 ///
 /// # Errors
-/// There are such layers.
+/// If there are layers for which samples are needed.
 pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Diagnostics> {
     let nodes = module.main().nodes().map(|(_, node)| node);
     let lacks = |node: &&Node| matches!(&node.place, Placement::Host(why) if why.code == ReasonCode::NotObserved);
@@ -45,14 +45,14 @@ pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Di
     Err(finding.help(help).into())
 }
 
-/// The remark on an artifact that nothing was measured for.
+/// The remark on an artifact for which nothing was measured.
 pub(super) fn nothing_measured() -> Diagnostic {
     let text = "there are no samples: all grids are the model's own, and nothing was run";
     Diagnostic::remark(codes::MODEL, text)
 }
 
-/// The tensors that have no grid in a model that has some, and so are calibrated; and the layers that are on the host for
-/// the sake of a grid.
+/// Remarks on tensors without a scale in a quantized model, which are calibrated, and on layers that run on the host
+/// because of a scale.
 pub(super) fn remarks(module: &Module, own: &OwnGrids) -> Vec<Diagnostic> {
     let OwnGrids {
         grids,
@@ -104,7 +104,7 @@ pub(super) fn remarks(module: &Module, own: &OwnGrids) -> Vec<Diagnostic> {
     remarks
 }
 
-/// The first of these, and how many more there are.
+/// Lists the first few names and says how many more there are.
 fn listed(all: Vec<String>) -> String {
     let more = all.len().saturating_sub(MOST);
     let mut shown: Vec<String> = all.into_iter().take(MOST).collect();

@@ -1,4 +1,4 @@
-//! Values that are NaN in runs on the calibration samples.
+//! Reports values that are NaN when the model runs on the calibration samples.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ use crate::{
 
 use super::inputs;
 
-/// Values that are named.
+/// How many values are named.
 const NAMED: usize = 3;
 
-/// A warning for each value in which NaN come up that no operand of its node has.
+/// A warning for each node whose result has NaN although its operands have none.
 ///
 /// # Errors
-/// The same, where the configuration makes it one. A graph with a circle is a defect.
+/// The same as errors, if the configuration asks for that. A graph with a cycle is a defect of ours.
 pub(super) fn found(loaded: &Loaded, module: &Module, observation: &Observation) -> Result<Diagnostics, Stop> {
     let nan = loaded.config.calibration.nan;
     let key = if nan == NotANumber::Error { "nan" } else { "data" };

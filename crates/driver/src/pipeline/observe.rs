@@ -1,4 +1,4 @@
-//! Observe: statistics of the float values, from a file where nothing has changed since it was written.
+//! Collects statistics of the float values. If nothing has changed, they are read from a file that was written before.
 
 use std::{
     borrow::Cow,
@@ -24,33 +24,34 @@ use crate::{
     table,
 };
 
-/// Raised when the same samples give other statistics.
+/// Raised when the same samples would give other statistics.
 const VERSION: &str = "strait-statistics 1";
 
-/// A larger file is no file of statistics.
+/// Larger files are not read as statistics.
 pub(super) const MOST_BYTES: u64 = 1 << 32;
 
-/// Statistics that are needed: of a canonical module, which, on which samples.
+/// The statistics that are needed: of which module, which kinds, and on which samples.
 pub(super) struct Needed<'a> {
     pub(super) module: &'a Module,
-    /// The bodies of control flow that lie open in it.
+    /// The bodies of control flow that are inlined in the module.
     pub(super) bodies: &'a Bodies,
     pub(super) requests: &'a Requests,
     pub(super) samples: &'a Samples,
     pub(super) covered: Coverage,
     pub(super) key: Key,
-    /// The files of the model that they are of.
+    /// The files that the model was read from.
     pub(super) model: &'a ModelFiles,
 }
 
-/// The statistics of the whole calibration data.
+/// The statistics of all calibration samples.
 ///
-/// They are kept in the folder `cache` under a name made of everything that they depend on: the graph with its weights,
-/// and the samples with their preprocessing. A file of that name that is whole is used instead of a run, and that is
-/// said; a folder that cannot be written costs the next run time and nothing else, and that is said, too.
+/// They are stored in the folder `cache`. The file's name depends on everything that the statistics depend on: the
+/// graph with its weights, and the samples with their preprocessing. If there is an intact file of that name, it is
+/// used, and the user is told. If the folder cannot be written, the user is told, too; the next run then only takes
+/// longer.
 ///
 /// # Errors
-/// Samples that cannot be used, a model that cannot be run, files that were changed in the meantime, an interruption.
+/// If samples cannot be used, the model cannot be run, files were changed in the meantime, or the user interrupts.
 pub(super) fn statistics(
     (module, bodies): (&Module, &Bodies),
     requests: &Requests,
@@ -58,7 +59,7 @@ pub(super) fn statistics(
     cache: &Path,
     session: &Session<'_>,
 ) -> Result<Observation, Stop> {
-    // A record has the grids.
+    // A record provides the scales, so nothing has to be observed.
     if samples.count() == 0 {
         return Ok(Observation::default());
     }
@@ -82,14 +83,14 @@ pub(super) fn statistics(
     Ok(observation)
 }
 
-/// Statistics, and whether they are other than those of the file that they were looked for in.
+/// Statistics, and whether they differ from those in the file that was read.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,
 }
 
 impl Needed<'_> {
-    /// The statistics, from a file where it has them; those that it lacks are observed.
+    /// The statistics, as far as the file has them; the rest is observed.
     ///
     /// # Errors
     /// As for [`statistics`].
@@ -115,7 +116,7 @@ impl Needed<'_> {
         Ok(CachedObservation { observation, is_new })
     }
 
-    /// A file of this key and these samples.
+    /// The statistics in a file, if it is for this key and these samples.
     fn kept(&self, path: &Path) -> Option<Observation> {
         let (key, found) = statistics::read(&strait_mapped::map(path, MOST_BYTES).ok()?).ok()?;
         (key == self.key && *found.covered() == self.covered).then_some(found)
@@ -128,13 +129,13 @@ impl Needed<'_> {
             CompileError::Observe(error) => stop(error, self.samples),
             other => other.into(),
         })?;
-        // The key was made of the files as they were then.
+        // The key was computed from the files as they were then, so they must not have changed.
         self.model.unchanged().map_err(failure::model_changed)?;
         Ok(observed)
     }
 }
 
-/// A warning for each input whose numbers are the same in all samples: no range that was measured says anything.
+/// A warning for each input that has the same numbers in all samples, since measured ranges are then meaningless.
 pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Observation) -> Diagnostics {
     let graph = module.main();
     let names = bodies
@@ -143,7 +144,7 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
         .filter_map(|&input| Some(module.name(graph.value(input)?.name)));
     let constant = names.filter_map(|name| {
         let statistics = observation.elements(name)?;
-        // A mask is 0 or infinite.
+        // An attention mask, which is 0 or infinite, may be constant.
         let is_finite = statistics.infinite == [0, 0];
         let only = statistics
             .min()
@@ -160,7 +161,7 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
     Diagnostics(constant.collect())
 }
 
-/// The samples as the observer takes them.
+/// The samples in the form that the observer takes.
 pub(crate) struct Adapter<'a>(pub(crate) &'a Samples);
 
 impl observe::Samples for Adapter<'_> {
@@ -182,7 +183,7 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
     match error {
         ObserveError::Stopped => Stop::Interrupted,
         ObserveError::NoSamples => Diagnostic::error(Kind::Count.code(), error.to_string()).into(),
-        // The observer knows the fault as a sentence; the sample says all of it.
+        // The observer only has the error as a sentence. Reading the sample again gives all details.
         ObserveError::Data { index, text } => match samples.sample(index, &mut Scratch::default()) {
             Err(error) => failure::data(error).into(),
             Ok(_) => Diagnostic::error(Kind::NotFinite.code(), text).into(),
@@ -204,11 +205,11 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
 /// Digests of everything that statistics depend on.
 ///
 /// # Errors
-/// A module that has no bytes is a defect.
+/// If the module cannot be written as bytes, which is a defect of ours.
 pub(super) fn key(module: &Module, samples: &Samples) -> Result<Key, Stop> {
     let mut module = Cow::Borrowed(module);
     if module.has_roundings() {
-        // Grids that the model gives are in no bytes.
+        // Scales that the model gives are not part of the bytes, so they are turned into nodes first.
         let rounded = module.to_mut().round_to_grids();
         rounded.map_err(|error| Stop::Defect(error.to_string()))?;
     }
@@ -227,16 +228,16 @@ pub(super) fn key(module: &Module, samples: &Samples) -> Result<Key, Stop> {
     })
 }
 
-/// The name under which statistics of a key are looked for in a cache.
+/// The file name under which a cache has the statistics for a key.
 pub(super) fn file_name(key: &Key) -> PathBuf {
     let both = blake3::hash(&[key.model, key.data].concat());
     format!("{}.statistics", &both.to_hex()[..32]).into()
 }
 
-/// Writes beside and renames, so that nobody reads half a file. The folder is made where it is missing.
+/// Writes a file beside the destination and renames it, so that nobody reads half a file. A missing folder is made.
 ///
 /// # Errors
-/// A folder or a file that cannot be written.
+/// If the folder or the file cannot be written.
 pub(super) fn keep(path: &Path, observation: &Observation, key: &Key) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

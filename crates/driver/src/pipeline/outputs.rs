@@ -1,19 +1,20 @@
-//! The outputs of the model's layers with weights, as records of vendors' tools count them.
+//! Counts the outputs of the model's layers with weights, as the records of vendors' tools count them.
 //!
-//! A rule may make one convolution of several, whose outputs then stand side by side, or of a transposed one, whose every output
-//! then is as many neighbouring ones as there are remainders by its strides.
+//! A rewrite rule may join several convolutions into one, with their outputs side by side. It may also turn a
+//! transposed convolution into a plain one. Each of its outputs then becomes several neighbouring channels, one for
+//! each phase of the strides.
 
 use std::{collections::BTreeMap, num::NonZeroU32};
 
 use strait_core::{Module, Node, NodeId, Op};
 use strait_target::Joined;
 
-/// The numbers of outputs of convolutions, by the source names of the layers.
+/// Numbers of outputs of the convolutions, by their names in the source model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outputs(BTreeMap<String, u64>);
 
 impl Outputs {
-    /// Those of a module behind which nothing was rewritten.
+    /// Counts the outputs in a module that no rule has rewritten yet.
     pub(super) fn of(module: &Module) -> Outputs {
         let graph = module.main();
         let outputs = graph.nodes().filter_map(|(_, node)| {
@@ -29,7 +30,8 @@ impl Outputs {
         Outputs(outputs.collect())
     }
 
-    /// The layers that a convolution of the canonical graph was made of; none where they are not all of its channels.
+    /// The model's layers that a convolution of the canonical graph was made from; `None` if they do not make up all of
+    /// its channels.
     pub(super) fn parts(&self, module: &Module, node: &Node) -> Option<Joined> {
         let graph = module.main();
         let weight = graph.value(
@@ -53,15 +55,16 @@ impl Outputs {
         Some(Joined { layers, each })
     }
 
-    /// The number of neighbouring channels of each convolution that are one output of the model, where these are several.
+    /// For each convolution whose channels come in groups that are one output of the model: the number of neighbouring
+    /// channels in a group.
     pub(super) fn ties(&self, module: &Module) -> BTreeMap<NodeId, NonZeroU32> {
         let parts = |(id, node)| Some((id, self.parts(module, node)?.each));
         let ties = module.main().nodes().filter_map(parts);
         ties.filter(|(_, each)| each.get() > 1).collect()
     }
 
-    /// The layers of the convolutions that are more than one of the model, or have more channels than its outputs, by the names of the
-    /// convolutions.
+    /// The convolutions that were made from several layers, or that have more channels than the model has outputs, by
+    /// name, with their layers.
     pub(super) fn joined(&self, module: &Module) -> Vec<(String, Joined)> {
         let nodes = module.main().nodes();
         let parts = nodes.filter_map(|(_, node)| {

@@ -1,4 +1,4 @@
-//! Read, bind and cut: from a file to a float module whose shapes are fixed.
+//! Reads a model from a file, sets its dimensions and cuts it. The result is a float module whose shapes are fixed.
 
 use std::path::Path;
 
@@ -15,21 +15,21 @@ use crate::{
     model, recognise,
 };
 
-/// Number of names that an error lists.
+/// How many names an error lists.
 const MOST_NAMES: usize = 3;
 
 /// A model that was read.
 #[derive(Debug)]
 pub struct FloatModel {
-    /// Its main graph is in the float stage; every shape is fixed.
+    /// The module. Its main graph is in the float stage, and every shape is fixed.
     pub module: Module,
-    /// Where its tensors lie.
+    /// The files that its tensors are in.
     pub files: ModelFiles,
-    /// Parts that the file does not say, or says otherwise.
+    /// What was assumed because the file does not say it, or contradicts itself.
     pub assumed: Assumed,
 }
 
-/// Reading of a model as the configuration describes it.
+/// How the configuration says that the model is to be read.
 pub(super) fn reading(model: &types::Model) -> Reading {
     let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
     Reading {
@@ -44,12 +44,11 @@ pub(super) fn reading(model: &types::Model) -> Reading {
     }
 }
 
-/// Reads the model. A batch that is not bound is bound to 1. Findings have no place; what they are about is in
-/// their codes.
+/// Reads the model. An open batch dimension is set to 1. Findings have no place; their codes tell which key they are
+/// about.
 ///
 /// # Errors
-/// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a
-/// size.
+/// If the file is not a model, has unknown parts, cannot be cut as asked, or has a dimension without a size.
 pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
     let bytes = model::mapped(file).map_err(|error| {
@@ -81,8 +80,8 @@ pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, D
     })
 }
 
-/// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards
-/// stands for tensors if it matches any, otherwise for layers, so that no tensor is named twice.
+/// The names that patterns match, in the order of the patterns and then of the file. A pattern with wildcards matches
+/// tensors if it can, and otherwise layers, so that no tensor is named twice.
 fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();

@@ -1,4 +1,4 @@
-//! From a configuration to a model and samples that can be observed.
+//! Prepares a configuration's model and samples until they can be observed.
 
 use std::sync::Arc;
 
@@ -19,37 +19,37 @@ use crate::{
 
 use super::{compile::read, inputs, model_grids, outputs::Outputs, record, switches::switches};
 
-/// A model and samples, ready to be observed.
+/// A model and samples that are ready to be observed.
 pub(super) struct Ready {
     pub(super) canonical: Module,
-    /// The bodies of control flow, which lie open in its main graph.
+    /// The bodies of control flow that are inlined in the main graph.
     pub(super) bodies: Bodies,
     pub(super) rewritten: Rewritten,
-    /// The rules that are off, and the digest of the file that switches them.
+    /// Which rules are switched off, and the digest of the file that says so.
     pub(super) switches: (Switches, Option<Digest>),
     /// The model's files.
     pub(super) model: ModelFiles,
-    /// The dimensions that are the batch, and that nobody has bound.
+    /// The batch dimensions that nobody has set.
     pub(super) batch: Vec<FreeDimension>,
-    /// Remarks on the model, told already.
+    /// Remarks on the model, which have already been shown.
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) rules: Rules,
     pub(super) selection: Selection,
     pub(super) specs: Vec<InputSpec>,
     pub(super) samples: Samples,
-    /// The record that stands in the place of samples.
+    /// The record that replaces samples, if there is one.
     pub(super) record: Option<Arc<SourceText>>,
     /// Digest of the samples, or of the record.
     pub(super) calibration: Digest,
     pub(super) requests: Requests,
-    /// The outputs of the model's layers, as it has them.
+    /// Numbers of outputs of the model's own layers.
     pub(super) outputs: Outputs,
 }
 
-/// Reads the model, applies the rules that know no target, and opens the samples.
+/// Reads the model, applies the rules that are the same for all targets, and opens the samples.
 ///
 /// # Errors
-/// Whatever is wrong with the configuration, the model or the data.
+/// If anything is wrong with the configuration, the model or the samples.
 pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Stop> {
     let calibration = &loaded.config.calibration;
     if let Some(artifact) = artifact_around(calibration.cache.as_ref()) {
@@ -122,7 +122,7 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     })
 }
 
-/// The layers, operands and tensors that rules are for. The layers that may run on the host are looked for, too.
+/// Finds the layers, operands and tensors that rules apply to, and the layers that may run on the host.
 fn selected(module: &Module, layers: &Layers, loaded: &Loaded, rules: &Rules) -> Result<Selection, Diagnostics> {
     let hosts = loaded.config.gate.host_layers.as_deref().unwrap_or_default();
     let key = KeyPath::of(&["gate", "host_layers"]);

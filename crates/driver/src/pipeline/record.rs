@@ -1,6 +1,6 @@
-//! Grids of a record of the vendor's own tool, in the place of those that calibration would find.
+//! Uses the scales in a record of a vendor's own tool instead of calibrating.
 //!
-//! The target reads the text; here each grid finds its layer. What is wrong with one is said with its line.
+//! The target reads the text. This module finds the layer for each recorded scale. Errors name the line in the record.
 
 mod joined;
 
@@ -25,16 +25,16 @@ use crate::{
 
 use super::{given, lowered::Job};
 
-/// A larger file is no record.
+/// Larger files are not read as records.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Findings that have the names that are near. Nobody reads more.
+/// How many findings list similar names. Nobody reads more.
 const MOST_NEAR: usize = 20;
 
 /// The text of the record.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// If the file cannot be read.
 pub(super) fn text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diagnostics> {
     let text = strait_mapped::read(path, MOST_BYTES).map_err(|error| error.to_string());
     let text = text.and_then(|bytes| strait_document::utf8("the record", bytes));
@@ -46,12 +46,12 @@ pub(super) fn text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diag
     Ok(Arc::new(SourceText { name, text }))
 }
 
-/// The grids of a record, for the layers as they stand in the canonical graph. A layer that the record does not name
-/// stays in float.
+/// The quantization that a record gives to layers of the canonical graph. Layers that the record does not name stay in
+/// float.
 ///
 /// # Errors
-/// A text that is no record, a target that reads none, layers that the model does not have, and numbers of channels that are not
-/// theirs.
+/// If the text is not a record, the target does not read records, or the record names layers that the model does not
+/// have or numbers of channels that do not fit.
 pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Settings) -> Result<Vec<GivenGrid>, Stop> {
     let (module, spec) = (job.canonical, job.target.spec());
     let recorded = job.target.recorded(&record.text).map_err(|error| match error {
@@ -84,7 +84,7 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
             }
         }
     }
-    // A layer that is not there is missed by its weights, too.
+    // A missing layer is reported for its weights, too, so duplicates are removed.
     findings.dedup();
     if !findings.is_empty() {
         return Err(Diagnostics(findings).into());
@@ -108,12 +108,12 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
     Ok(grids)
 }
 
-/// True if a node takes the means of windows.
+/// True if a node computes averages of windows.
 fn computes_means(node: &Node) -> bool {
     matches!(node.op, Op::AveragePool(_)) || node.op.term() == Term::ReduceMean
 }
 
-/// A recorded grid for its node.
+/// A recorded scale, assigned to its node.
 fn taken(module: &Module, grid: &Recorded) -> Result<GivenGrid, Diagnostics> {
     let port = Port::Operand(grid.operand);
     let (node, graph) = (given::node(module, &grid.layer, port)?, module.main());
@@ -140,7 +140,7 @@ fn taken(module: &Module, grid: &Recorded) -> Result<GivenGrid, Diagnostics> {
     }
 }
 
-/// A finding at bytes of the record.
+/// Adds the place in the record to a finding.
 fn placed(record: &Arc<SourceText>, at: Range<usize>, finding: Diagnostic) -> Diagnostic {
     finding.at(Excerpt {
         source: Arc::clone(record),

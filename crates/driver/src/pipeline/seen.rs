@@ -1,4 +1,4 @@
-//! The samples as the network sees them, behind their preprocessing, for people and other programs.
+//! Writes the samples as the network sees them, after preprocessing, for people and other programs.
 
 use std::{
     fmt,
@@ -28,45 +28,45 @@ use crate::{
 
 use super::{compile::read, inputs};
 
-/// The file that lists the samples.
+/// Name of the file that lists the samples.
 const INDEX_FILE: &str = "index.json";
 
-/// The choice of samples.
+/// Which samples are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenSamples {
-    /// True: those of `[evaluation]`. False: those of `[calibration]`.
+    /// True for the samples of `[evaluation]`, false for those of `[calibration]`.
     pub evaluation: bool,
-    /// Only the first so many.
+    /// The number of samples to write, counted from the first; `None` for all.
     pub most: Option<NonZeroU32>,
 }
 
-/// The files that were written.
+/// What was written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
-    /// The folder.
+    /// The folder that was written to.
     pub folder: PathBuf,
     /// Number of samples.
     pub samples: usize,
-    /// Each input.
+    /// One entry for each input.
     pub inputs: Vec<SeenInput>,
 }
 
 /// An input of the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeenInput {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
-    /// Its numbers, samples along the first axis.
+    /// File with the input's numbers. Its first axis is the samples.
     pub file: PathBuf,
-    /// The folder of the pictures, where the samples have the shape of images.
+    /// Folder of the pictures, if samples have the shape of images.
     pub pictures: Option<PathBuf>,
-    /// The shape of a sample.
+    /// Shape of one sample.
     pub shape: Vec<usize>,
-    /// The least number of all samples.
+    /// Smallest number in all samples.
     pub least: f64,
-    /// The greatest.
+    /// Largest number in all samples.
     pub greatest: f64,
-    /// The mean.
+    /// Mean of the numbers in all samples.
     pub mean: f64,
 }
 
@@ -96,17 +96,18 @@ impl fmt::Display for Seen {
 struct Unfinished {
     seen: SeenInput,
     writer: Writer,
-    /// True: the first channel is blue.
+    /// True if the first channel is blue, false if it is red.
     is_bgr: bool,
     sum: f64,
     count: usize,
 }
 
-/// Writes into a folder what each input of the model sees: an `.npy` with all samples, and where these have the shape of
-/// images a PNG of each. Colors are shown as colors where the preprocessing says which order they have.
+/// Writes what each input of the model sees into a folder: an `.npy` with all samples and, if they have the shape of
+/// images, a PNG of each. Pictures are in color if the preprocessing says in which order the channels are.
 ///
 /// # Errors
-/// Whatever is wrong with the configuration, the model or the data; a folder that cannot be written; an interruption.
+/// If anything is wrong with the configuration, the model or the samples, if the folder cannot be written, or if the
+/// user interrupts.
 pub fn seen(loaded: &Loaded, chosen: SeenSamples, out: &Path, session: &Session<'_>) -> Result<Seen, Stop> {
     if let Some(artifact) = artifact_around(out) {
         let message = format!("samples are not written into the artifact {}", artifact.display());

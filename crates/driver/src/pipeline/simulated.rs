@@ -1,4 +1,4 @@
-//! The simulation of an artifact, from the configuration that it was made with.
+//! Makes the simulation of an artifact from the configuration that it was made with.
 
 use std::borrow::Cow;
 use strait_compile::OfTarget;
@@ -27,11 +27,12 @@ use super::{
     ready::{Ready, ready},
 };
 
-/// The float graph that rounds where the integers of the artifact with this manifest are codes: `loaded` is annotated and baked for its target
-/// once more, from the same statistics.
+/// The float graph with rounding wherever the artifact's integer graph has codes. For this, the model in `loaded` is
+/// annotated and its parameters are quantized for the target once more, with the same statistics.
 ///
 /// # Errors
-/// A configuration, a model or calibration data that the artifact was not made with, and whatever stops a compilation.
+/// If the artifact was not made with this configuration, model or calibration data, or if anything else stops a
+/// compilation.
 pub(crate) fn simulated(
     loaded: &Loaded,
     registry: Registry,
@@ -115,7 +116,7 @@ pub(crate) fn simulated(
     whole_of(&bodies, &simulated).map(Cow::into_owned)
 }
 
-/// A configuration that the artifact was not made with.
+/// The error for a configuration that the artifact was not made with.
 fn other(loaded: &Loaded, keys: &[&str], why: &str) -> Diagnostics {
     let message = format!("the artifact was not made with this configuration: {why}");
     let finding: Diagnostic = loaded.error(codes::EVALUATION, &KeyPath::of(keys), message, "");

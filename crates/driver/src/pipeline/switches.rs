@@ -1,4 +1,5 @@
-//! The rules that are off, and the layers that no fusion takes: `[rewrite]`, and the switch file that it names.
+//! Reads which rules are switched off and which layers must not be fused: from `[rewrite]` and the switch file that it
+//! names.
 
 use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
 
@@ -15,16 +16,17 @@ use crate::{
     stop::Stop,
 };
 
-/// The most bytes of a switch file.
+/// The most bytes that a switch file may have.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Stands for all fusions in a switch file.
 const ALL: &str = "ALL";
 
-/// The switches of `[rewrite]` for a module as it was read, and the digest of the switch file, which is a setting.
+/// The switches of `[rewrite]` for a module as it was read, and the digest of the switch file, which counts as a
+/// setting.
 ///
 /// # Errors
-/// A rule or a layer that there is not, with the nearest name; a switch file that cannot be read.
+/// If a rule or a layer does not exist (the error names the nearest one), or the switch file cannot be read.
 pub(super) fn switches(loaded: &Loaded, module: &Module) -> Result<(Switches, Option<Digest>), Stop> {
     let rewrite = &loaded.config.rewrite;
     let names = strait_rewrite::names();
@@ -86,7 +88,7 @@ fn read(path: &Path) -> Result<String, String> {
     }
 }
 
-/// The names of the rules that a switch file turns off, or what is wrong with it.
+/// Names of the rules that a switch file turns off. An error says what is wrong with the file.
 fn switched_off(text: &str) -> Result<BTreeSet<String>, String> {
     let words = match text.trim_start().starts_with('{') {
         true => in_json(text)?,
@@ -109,10 +111,10 @@ fn switched_off(text: &str) -> Result<BTreeSet<String>, String> {
     Ok(off)
 }
 
-/// A place to speak of, the name of a rule, and whether it is on.
+/// Where an entry is, for messages; the name of its rule; and whether the rule is on.
 type Word = (String, String, bool);
 
-/// `RULE:on` or `RULE:off`, one on each line.
+/// Parses the text form: `RULE:on` or `RULE:off` on each line.
 fn in_lines(text: &str) -> Result<Vec<Word>, String> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     let word = |(line, number): (&str, usize)| {
@@ -126,7 +128,7 @@ fn in_lines(text: &str) -> Result<Vec<Word>, String> {
     lines.map(word).collect()
 }
 
-/// `{"Switch": {"GraphFusion": {RULE: "on" or "off"}}}`.
+/// Parses the JSON form: `{"Switch": {"GraphFusion": {RULE: "on" or "off"}}}`.
 fn in_json(text: &str) -> Result<Vec<Word>, String> {
     let json: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let rules = only(&json, "", "Switch").and_then(|switch| only(switch, "Switch.", "GraphFusion"))?;
@@ -138,7 +140,7 @@ fn in_json(text: &str) -> Result<Vec<Word>, String> {
     rules.iter().map(word).collect()
 }
 
-/// The one key that an object has.
+/// The value of an object's only key, which must be called `key`.
 fn only<'a>(json: &'a Json, within: &str, key: &str) -> Result<&'a Json, String> {
     let object = json.as_object().ok_or_else(|| format!("`{within}{key}` is missing"))?;
     match object.keys().find(|name| *name != key) {

@@ -1,4 +1,5 @@
-//! The formats that are told apart, and what turns each into a model that is read.
+//! File formats that are recognized so that a mistake can be explained, and how to convert each to a model that is
+//! read.
 
 use strait_import::{
     Format as _,
@@ -7,17 +8,17 @@ use strait_import::{
 use strait_onnx::LFS_POINTER;
 use strait_tensorflow::{FREEZE, TensorFlow};
 
-/// A format of files that are taken for something else.
+/// A file format that is not read but recognized.
 #[derive(Debug)]
 pub(super) struct Format {
-    /// Said after "this is".
+    /// Name of the format, to be shown after "this is".
     pub(super) name: &'static str,
-    /// The command that helps; `{file}` stands for the file.
+    /// A command that converts the file. `{file}` stands for its path.
     pub(super) help: &'static str,
     pub(super) is: fn(&[u8]) -> bool,
 }
 
-/// The format of PyTorch, for files that have no more of it than the name.
+/// PyTorch's format, for files that only have its file extension.
 pub(super) const TORCH: Format = Format {
     name: "a file of PyTorch, which holds weights and maybe Python objects",
     help: "export the model to ONNX where its class is: load the weights into the model, then \
@@ -25,7 +26,7 @@ pub(super) const TORCH: Format = Format {
     is: |_| false,
 };
 
-/// The first that holds is meant: formats that are packed in another one stand in front of that one.
+/// The first format that matches is taken. A format that is packed inside another one comes before it.
 pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "an empty file",
@@ -156,33 +157,33 @@ pub(super) const FORMATS: &[Format] = &[
     },
 ];
 
-/// The number at the end of a sorted table, which a checkpoint is.
+/// The magic number at the end of a sorted table; TensorFlow checkpoints are such tables.
 const TABLE: &[u8] = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb";
 
-/// A pickle of the number by which PyTorch knows its files of before version 1.6.
+/// The start of files that PyTorch wrote before version 1.6: a pickle of its magic number.
 const OLD_PYTORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 
-/// The end of an archive that is searched for the names of its members.
+/// How many bytes at the end of an archive are searched for the names of its members.
 const DIRECTORY: usize = 1 << 20;
 
 fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }
 
-/// True if the name of a member of the archive contains this one.
+/// True if the name of a member of the archive contains `name`.
 fn holds(archive: &[u8], name: &[u8]) -> bool {
     let end = &archive[archive.len().saturating_sub(DIRECTORY)..];
     end.windows(name.len()).any(|window| window == name)
 }
 
-/// The first letters of a text, without the blanks in front of them.
+/// The beginning of a text, without leading blanks.
 pub(super) fn start_of_text(bytes: &[u8]) -> &[u8] {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let bytes = bytes.trim_ascii_start();
     &bytes[..bytes.len().min(4096)]
 }
 
-/// The length of a header, and the header: a JSON object.
+/// A safetensors file begins with the length of a header, and the header is a JSON object.
 fn is_safetensors(bytes: &[u8]) -> bool {
     let Some((length, header)) = bytes.split_first_chunk::<8>() else {
         return false;
@@ -191,7 +192,7 @@ fn is_safetensors(bytes: &[u8]) -> bool {
     (2..=100 << 20).contains(&length) && header.starts_with(b"{\"")
 }
 
-/// The version of the schema, which is 1, and a graph with its meta data.
+/// A SavedModel begins with the version of its schema, which is 1, and a graph with its metadata.
 fn is_saved_model(bytes: &[u8]) -> bool {
     let mut outer = fields(bytes);
     match (outer.next(), outer.next()) {
@@ -202,7 +203,7 @@ fn is_saved_model(bytes: &[u8]) -> bool {
     }
 }
 
-/// A graph behind the description of where it is from.
+/// A MetaGraph begins with a description of where it comes from, followed by a graph.
 fn is_meta_graph(bytes: &[u8]) -> bool {
     let mut outer = fields(bytes);
     match (outer.next(), outer.next()) {
@@ -211,7 +212,7 @@ fn is_meta_graph(bytes: &[u8]) -> bool {
     }
 }
 
-/// Protobuf's text form of a graph, of one with what it was made for, or of a SavedModel.
+/// The text form of Protocol Buffers for a TensorFlow graph, a MetaGraph or a SavedModel.
 fn is_graph_text(bytes: &[u8]) -> bool {
     let text = start_of_text(bytes);
     let begins = |word: &[u8]| {
@@ -221,7 +222,7 @@ fn is_graph_text(bytes: &[u8]) -> bool {
     begins(b"node") || begins(b"meta_info_def") || text.starts_with(b"saved_model_schema_version:")
 }
 
-/// Protobuf's text form, that of ONNX itself, or JSON.
+/// ONNX in the text form of Protocol Buffers, in ONNX's own text form, or in JSON.
 fn is_onnx_text(bytes: &[u8]) -> bool {
     let text = start_of_text(bytes);
     let says = |what: &[u8]| text.windows(what.len()).any(|window| window == what);

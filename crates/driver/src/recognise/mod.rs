@@ -1,7 +1,7 @@
-//! Files that were given for a model or for a configuration and are something else: which format they have, and the
-//! command that helps.
+//! Recognizes files that were given as a model or a configuration and are something else. The message names their
+//! format and a command that helps.
 //!
-//! Only what the reader has refused is looked at here, or what no configuration can be, so that no model is ever taken
+//! Only files that a reader has refused, or that cannot be a configuration, are looked at. So no model is ever taken
 //! for something else.
 
 mod formats;
@@ -24,7 +24,7 @@ use crate::{
 
 use formats::{FORMATS, Format, TORCH, start_of_text};
 
-/// A file that the reader of a format has refused, in these words.
+/// The error for a file that the reader of a format has refused. `words` is what the reader said.
 pub(crate) fn refused_model(file: &Path, read_as: &str, words: &str) -> Diagnostic {
     let name = file.display();
     let bytes = content(file).unwrap_or_default();
@@ -51,7 +51,7 @@ pub(crate) fn refused_model(file: &Path, read_as: &str, words: &str) -> Diagnost
     model(format!("{name} is no {read_as} model, or a damaged one")).note(format!("what the decoder says: {words}"))
 }
 
-/// Finding for a folder that was given for a model, if the folder is recognised.
+/// The error for a folder that was given as a model, if it is recognized.
 pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
     let name = folder.display();
     let model = |text: &str| Diagnostic::error(codes::MODEL, format!("{name} is {text}"));
@@ -81,13 +81,14 @@ pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
     Some(model("a folder: this is not a regular file").help(format!("name the model in it: {first}")))
 }
 
-/// Commands that take an artifact.
+/// Advice that lists the commands which take an artifact.
 const ARTIFACT: &str = "`strait run`, `strait eval`, `strait verify` and `strait inspect` take it";
 
-/// Refuses a configuration that is a model, an array or an artifact. What cannot be read is left to whoever reads it.
+/// Refuses a configuration that is really a model, an array or an artifact. A file that cannot be read is left to
+/// whoever reads it.
 ///
 /// # Errors
-/// The format that the file has, and the command that was meant.
+/// The error names the format of the file and the command that was probably meant.
 pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
     let name = file.display();
     let refuse = |what: &str, help: &str| {
@@ -118,7 +119,7 @@ pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
     }
 }
 
-/// Finding for a file that was given for an artifact, if the file is recognised.
+/// The error for a file that was given as an artifact, if it is recognized.
 pub(crate) fn no_artifact(file: &Path) -> Option<Diagnostic> {
     let name = file.display();
     if !file.is_file() {
@@ -152,7 +153,7 @@ fn format(bytes: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.is)(bytes))
 }
 
-/// The format of PyTorch, where a file whose bytes say nothing has the name of one.
+/// PyTorch's format, if the file has its extension and its bytes say nothing.
 fn by_name(file: &Path) -> Option<&'static Format> {
     let extension = file.extension()?.to_str()?;
     let is_torch = ["pt", "pth", "ckpt"].contains(&extension.to_ascii_lowercase().as_str());
@@ -163,7 +164,7 @@ fn help(format: &Format, file: &Path) -> String {
     format.help.replace("{file}", &file.display().to_string())
 }
 
-/// Number of bytes that are missing at the end of a model.
+/// How many bytes are missing at the end of a model that was cut off.
 fn missing(bytes: &[u8]) -> Option<u64> {
     let found = fields(bytes).last();
     match found {

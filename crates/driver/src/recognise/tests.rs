@@ -1,6 +1,6 @@
 use super::*;
 
-/// A zip's first member and its directory, as far as they are looked at.
+/// The parts of a zip file that the recognition reads: its first member and its directory.
 fn zip(names: &[&str]) -> Vec<u8> {
     let mut bytes = b"PK\x03\x04".to_vec();
     names.iter().for_each(|name| bytes.extend(name.as_bytes()));

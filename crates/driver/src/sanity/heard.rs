@@ -1,9 +1,11 @@
-//! Lints of parts beside larger numbers, of coarser grids and of raised scales, of which an output of the model hears nothing.
+//! Drops lints that do not affect any output of the model. This concerns lints on parts beside larger numbers, on
+//! coarser scales and on raised scales.
 //!
-//! A part of a tensor loses its bits beside others, but whoever reads the tensor may want nothing of the part: masked scores of an
-//! attention over one place, bands of a spectrum whose logarithm counts. No estimate knows that, so the model is simulated with
-//! more bits for the part and for those that read it, for several lints at once and, where an output gains by that, for half of
-//! them. Channels of an output count by themselves: those that the part becomes may be small beside others there, too.
+//! A part of a tensor may lose bits because it shares a scale with larger numbers. But the layers that read the tensor
+//! may not need that part: for example masked scores of an attention, or bands of a spectrum of which only the
+//! logarithm counts. This cannot be estimated. So the model is simulated with more bits for the part and for the layers
+//! that read it. Several lints are tried at once; if an output improves, each half is tried by itself. The channels of
+//! an output are compared one by one, since a part may become channels that are small beside others there, too.
 
 use strait_evaluate::floats;
 use strait_execute::Tensor;
@@ -16,33 +18,33 @@ use super::{
     simulated::{Lift, Simulated},
 };
 
-/// Decibels that an output, or a part of one, has to gain.
+/// By how many decibels an output, or a part of one, must improve.
 const GAIN: f64 = 0.5;
 
-/// The same of a channel of an output, of which chance alone makes some.
+/// By how many decibels a channel of an output must improve. Single channels improve by a few by chance alone.
 const CHANNEL_GAIN: f64 = 10.0;
 
-/// Numbers of a channel, of all samples, by which it can be judged.
+/// A channel is only judged if it has this many numbers, over all samples.
 const LEAST_NUMBERS: usize = 32;
 
-/// A channel with a better SNR, in dB, has lost nothing.
+/// A channel with a better SNR than this, in dB, is not considered damaged.
 const LOST: f64 = 30.0;
 
-/// Simulations for the lints of one target; what is then not known to be heard of alone is told.
+/// How many simulations are made for the lints of one target. Lints that are still undecided after that are kept.
 const MOST: usize = 8;
 
 impl Reference<'_> {
-    /// The lints without those that no output hears.
+    /// The lints without those that affect no output.
     ///
     /// # Errors
-    /// A run that fails, or that takes more memory than it may; an interruption.
+    /// If a run fails or needs more memory than it may, or the user interrupts.
     pub(crate) fn heard(
         &self,
         lints: Vec<Lint>,
         subject: &Subject<'_>,
         session: &Session<'_>,
     ) -> Result<Vec<Lint>, Stop> {
-        // What leaves the model by itself is heard.
+        // What is itself an output of the model is always affected.
         let is_read = |lint: &&Lint| match lint.code.as_str() {
             "range-unlike" => !lint.readers.is_empty(),
             code => code == "grid-coarser" || code == "scale-raised",
@@ -70,8 +72,8 @@ impl Reference<'_> {
         Ok(lints.into_iter().filter(|lint| !unheard.contains(lint)).collect())
     }
 
-    /// True if an output gains by more bits for what lints tell of, and where the configuration takes no rules for
-    /// float.
+    /// True if an output improves when the layers of these lints get more bits. Also true if the configuration allows
+    /// no rule that would run them in float, since it is then unknown.
     fn gains(
         &self,
         lints: &[&Lint],
@@ -108,8 +110,8 @@ impl Reference<'_> {
         Ok(is_refused)
     }
 
-    /// The sums of squares of the channels of each output: of what lies at one place of its second axis. A channel of few numbers
-    /// gains by chance, so that an output of such has none.
+    /// Sums of squares for each channel of the outputs, where the channels are the second axis. Outputs whose channels
+    /// have too few numbers are left out, since these improve by chance.
     fn channels(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<Vec<Squares>>, Stop> {
         let mut all: Vec<Vec<Squares>> = self.of_float.iter().map(|_| Vec::new()).collect();
         for (float, other) in self.outputs.iter().zip(outputs) {

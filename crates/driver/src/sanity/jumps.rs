@@ -1,8 +1,9 @@
-//! The layers at which the error jumps.
+//! Finds the layers at which the error jumps.
 //!
-//! Both models run once more with every value in sight. A value that has its name in both has an SNR, and a layer jumps where
-//! the SNR of its result is below [`WORTH_NAMING`] and at least [`JUMP`] below the least of what it reads. A join of tensors of
-//! unlike size jumps where a part of an output does.
+//! Both models run once more in a way that all values can be compared. Each value that has the same name in both has an
+//! SNR. The error jumps at a layer if the SNR of its result is below [`WORTH_NAMING`] and at least [`JUMP`] below the
+//! smallest SNR of what it reads. A concatenation of tensors of different magnitude counts if a part of an output has
+//! such a jump.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,19 +23,19 @@ use crate::{
 
 use super::{Reference, SEARCHED, Subject, outputs::Squares};
 
-/// An SNR that stands for all that is better, in dB: above it an error is that of a grid.
+/// An SNR in dB that stands for anything better: above it, the error is no more than quantization causes.
 const GOOD: f64 = 40.0;
 
-/// A result with a better SNR is no cause, in dB.
+/// Results with a better SNR than this, in dB, are not named as a cause.
 const WORTH_NAMING: f64 = 20.0;
 
-/// The least jump, in dB.
+/// The smallest drop of the SNR that counts as a jump, in dB.
 const JUMP: f64 = 6.0;
 
 /// A layer at which the error jumps.
 #[derive(Clone)]
 pub(super) struct Jump {
-    /// The layer and those in front of it whose results are not in sight.
+    /// The layer, and the layers before it whose results could not be compared.
     pub(super) nodes: Vec<NodeId>,
     value: ValueId,
     before: f64,
@@ -42,7 +43,7 @@ pub(super) struct Jump {
 }
 
 impl Jump {
-    /// The jump as it is reported.
+    /// The jump in the form of the report.
     pub(super) fn told(&self, module: &Module) -> Option<ErrorJump> {
         let graph = module.main();
         let source = graph.node(self.layer(graph)?)?.sources.first()?;
@@ -54,7 +55,7 @@ impl Jump {
         })
     }
 
-    /// The node that it is known by: the product in front of a clamp that is a part of it.
+    /// The node by which the jump is named: for a convolution or product with a fused clamp, the product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
         let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
         let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);
@@ -62,18 +63,18 @@ impl Jump {
     }
 }
 
-/// A model that is held against the float model, value by value.
+/// A model that is compared with the float model, value by value.
 pub(super) struct Model<'a> {
     pub(super) module: &'a Module,
     pub(super) loops: &'a dyn LoopsFor,
 }
 
 impl Model<'_> {
-    /// The layers at which its error jumps, in the order of the graph; the largest step where none is a jump. `outputs` are its
-    /// outputs, judged.
+    /// The layers at which the error jumps, in the order of the graph; if there are none, the one with the largest
+    /// drop. `outputs` are the model's outputs as they were judged.
     ///
     /// # Errors
-    /// A run that fails, or that takes more memory than it may; an interruption.
+    /// If a run fails or needs more memory than it may, or the user interrupts.
     pub(super) fn jumps(
         &self,
         reference: &Reference<'_>,
@@ -88,7 +89,8 @@ impl Model<'_> {
     }
 }
 
-/// The sums of squares of each value of the float graph that the other model has, too, over the first samples of the reference.
+/// Sums of squares for each value of the float graph that the other model also has, over the first samples of the
+/// reference.
 fn squares(
     reference: &Reference<'_>,
     subject: &Subject<'_>,
@@ -166,7 +168,7 @@ fn squares(
     Ok(all)
 }
 
-/// The layers at which the error jumps, in the order of the graph; the largest step where none is a jump.
+/// The layers at which the error jumps, in the order of the graph; if there are none, the one with the largest drop.
 fn steps(
     module: &Module,
     squares: &BTreeMap<ValueId, Squares>,
@@ -191,7 +193,7 @@ fn steps(
             after,
         });
     }
-    // The SNR of what is joined is that of its largest part.
+    // A concatenation has the SNR of its largest part, so the parts are looked at instead.
     for (&output, parts) in graph.outputs().iter().zip(parts) {
         let name = graph.value(output).map(|value| module.name(value.name));
         for (&value, part) in parts.iter().flat_map(|parts| parts.values.iter().zip(&parts.names)) {
@@ -219,7 +221,7 @@ fn steps(
     largest.into_iter().collect()
 }
 
-/// A node with those in front of it up to the values that are in sight, and these values.
+/// A node together with the nodes before it, back to values that could be compared. Also returns these values.
 fn in_front(graph: &Graph, id: NodeId, in_sight: impl Fn(ValueId) -> bool) -> (Vec<NodeId>, BTreeSet<ValueId>) {
     let (mut nodes, mut read, mut open) = (vec![id], BTreeSet::new(), vec![id]);
     while let Some(id) = open.pop() {

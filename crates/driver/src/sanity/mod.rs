@@ -1,9 +1,10 @@
-//! Signs of life: every compilation that has samples runs the integer model beside the float model on the first of them.
+//! The sanity check: every compilation that has samples runs the integer model and the float model on the first few of
+//! them.
 //!
-//! The number of samples depends on the model alone, not on the machine. Outputs are compared number by number; what has no
-//! trace of the float model is warned of ([`Fault`](crate::report::Fault)). Then the layers are searched at which the error jumps
-//! (`jumps.rs`), and a rule that takes them out (`remedy.rs`). Lints of which an output may hear nothing are tried in the same
-//! way (`heard.rs`).
+//! The number of samples depends only on the model and not on the machine. The outputs are compared number by number.
+//! If an output has nothing in common with the float model's, the user is warned ([`Fault`](crate::report::Fault)).
+//! Then the layers at which the error jumps are searched (`jumps.rs`), and a rule that helps (`remedy.rs`). Lints that
+//! may not affect any output are tested in the same way (`heard.rs`).
 
 mod heard;
 mod jumps;
@@ -35,56 +36,56 @@ use outputs::{Judged, Reading};
 /// The most samples that are run.
 const MOST_SAMPLES: usize = 8;
 
-/// Operations of the float model's runs together, above which fewer samples are run.
+/// If the runs of the float model need more operations than this together, fewer samples are run.
 const MOST_OPERATIONS: u64 = 10_000_000_000;
 
-/// Samples on which layers are searched: one that loses what an output needs does so on each.
+/// On how many samples layers are searched. A layer that destroys what an output needs does so on every sample.
 const SEARCHED: usize = 2;
 
-/// Layers that are named.
+/// How many layers are named.
 const NAMED: usize = 3;
 
-/// Bytes of the float model's outputs together, above which fewer samples are run.
+/// If the outputs of the float model have more bytes than this together, fewer samples are run.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The float model's outputs for the first samples. They serve every target.
+/// The float model's outputs for the first samples, which are used for every target.
 pub(crate) struct Reference<'a> {
     samples: &'a Samples,
     of_float: Vec<Output>,
-    /// By sample.
+    /// The outputs, for each sample.
     outputs: Vec<Vec<Tensor>>,
-    /// Of each output.
+    /// How each output is to be read.
     read: Vec<OutputRead>,
 }
 
-/// Properties of an output.
+/// What is known about an output.
 struct OutputRead {
-    /// Given where the position of the largest of its numbers may be an answer.
+    /// Set if the index of the output's largest number may be an answer.
     reading: Option<Reading>,
     parts: Option<Parts>,
 }
 
 /// The graphs of one target.
 pub(crate) struct Subject<'a> {
-    /// The float graph, with the bodies of control flow open in it.
+    /// The float graph, with the bodies of control flow inlined.
     pub(crate) canonical: &'a Module,
     pub(crate) bodies: &'a Bodies,
-    /// The same graph with its grids.
+    /// The float graph with its quantization configs.
     pub(crate) annotated: &'a Module,
     pub(crate) spec: &'a TargetSpec,
-    /// The integer graph, as it runs.
+    /// The integer graph as it runs.
     pub(crate) integer: &'a Module,
     pub(crate) loops: &'a dyn LoopsFor,
-    /// Annotates the float graph with more rules of the configuration.
+    /// Annotates the float graph again with further rules.
     pub(crate) with: &'a dyn Fn(Vec<Rule>) -> Result<Module, Stop>,
 }
 
 impl<'a> Reference<'a> {
-    /// Runs the float model, whose main graph is that of `canonical` with bodies of control flow where they belong. `None`
-    /// without samples.
+    /// Runs the float model. `float` is the graph of `canonical` with bodies of control flow as graphs of their own.
+    /// `None` if there are no samples.
     ///
     /// # Errors
-    /// Samples that cannot be used, a run that fails, an interruption.
+    /// If samples cannot be used, a run fails, or the user interrupts.
     pub(crate) fn new(
         float: &Side,
         canonical: &Module,
@@ -113,10 +114,10 @@ impl<'a> Reference<'a> {
         }))
     }
 
-    /// Runs the integer model, and holds it against the float model. Where an output is at fault the layers are searched.
+    /// Runs the integer model and compares it with the float model. If an output is at fault, the layers are searched.
     ///
     /// # Errors
-    /// A run that fails, an interruption.
+    /// If a run fails, or the user interrupts.
     pub(crate) fn hold(&self, integer: &Side, subject: &Subject<'_>, session: &Session<'_>) -> Result<Sanity, Stop> {
         let phase = format!("sanity ({})", subject.spec.id);
         let outputs = ran(integer, self.samples, self.outputs.len(), session, &phase)?;
@@ -130,7 +131,7 @@ impl<'a> Reference<'a> {
                 module: subject.integer,
                 loops: subject.loops,
             };
-            // Both models beside each other may take more than one of them may.
+            // Running both models side by side may need more memory than either alone.
             let jumps = match integer.jumps(self, &sanity.outputs, subject, session) {
                 Ok(jumps) => jumps,
                 Err(Stop::Found(_)) => return Ok(sanity),
@@ -143,7 +144,7 @@ impl<'a> Reference<'a> {
         Ok(sanity)
     }
 
-    /// The outputs of another model beside those of the float model.
+    /// Compares the outputs of another model with those of the float model.
     fn judged(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<SanityOutput>, Stop> {
         let mut found = Vec::new();
         for (index, (output, read)) in self.of_float.iter().zip(&self.read).enumerate() {
@@ -163,7 +164,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The warning of outputs that are at fault.
+/// The warning about outputs that are at fault.
 pub(crate) fn warning(sanity: &Sanity) -> Option<Diagnostic> {
     let outputs: Vec<String> = sanity.faulty().map(ToString::to_string).collect();
     if outputs.is_empty() {
@@ -186,14 +187,14 @@ pub(crate) fn warning(sanity: &Sanity) -> Option<Diagnostic> {
     })
 }
 
-/// The number of samples to run, of so many, each of which takes so many operations and has outputs of so many bytes.
+/// How many of `count` samples to run, if each needs this many operations and has outputs of this many bytes.
 fn samples_of(count: usize, operations: u64, bytes: u64) -> usize {
     let most = (MOST_OPERATIONS / operations.max(1)).min(MOST_BYTES / bytes.max(1));
     count.min(MOST_SAMPLES).min((most as usize).max(1))
 }
 
-/// The way in which an output `[1, N]`, N ≥ 2, that nothing reads but a softmax is an answer. What a softmax makes may have more
-/// extents of 1.
+/// How an output of shape `[1, N]`, N ≥ 2, is an answer, if nothing but a softmax reads it. An output of a softmax may
+/// have further dimensions of 1.
 fn reading(module: &Module, output: ValueId) -> Option<Reading> {
     let graph = module.main();
     let mut shape = graph.value(output)?.ty.dims()?;
@@ -203,7 +204,7 @@ fn reading(module: &Module, output: ValueId) -> Option<Reading> {
         return None;
     }
     let mut maker = graph.producer(output);
-    // A quantized model leaves the codes of what its last operator makes.
+    // A quantized model ends with quantized codes of the last operator's result, so look through such nodes.
     let passes = |node: &Node| matches!(node.op, Op::Quantize(_)) || node.op.term().kind() == Kind::Rearranges;
     while let Some((_, node)) = maker.filter(|(_, node)| passes(node)) {
         maker = node
@@ -221,7 +222,7 @@ fn reading(module: &Module, output: ValueId) -> Option<Reading> {
     matches!(shape[..], [1, numbers] if numbers > 1).then_some(Reading::Scores)
 }
 
-/// The outputs of a model for the first samples, as a phase of the session.
+/// The outputs of a model for the first samples, computed as a phase of the session.
 fn ran(
     side: &Side,
     samples: &Samples,

@@ -1,6 +1,6 @@
-//! One output of two models, number by number.
+//! Compares one output of two models, number by number.
 //!
-//! With x the float model's numbers and y the integer model's, over all samples for which both have the same extents:
+//! Let x be the float model's numbers and y the integer model's, over all samples for which both have the same shape:
 //!
 //! ```text
 //! snr        10 · log10 (Σ x² / Σ (x − y)²)
@@ -9,13 +9,14 @@
 //! answer     the position of the largest number, the first one where several are equal; of one integer the integer
 //! ```
 //!
-//! What a softmax makes or reads is an answer ([`Reading::Class`]), and another one is counted. What nothing reads may be scores,
-//! or numbers of any kind, whose largest means nothing: a spectrum that an auto-encoder restores has others about as large beside
-//! its largest number ([`Reading::Scores`]). So there a place is as good an answer where the float model's number is within
-//! [`TIE`] of the way from the largest to the mean of all. Two of the samples are enough for a warning.
+//! If a softmax makes or reads the output, it is an answer ([`Reading::Class`]), and every different answer is counted.
+//! If nothing reads the output, it may be scores, or numbers whose largest has no meaning ([`Reading::Scores`]): for
+//! example, a spectrum that an auto-encoder restores has several numbers that are nearly the largest. So there, a
+//! different index only counts if the float model's number at that index lies further below its largest than [`TIE`] of
+//! the distance from largest to mean. A warning needs two samples.
 //!
-//! Where x is NaN or infinite nothing is known of y: an infinite score is a lowest code, and nobody reads what is NaN. An output
-//! that cannot be judged at all says why ([`Unjudged`]).
+//! Where x is NaN or infinite, y is not compared: an infinite score becomes the lowest code, and NaN has no meaning. An
+//! output that cannot be judged at all has a reason ([`Unjudged`]).
 
 use strait_evaluate::{Parts, floats, metrics::ratio};
 use strait_execute::Tensor;
@@ -25,16 +26,17 @@ use crate::{
     stop::Stop,
 };
 
-/// The least SNR, in dB.
+/// The SNR below which an output is at fault, in dB.
 pub(super) const LEAST_SNR: f64 = 10.0;
 
-/// Answers that may differ: one of a few may be a tie.
+/// How many answers may differ without a warning: one of a few may be a tie.
 const MOST_DIFFERING: u64 = 1;
 
-/// Numbers that differ by this part of the largest number's distance from the mean are about as large.
+/// Two numbers count as about equal if they differ by less than this fraction of the distance from largest number to
+/// mean.
 const TIE: f64 = 0.125;
 
-/// Squares of deviations below this part of all squares are none.
+/// If the squared deviations are less than this fraction of all squares, the numbers count as constant.
 const CONSTANT: f64 = 1e-6;
 
 /// Sums of squares: of the float model's numbers, and of the errors.
@@ -53,22 +55,22 @@ impl Squares {
         }
     }
 
-    /// In dB; `None` where there is no signal.
+    /// The SNR in dB; `None` if the signal is 0.
     pub(super) fn snr(self) -> Option<f64> {
         (self.signal > 0.0).then(|| ratio(self.signal, self.error))
     }
 }
 
-/// The way in which an output is an answer.
+/// How an output is an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// A softmax makes or reads it.
+    /// A softmax makes or reads the output.
     Class,
-    /// Nothing reads it.
+    /// Nothing reads the output.
     Scores,
 }
 
-/// An output, or a part of one, held against the float model's.
+/// An output, or a part of one, compared with the float model's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Judged {
     compared: u64,
@@ -79,7 +81,7 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    /// Of an output in both models, sample by sample; of the numbers of a part alone where one is given.
+    /// Compares an output of both models, sample by sample. If a part is given, only the numbers of that part.
     pub(super) fn of(
         pairs: &[(&Tensor, &Tensor)],
         part: Option<(&Parts, usize)>,
@@ -119,7 +121,7 @@ impl Judged {
         pairs().for_each(|(x, y)| squares.add(x, y));
         let snr = squares.snr().filter(|_| is_float);
         let is_one_integer = !is_float && compared.iter().all(|(x, _)| x.len() == 1);
-        // Of NaN alone none is the largest.
+        // If all numbers are NaN, none is the largest.
         let is_known = pairs().any(|(x, _)| x.is_finite());
         let is_answer = is_known && (reading.is_some() || is_one_integer);
         let differ = is_answer.then(|| {
@@ -170,7 +172,7 @@ impl Judged {
     }
 }
 
-/// True where the answer of the scores `y` is another one than that of the float model.
+/// True if the scores `y` give another answer than the float model's scores `x`.
 fn is_another(x: &[f32], y: &[f32], reading: Option<Reading>) -> bool {
     let Some(best) = largest(x) else { return false };
     let score = |at: usize| x.get(at).copied().map_or(0.0, f64::from);
@@ -182,7 +184,7 @@ fn is_another(x: &[f32], y: &[f32], reading: Option<Reading>) -> bool {
     largest(y).is_none_or(|answer| answer != best && score(best) - score(answer) > tie)
 }
 
-/// The position of the largest number, the first one of several; `None` where a number is NaN.
+/// Index of the largest number, or of the first one if several are equal; `None` if any number is NaN.
 fn largest(numbers: &[f32]) -> Option<usize> {
     let best = |best: Option<(usize, f32)>, (at, &x): (usize, &f32)| match best {
         Some((_, most)) if x <= most => best,
@@ -193,7 +195,7 @@ fn largest(numbers: &[f32]) -> Option<usize> {
     found.filter(|_| !has_nan).map(|(at, _)| at)
 }
 
-/// True where the integer model's numbers are all the same, or the same for each sample, and the float model's are not.
+/// True if the integer model's numbers are all equal, or the same for each sample, and the float model's are not.
 fn is_constant(compared: &[(Vec<f32>, Vec<f32>)]) -> bool {
     let Some((_, first)) = compared.first() else {
         return false;
@@ -222,7 +224,7 @@ fn is_constant(compared: &[(Vec<f32>, Vec<f32>)]) -> bool {
     }
 }
 
-/// The sum of the squares of deviations from the mean.
+/// The sum of the squared deviations from the mean.
 fn deviation(numbers: &[f64]) -> f64 {
     let mean = numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
     numbers.iter().map(|x| (x - mean) * (x - mean)).sum()
@@ -305,7 +307,7 @@ mod tests {
     #[test]
     fn two_other_answers_are_a_fault_and_near_numbers_that_nothing_reads_are_none() {
         let row: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0], &[5.0, 5.0, 0.0], &[9.0, 8.0, 1.0]];
-        // Of the third, the first of two is the answer in both. Means are 2, 2, 3.3 and 6.
+        // In the third row two scores are equal and the first counts as the answer. The row means are 2, 2, 3.3 and 6.
         let one: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[2.9, 2.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
         let two: &[&[f32]] = &[&[1.0, 3.1, 3.0], &[2.9, 2.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
         for reading in [Reading::Class, Reading::Scores] {
@@ -314,7 +316,7 @@ mod tests {
                 assert_eq!((found.differ, &found.faults[..]), (Some(differ), faults), "{reading:?}");
             }
         }
-        // An eighth of 4 − 0 is 0.5.
+        // The tie limit is an eighth of the largest score minus the mean: (4 − 0) / 8 = 0.5.
         let near: &[&[f32]] = &[&[4.0, 3.5, -7.5], &[4.0, 3.5, -7.5]];
         let far: &[&[f32]] = &[&[4.0, 3.4, -7.4], &[4.0, 3.4, -7.4]];
         let other: &[&[f32]] = &[&[3.9, 4.0, -7.5], &[3.9, 4.0, -7.5]];

@@ -1,9 +1,10 @@
-//! A rule that takes the layers out at which the error jumps.
+//! Looks for a rule that avoids the error at the layers where it jumps.
 //!
-//! A rule gives the first of these layers 16 bits, as far as the target's table has them, and where no such rule mends all that is
-//! at fault, another one runs them in float. Each is tried as it would stand in the configuration: the graph is annotated with it,
-//! and simulated. Where that helps little, the layers that make what they read are added; as long as an output is at fault, so are
-//! the layers at which the error jumps in the simulation.
+//! First, a rule gives the first of these layers 16 bits, if the target's table has them. If no such rule corrects
+//! everything that is at fault, another one runs the layers in float. Each rule is tried as it would stand in the
+//! configuration: the graph is annotated with it, and simulated. If that helps little, the layers that compute what
+//! these read are added. As long as an output is at fault, the layers at which the error jumps in the simulation are
+//! added, too.
 
 use std::collections::BTreeSet;
 
@@ -22,16 +23,17 @@ use super::{
     simulated::{Lift, Simulated},
 };
 
-/// Times that layers are added to a rule.
+/// How often layers are added to a rule.
 const ROUNDS: usize = 3;
 
-/// A rule that gains less helps little, in dB.
+/// A rule that improves the SNR by less than this, in dB, helps little.
 const GAIN: f64 = 3.0;
 
-/// The first rule that mends all outputs, or else the one that helps most; none where each helps little. `outputs` are those of the integer model.
+/// The first rule that corrects all outputs, or else the one that helps most; `None` if each helps little. `outputs`
+/// are those of the integer model.
 ///
 /// # Errors
-/// A run that fails, an interruption.
+/// If a run fails, or the user interrupts.
 pub(super) fn remedy(
     reference: &Reference<'_>,
     outputs: &[SanityOutput],
@@ -51,7 +53,7 @@ pub(super) fn remedy(
             break;
         }
     }
-    // A rule is looked for on a few samples, and told by what it does on all of them, if that helps.
+    // The rule is searched on a few samples. What it achieves is then reported for all samples.
     let all = reference.outputs.len();
     let Some(best) = best else { return Ok(None) };
     if all <= SEARCHED {
@@ -64,7 +66,7 @@ pub(super) fn remedy(
         .filter(helps))
 }
 
-/// A rule by what a simulation with it gives.
+/// The report's entry for a rule, from what a simulation with it gives.
 fn remedy_of(toml: String, simulated: &Simulated) -> Remedy {
     Remedy {
         toml,
@@ -73,7 +75,7 @@ fn remedy_of(toml: String, simulated: &Simulated) -> Remedy {
     }
 }
 
-/// The rule of one kind; none where it fits none of the layers.
+/// The rule of one kind; `None` if it cannot be applied to any of the layers.
 fn with(
     lift: Lift,
     reference: &Reference<'_>,
@@ -83,14 +85,14 @@ fn with(
     session: &Session<'_>,
 ) -> Result<Option<Remedy>, Stop> {
     let graph = subject.annotated.main();
-    // Of answers it takes all samples to see two that differ.
+    // All samples are needed to see two answers that differ.
     let answers = outputs.iter().any(|output| output.faults.contains(&Fault::Answers));
     let samples = reference.outputs.len().min(if answers { usize::MAX } else { SEARCHED });
     let mut reached = least(outputs);
     let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
     let mut found = None;
     for round in 1..=ROUNDS {
-        // A layer of the host jumps by what it reads.
+        // A layer on the host jumps because of what it reads, so the layers that compute its operands are added.
         let with_makers = |&id: &NodeId| std::iter::once(id).chain(makers(graph, id));
         let is_new = |jump: &&Jump| {
             let mut all = jump.nodes.iter().flat_map(with_makers);
@@ -147,12 +149,12 @@ fn with(
     Ok(found)
 }
 
-/// The least SNR of outputs.
+/// The smallest SNR of the outputs.
 fn least(outputs: &[SanityOutput]) -> Option<f64> {
     outputs.iter().filter_map(|output| output.snr).reduce(f64::min)
 }
 
-/// The nodes that make what a node reads, behind those that move elements or bound them.
+/// The nodes that compute what a node reads, looking through nodes that only move elements or clamp them.
 fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     let (mut found, mut open) = (Vec::new(), vec![id]);
     while let Some(id) = open.pop() {
@@ -173,7 +175,7 @@ fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     found
 }
 
-/// A name of each node in the model.
+/// A name in the model for each node.
 fn layers(module: &Module, nodes: &BTreeSet<NodeId>) -> Vec<String> {
     let graph = module.main();
     let names = nodes.iter().filter_map(|&id| {

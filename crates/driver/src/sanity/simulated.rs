@@ -1,4 +1,4 @@
-//! The integer model with more rules, as a simulation of the graph that is annotated with them.
+//! Simulates the integer model with further rules: the graph is annotated with them and runs in float with rounding.
 
 use std::fmt::Display;
 
@@ -19,26 +19,26 @@ use crate::{
 
 use super::{Reference, Subject, ran};
 
-/// Bits of the activations that mend what 8 lose.
+/// Width of activations for layers that lose too much with 8 bits.
 const WIDE: u8 = 16;
 
-/// The words of a rule for layers that lose too much.
+/// What a rule can do for layers that lose too much.
 #[derive(Clone, Copy)]
 pub(super) enum Lift {
-    /// They compute on activations of this type.
+    /// The layers compute with activations of this type.
     Wide(Integer),
     Float,
 }
 
 impl Lift {
-    /// Those of a target, the one that stays on it first.
+    /// What is possible for a target. What keeps the layers on the target comes first.
     pub(super) fn of(spec: &TargetSpec) -> Vec<Lift> {
         let codes = spec.types.pairs.iter().filter_map(|pair| pair.codes());
         let wide = codes.filter(|&codes| IntType::from(codes).bits() == WIDE).take(1);
         wide.map(Lift::Wide).chain([Lift::Float]).collect()
     }
 
-    /// True if a rule can say so of a node.
+    /// True if the rule can be applied to a node.
     pub(super) fn fits(self, subject: &Subject<'_>, id: NodeId) -> bool {
         let node = subject.annotated.main().node(id);
         let node = node.filter(|node| node.place == Placement::Accelerator);
@@ -51,7 +51,7 @@ impl Lift {
         })
     }
 
-    /// A rule for layers, as it stands in a configuration.
+    /// The rule for these layers, as it stands in a configuration.
     pub(super) fn rule(self, subject: &Subject<'_>, layers: &[String]) -> String {
         let words = match self {
             Lift::Wide(wide) => wide_activations(wide),
@@ -60,7 +60,7 @@ impl Lift {
         rule(subject, "layers", layers, &words)
     }
 
-    /// The rule besides for a tensor that the layers read; none where it is real for them anyhow.
+    /// A second rule for a tensor that the layers read; `None` if they read it as real numbers anyway.
     pub(super) fn of_tensor(self, subject: &Subject<'_>, tensor: &str) -> Option<String> {
         match self {
             Lift::Wide(wide) => Some(rule(subject, "tensors", &[tensor.to_owned()], &wide_activations(wide))),
@@ -80,27 +80,27 @@ fn rule(subject: &Subject<'_>, key: &str, names: &[String], words: &str) -> Stri
     format!("[[quantize.rule]]\ntarget = [{target}]\n{key} = {names}\n{words}\n")
 }
 
-/// The part of a configuration that rules are.
+/// The part of a configuration that has the rules.
 #[derive(Default, Deserialize)]
 struct Document {
     #[serde(default)]
     quantize: Quantize,
 }
 
-/// A simulation, and what its outputs are beside the float model's.
+/// A simulation, and how its outputs compare with the float model's.
 pub(super) struct Simulated {
     pub(super) module: Module,
-    /// Its outputs, by sample.
+    /// The outputs, for each sample.
     pub(super) runs: Vec<Vec<Tensor>>,
     pub(super) outputs: Vec<SanityOutput>,
 }
 
 impl Simulated {
-    /// The one with these rules on the first samples of the reference; none where the configuration does not take the rules, and
-    /// where it takes more memory or work than it may.
+    /// The simulation with these rules on the first samples of the reference. `None` if the configuration does not
+    /// accept the rules, or if it needs more memory or operations than allowed.
     ///
     /// # Errors
-    /// A run that fails, an interruption.
+    /// If a run fails, or the user interrupts.
     pub(super) fn with(
         rules: &[String],
         reference: &Reference<'_>,
@@ -122,7 +122,7 @@ impl Simulated {
             context: session.context,
             ..PlanOptions::default()
         };
-        // A simulation takes more than the model: where that is too much, nothing is known.
+        // A simulation needs more memory than the model. If that is too much, its result is unknown.
         let side = match Side::new(&module, &options, session) {
             Ok(side) => side,
             Err(Stop::Found(_)) => return Ok(None),

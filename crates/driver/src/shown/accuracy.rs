@@ -1,4 +1,4 @@
-//! Measured accuracy as a table for people.
+//! Shows the measured accuracy as a table for people.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ impl Display for Shown<'_, Accuracy> {
         let rows: Vec<[String; 6]> = std::iter::once(heading)
             .chain(accuracy.metrics.iter().map(|metric| row(metric, &names)))
             .collect();
-        // Columns in which no metric has anything are left out.
+        // Columns that are empty for all metrics are left out.
         let filled: Vec<usize> = (0..6)
             .filter(|&column| rows.iter().skip(1).any(|row| !row[column].is_empty()))
             .collect();
@@ -58,7 +58,7 @@ impl Display for Shown<'_, Accuracy> {
     }
 }
 
-/// A figure and its interval; nothing where there is none.
+/// A figure and its confidence interval; empty if there is no figure.
 fn shown(metric: &Measured, figure: Option<Figure>) -> String {
     let interval = |figure: Figure| figure.interval.map(|ends| format!(" {}", ends_in(metric.unit, ends)));
     figure.map_or_else(String::new, |figure| {
@@ -66,9 +66,9 @@ fn shown(metric: &Measured, figure: Option<Figure>) -> String {
     })
 }
 
-/// The cells of a table for people.
+/// The cells of one row.
 fn row(metric: &Measured, names: &BTreeMap<&str, String>) -> [String; 6] {
-    // Of a metric that compares, the figure says the same.
+    // For a metric that compares models, the figure already is the change.
     let change = metric.change.as_ref().filter(|_| metric.float.is_some()).map(|change| {
         let value = match metric.unit {
             Unit::Percent => format!("{:+.2} points", change.value),
@@ -89,7 +89,7 @@ fn row(metric: &Measured, names: &BTreeMap<&str, String>) -> [String; 6] {
     ]
 }
 
-/// The ends of an interval, for people.
+/// The ends of an interval, with the unit.
 fn ends_in(unit: Unit, [low, high]: [f64; 2]) -> String {
     match unit {
         Unit::Percent | Unit::Decibel => format!("[{low:.2}, {high:.2}]"),

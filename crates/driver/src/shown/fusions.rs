@@ -1,4 +1,4 @@
-//! Fusions of the requantizations of an artifact, row by row of the target's table.
+//! Shows the fusions in an artifact, row by row of the target's table.
 
 use std::fmt::{self, Display};
 

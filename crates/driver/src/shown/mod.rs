@@ -1,4 +1,4 @@
-//! Tables and lines of text that people are shown of a report, of an artifact, and of its verification.
+//! The tables and lines of text that people are shown of a report, an artifact, and its verification.
 
 mod accuracy;
 mod details;
@@ -14,5 +14,5 @@ mod verification;
 
 pub use details::Details;
 
-/// A report, or a part of one, as text.
+/// A report, or a part of one, to be shown as text.
 pub struct Shown<'a, T>(pub &'a T);

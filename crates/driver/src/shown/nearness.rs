@@ -1,10 +1,10 @@
-//! Lines on the nearness of requantizations to the functions that they stand for, of all layers together.
+//! Summarizes for all layers how near requantizations come to the ideal functions.
 
 use strait_report::{Distance, FreeIntegers, FromScales, Layer};
 
 use crate::table;
 
-/// One line on all layers with free integers; `None` where there are none.
+/// A line on all layers whose integers the compiler chose; `None` if there are none.
 pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_ref()).collect();
     let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
@@ -26,8 +26,8 @@ pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     })
 }
 
-/// A line for the layers in which other integers of their form would come nearer to the scales than those that the
-/// runtime makes, and one for those in which integers that are rounded once would.
+/// A line on the layers in which other integers of the same form would be nearer to the scales than those that the
+/// runtime computes. Another line on the layers in which integers that are rounded only once would be.
 pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
     let line = |rounds_once: bool| {
@@ -52,7 +52,7 @@ pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     [false, true].into_iter().filter_map(line).collect()
 }
 
-/// The worst of some distances.
+/// The largest of some distances.
 fn worst<'a>(distances: impl Iterator<Item = &'a Distance>) -> Distance {
     let none = Distance {
         max_lsb: 0,

@@ -1,4 +1,4 @@
-//! The table of the quantization of operands and results.
+//! Shows how operands and results are quantized, as a table.
 
 use std::{
     collections::BTreeMap,
@@ -35,7 +35,7 @@ impl Display for Shown<'_, Quantization> {
     }
 }
 
-/// The line of a config, behind the name of the layer that it is the first of.
+/// The row of a config. `layer` is the layer's name for its first config, and empty for the others.
 fn line(found: &Quantization, layer: &str, config: &ConfigReport, names: &BTreeMap<&str, String>) -> [String; 8] {
     let shown = |name: &str| names.get(name).cloned().unwrap_or_default();
     let codes = found.schemes.get(config.scheme).map(|scheme| scheme.codes.clone());

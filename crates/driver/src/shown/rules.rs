@@ -1,4 +1,4 @@
-//! Lines on the effect of the configuration.
+//! Shows the effect of the configuration.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use strait_report::{KeyReport, Report, RuleReport};
 
 use crate::table;
 
-/// `KEY = VALUE in 3 of 5 (2 by rule 4)`.
+/// A line such as `KEY = VALUE in 3 of 5 (2 by rule 4)`.
 fn line(key: &KeyReport) -> String {
     let (of, name, value) = (key.of, &key.key, &key.value);
     let taken = of - key.otherwise.len().min(of);
@@ -16,7 +16,7 @@ fn line(key: &KeyReport) -> String {
     }
 }
 
-/// Those who say otherwise, and of how many.
+/// Who decided otherwise, and in how many cases.
 fn others(key: &KeyReport) -> String {
     let mut by: Vec<(&str, usize)> = Vec::new();
     for otherwise in &key.otherwise {
@@ -29,12 +29,12 @@ fn others(key: &KeyReport) -> String {
     by.join(", ")
 }
 
-/// The number of layers, operands and tensors that a rule is for.
+/// How many layers, operands and tensors a rule applies to.
 fn chosen(rule: &RuleReport) -> String {
     let counts = [
         (rule.layers.len(), "layer"),
         (rule.operands.len(), "operand"),
-        // The results of its layers are tensors of theirs.
+        // If a rule names layers, its tensors are the results of these layers and are not counted.
         (if rule.layers.is_empty() { rule.tensors.len() } else { 0 }, "tensor"),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
@@ -45,7 +45,7 @@ fn chosen(rule: &RuleReport) -> String {
     }
 }
 
-/// A line for each rule, and for each key of `[quantize]` that gives way.
+/// A line for each rule, and for each key of `[quantize]` that something overrides.
 pub(super) fn write(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     for key in report.quantize.iter().filter(|key| !key.otherwise.is_empty()) {
         writeln!(f, "[quantize]: {}", line(key))?;

@@ -1,4 +1,4 @@
-//! Lines on both models on the first calibration samples.
+//! Shows the sanity check: both models on the first calibration samples.
 
 use std::fmt::{self, Display};
 
@@ -8,7 +8,7 @@ use crate::table;
 
 use super::Shown;
 
-/// Outputs that the summary names; `--json` and `report.json` have them all.
+/// How many outputs the summary names. `--json` and `report.json` have all.
 const NAMED: usize = 4;
 
 impl Display for Shown<'_, Sanity> {

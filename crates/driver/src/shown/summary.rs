@@ -1,4 +1,4 @@
-//! The parts of a model or an artifact, and lines for its layers.
+//! Shows what a model or an artifact consists of, with a line for each layer.
 
 use std::fmt::{self, Display};
 
@@ -9,7 +9,7 @@ use crate::table;
 
 use super::Shown;
 
-/// Remarks of the report on the requantization of a layer.
+/// The report's remarks on the requantization of a layer.
 fn remarks(layer: &LayerLine) -> impl Iterator<Item = String> {
     let free = layer.free_integers.as_ref().map(ToString::to_string);
     let from_scales = layer.from_scales.as_ref().and_then(FromScales::remark);

@@ -1,4 +1,4 @@
-//! A verification for people.
+//! Shows the result of a verification.
 
 use std::fmt::{self, Display};
 
@@ -8,10 +8,10 @@ use crate::table;
 
 use super::Shown;
 
-/// Number of findings that are shown to people.
+/// How many findings are shown.
 const MOST_FINDINGS: usize = 20;
 
-/// A difference as people say it.
+/// A largest difference in words.
 fn bound(max_lsb: u32) -> String {
     match max_lsb {
         u32::MAX => "not decided".to_owned(),

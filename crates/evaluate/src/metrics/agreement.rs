@@ -1,4 +1,4 @@
-//! **agreement**: the share of samples on which the integer model's answer is the float model's.
+//! **agreement**: the percentage of samples on which the integer model gives the float model's answer.
 
 use crate::{
     accuracy::{Change, Figure},
@@ -9,13 +9,13 @@ use crate::{
     proportion::Proportion,
 };
 
-/// Compares the answers of one output.
+/// Compares the models' answers in one output.
 pub struct Agreement {
-    /// The position of the output.
+    /// Index of the output.
     pub index: usize,
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// The question that it answers.
+    /// What kind of answer the output holds.
     pub question: Question,
 }
 

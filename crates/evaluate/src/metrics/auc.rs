@@ -1,19 +1,22 @@
-//! **auc**: the area under the ROC curve, from 0 to 1: the share of pairs of a sample with label 1 and one with label 0 in
-//! which the first has the larger score; equal scores count as half.
+//! **auc**: the area under the ROC curve, from 0 to 1.
 //!
-//! | the score is | of |
+//! It is the fraction of pairs of a sample with label 1 and one with label 0 in which the first has the larger score.
+//! Equal scores count half. The score of a sample depends on the output:
+//!
+//! | score | used for |
 //! |---|---|
 //! | the number | an output of one number |
-//! | the second number less the first | an output of two classes |
-//! | the mean of the squared differences to the input | `score = "reconstruction"`: an autoencoder, which reconstructs badly what it does not know |
+//! | the second number minus the first | an output of two classes |
+//! | the mean of the squared differences to the input | `score = "reconstruction"`: an autoencoder, which reconstructs badly what it was not trained on |
 //!
-//! With `group = n` the score is the mean over n samples that follow each other, such as the windows of a recording, which
-//! have one label together.
+//! With `group = n` the score is the mean over n consecutive samples that share one label, such as the windows of a
+//! recording.
 //!
-//! Intervals are those of DeLong, DeLong and Clarke-Pearson (1988). A sample's *placement* is the share of the other class
-//! on the right side of it; the area is the mean of the placements of either class. With d the differences of the two models'
-//! placements, S² their variance over the m samples of label 1 and the n of label 0, the difference of the areas has the
-//! variance S₁²/m + S₀²/n. Placements come from ranks (Sun and Xu 2014).
+//! Intervals are computed as by DeLong, DeLong and Clarke-Pearson (1988). The *placement* of a sample is the fraction
+//! of the other class on the right side of it. The area is the mean of the placements of either class. Let d be the
+//! differences of the two models' placements, and S² their variance over the m samples of label 1 and over the n of
+//! label 0. Then the difference of the areas has the variance S₁²/m + S₀²/n. Placements are computed from ranks (Sun
+//! and Xu 2014).
 
 use strait_execute::Tensor;
 
@@ -25,26 +28,26 @@ use crate::{
     meter::{Meter, MetricFigures, Note, Runs, Seen, floats, numbers},
 };
 
-/// Where a score comes from.
+/// How the score of a sample is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score {
-    /// The only number of the output.
+    /// The score is the output's only number.
     Number,
-    /// The second number less the first.
+    /// The score is the second number minus the first.
     Second,
-    /// The error of a reconstruction of the input at this index.
+    /// The score is how badly the output reconstructs the input at this index.
     Reconstruction(usize),
 }
 
-/// Ranks by one output.
+/// Computes the area under the ROC curve for one output.
 pub struct Auc {
-    /// The position of the output.
+    /// Index of the output.
     pub index: usize,
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// Where the score comes from.
+    /// How the score is computed.
     pub score: Score,
-    /// Samples that have a label together.
+    /// Number of consecutive samples that share one label.
     pub group: usize,
     /// For each label, true if it is 1.
     pub labels: Vec<bool>,
@@ -114,7 +117,7 @@ fn first(numbers: &[f32]) -> f64 {
     numbers.first().copied().map_or(0.0, f64::from)
 }
 
-/// The mean of each `group` numbers that follow each other.
+/// The mean of each `group` consecutive numbers.
 fn means(numbers: &[f64], group: usize) -> Vec<f64> {
     let group = group.max(1);
     numbers
@@ -139,7 +142,8 @@ impl Placed {
         let ranks = midranks(&all);
         let (of_ones, of_zeros) = ranks.split_at(ones.len());
         let (m, n) = (ones.len() as f64, zeros.len() as f64);
-        // Of a rank among all, less that among its own class, the rest are those of the other class below it.
+        // The rank among all samples minus the rank within its own class is the number of samples of the other class
+        // below it.
         let above = of_ones.iter().zip(midranks(&ones)).map(|(all, own)| (all - own) / n);
         let below = of_zeros
             .iter()
@@ -153,13 +157,13 @@ impl Placed {
         ones.iter().sum::<f64>() / ones.len() as f64
     }
 
-    /// The differences of the placements.
+    /// Subtracts the placements of another model.
     fn less(&self, other: &Placed) -> Placed {
         let of = |class: usize| self.0[class].iter().zip(&other.0[class]).map(|(a, b)| a - b).collect();
         Placed([of(0), of(1)])
     }
 
-    /// The standard error of the mean, where each class has at least two samples.
+    /// Standard error of the area's difference. It needs at least two samples of each class.
     fn error(&self) -> Option<f64> {
         let variance = |placements: &[f64]| {
             let n = placements.len() as f64;
@@ -181,7 +185,7 @@ impl Placed {
     }
 }
 
-/// The ranks of numbers, from 1 on; equal ones have the mean of theirs.
+/// The ranks of numbers, from 1 on. Equal numbers all get the mean of their ranks.
 fn midranks(numbers: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
@@ -205,7 +209,7 @@ mod tests {
         Placed::new(scores, &labels.iter().map(|&label| label == 1).collect::<Vec<_>>())
     }
 
-    /// By its definition: all pairs.
+    /// The area by its definition: the share of all pairs that are ordered correctly.
     fn by_pairs(scores: &[f64], labels: &[u8]) -> f64 {
         let of = |wanted| {
             scores
@@ -233,8 +237,8 @@ mod tests {
         let labels = [1, 1, 1, 0, 0, 0, 0];
         let (float, integer) = ([3.0, 1.0, 5.0, 0.0, 2.0, 1.0, 4.0], [3.0, 1.0, 2.5, 0.0, 2.0, 1.5, 4.0]);
         let difference = placed(&integer, &labels).less(&placed(&float, &labels));
-        // Placements by hand: of the ones [0.75, 0.375, 1] and [0.75, 0.25, 0.75], of the zeros [1, 2/3, 5/6, 1/3] and
-        // [1, 2/3, 2/3, 0].
+        // Placements by hand: [0.75, 0.375, 1] and [0.75, 0.25, 0.75] for the samples labelled 1; [1, 2/3, 5/6, 1/3]
+        // and [1, 2/3, 2/3, 0] for those labelled 0.
         let (ones, zeros) = ([0.0, -0.125, -0.25], [0.0, 0.0, -1.0 / 6.0, -1.0 / 3.0]);
         let variance = |d: &[f64]| {
             let mean = d.iter().sum::<f64>() / d.len() as f64;

@@ -1,11 +1,12 @@
 //! **miou**: the mean over classes of intersection over union, in percent.
 //!
-//! For each class, pixels that label and model both give it are held against those that either gives it, both counted over
-//! all samples. A class that neither gives to any pixel has no part in the mean; one that the model alone gives counts
-//! as 0. Pixels whose label is `ignore` are left out of everything.
+//! For each class, the pixels that both the label and the model assign to it are divided by the pixels that either
+//! assigns to it. Both are counted over all samples. A class that neither assigns to any pixel is left out of the mean.
+//! A class that only the model assigns counts as 0. Pixels whose label is `ignore` are left out of everything.
 //!
-//! An output of floats has a number for each class at each pixel, along the axis in front of the mask's or behind them, of which
-//! the largest, the first of equal ones, is the class. One of integers has the class itself.
+//! A float output has one number for each class at each pixel. The axis of the classes comes directly before the axes
+//! of the mask, or after them. The class of a pixel is the index of the largest number, or of the first one if several
+//! are equal. An integer output has the class itself.
 
 use strait_samples::Array;
 
@@ -17,36 +18,36 @@ use crate::{
     resample,
 };
 
-/// Where an output has its classes.
+/// How an output states the class of each pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// So many numbers for each pixel, one plane after the other.
+    /// The scores of each class form a plane of their own, one plane after the other. The number of classes is given.
     Planes(usize),
-    /// So many numbers for each pixel, beside each other.
+    /// The scores of all classes of a pixel lie next to each other. The number of classes is given.
     Beside(usize),
-    /// The class of each pixel.
+    /// The output is the class of each pixel.
     Classes,
 }
 
-/// A larger class of an output of integers is a mistake.
+/// An integer output with a larger class than this is taken for a mistake.
 const MOST_CLASSES: i64 = 1 << 16;
 
 /// Compares one output with masks.
 pub struct Miou {
-    /// The position of the output.
+    /// Index of the output.
     pub index: usize,
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// Where it has its classes.
+    /// How the output states the class of each pixel.
     pub layout: Layout,
     /// The label of pixels that do not count.
     pub ignore: i64,
-    /// The class of each pixel.
+    /// The labels: the class of each pixel.
     pub masks: Array,
 }
 
 impl Layout {
-    /// Where an output has its classes, for masks of these extents; `None` where they do not fit.
+    /// How an output states the classes, for masks of this shape; `None` if they do not fit together.
     pub fn of(output: &Output, mask: &[usize]) -> Option<Layout> {
         let solid = |extents: &[usize]| {
             extents
@@ -132,7 +133,7 @@ impl Meter for Miou {
     }
 
     fn measure(&self, runs: Runs<'_>) -> MetricFigures {
-        // Without a pixel that counts there is nothing to state.
+        // If no pixel counts, there is no figure.
         let figure = |notes: &[Note]| {
             let value = value(notes, None);
             let spread = || resample::drawn(notes.len(), |weights| self::value(notes, Some(weights)));
@@ -161,7 +162,7 @@ impl Meter for Miou {
 }
 
 impl Miou {
-    /// The class of each pixel.
+    /// The class that the model assigns to each pixel.
     fn predicted(&self, seen: &Seen<'_>) -> Result<Vec<i64>, EvaluateError> {
         let (classes, between, along) = match self.layout {
             Layout::Classes => return integers(seen.output(self.index)?),
@@ -185,7 +186,7 @@ impl Miou {
     }
 }
 
-/// The mean over classes, in percent, each sample so often; NaN without any class.
+/// The mean over classes, in percent, with each sample counted as often as its weight says; NaN if there is no class.
 fn value(notes: &[Note], weights: Option<&[u32]>) -> f64 {
     let mut regions: Vec<[u64; 2]> = Vec::new();
     for (sample, note) in notes.iter().enumerate() {
@@ -255,14 +256,14 @@ mod tests {
 
     #[test]
     fn absent_classes_have_no_part_and_false_ones_count_as_nothing() {
-        // Three classes in planes; of four pixels the classes 0, 0, 1, 1.
+        // The outputs of three classes as planes. The predicted classes of the four pixels are 0, 0, 1 and 1.
         let planes = [1., 1., 0., 0., 0., 0., 1., 1., 0., 0., 0., 0.];
         let found = note(Layout::Planes(3), &[0, 1, 1, 255], &[1, 3, 2, 2], &planes).unwrap();
-        // Class 0: 1 of 2; class 1: 1 of 2; class 2 is absent.
+        // Class 0: 1 of 2 pixels. Class 1: 1 of 2. Class 2 does not occur.
         assert_eq!(value(std::slice::from_ref(&found), None), 50.0);
         let beside = [1., 0., 0., 1., 0., 0., 0., 1., 0., 0., 0., 1.];
         let found = note(Layout::Beside(3), &[0, 0, 1, 1], &[1, 2, 2, 3], &beside).unwrap();
-        // Class 0: 2 of 2; class 1: 1 of 2; class 2, which no label has: 0 of 1.
+        // Class 0: 2 of 2 pixels. Class 1: 1 of 2. Class 2 is in no label but predicted once: 0 of 1.
         assert_eq!(value(&[found], None), 50.0);
         assert!(value(&[Note::Regions(vec![])], None).is_nan());
     }

@@ -1,4 +1,4 @@
-//! The metrics, a file each.
+//! The metrics, one file each.
 
 mod agreement;
 mod auc;

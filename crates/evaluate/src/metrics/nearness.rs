@@ -1,15 +1,15 @@
 //! **cosine** and **snr**: how near an output of the integer model is to the float model's.
 //!
-//! With x the float model's output on a sample and y the integer model's:
+//! Let x be the float model's output on a sample and y the integer model's:
 //!
 //! ```text
 //! cosine   the mean over samples of  Σ x·y / √(Σ x² · Σ y²)      1 where both are 0, 0 where one is
 //! snr      10 · log10 (Σ x² / Σ (x − y)²)                        both sums over all samples
 //! ```
 //!
-//! Products are of f64, added in the order of the output's numbers. An SNR of 200 dB stands for equal outputs: float32 has
-//! no numbers nearer to each other than some 150 dB. Of an output that a concatenation makes, the SNR of each part is
-//! told besides: one part in large numbers hides the others in that of all.
+//! Products are computed in f64 and added in the order of the output's elements. Equal outputs get an SNR of 200 dB:
+//! the nearest two different float32 outputs have about 150 dB. If a concatenation makes the output, the SNR of each
+//! part is reported too, since a part with large numbers would hide the errors of the others.
 
 use std::borrow::Cow;
 
@@ -23,27 +23,27 @@ use crate::{
     resample,
 };
 
-/// Decibels that stand for equality.
+/// The SNR in decibels that stands for equal outputs.
 const MOST_DECIBELS: f64 = 200.0;
 
-/// Compares the numbers of one output.
+/// Compares the elements of one output.
 pub struct Nearness {
-    /// The position of the output.
+    /// Index of the output.
     pub index: usize,
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// Which of the two it computes.
+    /// Which of the two metrics to compute.
     pub of: Of,
-    /// The parts that are told of besides.
+    /// The parts of the output that are reported separately.
     pub parts: Option<Parts>,
 }
 
-/// A measure of nearness.
+/// Which metric is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The cosine of the angle between the outputs.
     Cosine,
-    /// The ratio of the powers of signal and error.
+    /// The ratio of the signal's power to the error's power.
     Snr,
 }
 
@@ -117,7 +117,7 @@ impl Meter for Nearness {
 }
 
 impl Nearness {
-    /// The numbers of a part, or all of them.
+    /// The elements of one part of the output, or all of them.
     fn of_part<'n>(&self, numbers: &'n [f32], part: Option<usize>) -> Cow<'n, [f32]> {
         match (&self.parts, part) {
             (Some(parts), Some(part)) => Cow::Owned(parts.numbers(part, numbers).collect()),
@@ -125,7 +125,7 @@ impl Nearness {
         }
     }
 
-    /// Of cosine the cosine; of snr the powers of signal and error.
+    /// For cosine: the cosine. For snr: the power of the signal and the power of the error.
     fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], EvaluateError> {
         if expected.len() != found.len() {
             let message = format!(
@@ -176,7 +176,7 @@ impl Nearness {
     }
 }
 
-/// The ratio of all powers to all errors, each sample so often.
+/// The ratio of all signal power to all error power, with each sample counted as often as its weight says.
 fn decibels(pairs: &[[f64; 2]], weights: Option<&[u32]>) -> f64 {
     let weight = |sample: usize| weights.map_or(1.0, |weights| weights.get(sample).copied().unwrap_or(0).into());
     let (mut power, mut error) = (0.0, 0.0);
@@ -187,7 +187,7 @@ fn decibels(pairs: &[[f64; 2]], weights: Option<&[u32]>) -> f64 {
     ratio(power, error)
 }
 
-/// 10 · log10 of a ratio of powers, within 200 dB on either side.
+/// 10 · log10 of a ratio of powers, limited to ±200 dB.
 pub fn ratio(power: f64, error: f64) -> f64 {
     match (power == 0.0, error == 0.0) {
         (_, true) => MOST_DECIBELS,
@@ -251,7 +251,8 @@ mod tests {
         assert_eq!(ratio(0.0, 1.0), -MOST_DECIBELS);
     }
 
-    /// A part in hundreds, within 1 of them, and one in tenths that is lost.
+    /// One part has values in the hundreds that are off by 1. The other has values in the tenths that are lost
+    /// completely.
     #[test]
     fn a_part_that_is_lost_is_seen_beside_one_in_large_numbers() {
         let meter = Nearness {

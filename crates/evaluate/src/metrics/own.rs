@@ -1,5 +1,7 @@
-//! A metric of the user's own, which a command computes from the outputs on all samples: one number at a JSON pointer, and where
-//! it prints them the numbers of each sample, whose mean that is.
+//! A metric of the user's own. A command computes it from the outputs on all samples and prints JSON.
+//!
+//! The figure is one number at a JSON pointer. The command may also print a number for each sample; the figure is then
+//! their mean.
 
 use serde_json::Value as Json;
 
@@ -10,11 +12,11 @@ use crate::{
     meter::{Meter, MetricFigures, Note, Runs, Seen, numbers},
 };
 
-/// Reads what a command prints.
+/// Reads what the command prints.
 pub struct Own {
-    /// Where the figure is.
+    /// JSON pointer to the figure.
     pub value: String,
-    /// Where the numbers of each sample are.
+    /// JSON pointer to the numbers of each sample.
     pub each: Option<String>,
     /// Number of samples.
     pub samples: usize,
@@ -54,7 +56,7 @@ impl Meter for Own {
     }
 
     fn measure(&self, runs: Runs<'_>) -> MetricFigures {
-        // The first note is the figure, the others are those of the samples.
+        // The first note is the figure, the others are the numbers of the samples.
         let parts = |notes: &[Note]| {
             let numbers = numbers(notes);
             numbers.split_first().map(|(&figure, each)| (figure, each.to_vec()))
@@ -101,7 +103,7 @@ impl Own {
     }
 }
 
-/// A value in a few words.
+/// The kind of a JSON value, in a few words for a message.
 fn kind(json: &Json) -> String {
     match json {
         Json::Null => "null".to_owned(),

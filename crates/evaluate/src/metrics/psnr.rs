@@ -1,12 +1,12 @@
 //! **psnr**: the mean over samples of the peak signal-to-noise ratio against references, in decibels.
 //!
-//! With y an output, r its reference of n numbers, and `peak` the largest that a number can be:
+//! Let y be an output, r its reference with n elements, and `peak` the largest value that an element can have:
 //!
 //! ```text
 //! 10 · log10 (peak² · n / Σ (y − r)²)
 //! ```
 //!
-//! Numbers are taken as they are: nothing is rounded, clipped or cropped. 200 dB stand for equality.
+//! Elements are taken as they are: nothing is rounded, clipped or cropped. Equal outputs get 200 dB.
 
 use strait_samples::Array;
 
@@ -20,13 +20,13 @@ use super::ratio;
 
 /// Compares one output with references.
 pub struct Psnr {
-    /// The position of the output.
+    /// Index of the output.
     pub index: usize,
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// The largest that a number can be.
+    /// The largest value that an element can have.
     pub peak: f64,
-    /// As many numbers for each sample as the output has.
+    /// The labels: for each sample as many numbers as the output has.
     pub references: Array,
 }
 

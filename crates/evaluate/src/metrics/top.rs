@@ -1,4 +1,5 @@
-//! **top1** and **top5**: the share of samples whose label is the class with the largest number, or among the five largest.
+//! **top1** and **top5**: the percentage of samples whose label is the class with the largest number, or is among the
+//! five largest.
 
 use crate::{
     accuracy::{Change, Figure},
@@ -9,15 +10,15 @@ use crate::{
     proportion::{Paired, Proportion},
 };
 
-/// Counts right answers of one output.
+/// Counts the right answers in one output.
 pub struct Top {
-    /// The position of the output.
+    /// Index of the output.
     pub index: usize,
-    /// Its name.
+    /// Name of the output.
     pub name: String,
-    /// The question that it answers.
+    /// What kind of answer the output holds.
     pub question: Question,
-    /// Among how many of the largest the label may be.
+    /// The answer is right if the label is among this many classes with the largest scores.
     pub most: usize,
     /// The right class of each sample.
     pub labels: Vec<u32>,

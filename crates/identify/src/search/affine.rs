@@ -1,10 +1,10 @@
-//! One rounding: the interval of factors of a channel.
+//! Forms with one rounding: finds the interval of factors for a channel.
 
 use super::Scalar;
 use crate::edges::{Edge, Limit, once};
 use strait_requantize::{Rounding, form::MAX_SHIFT};
 
-/// Factors between two ends, both included.
+/// The factors from `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interval {
     pub(super) low: i128,
@@ -12,12 +12,13 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// The factors m of the interval that meet a bound on the product x·m; empty, with its ends exchanged, where none does.
+    /// The factors m in the interval for which x·m meets a bound. If there are none, the result is empty, with `low`
+    /// above `high`.
     pub(super) fn cut(self, x: i64, limit: Limit) -> Interval {
         let Interval { mut low, mut high } = self;
         let x = i128::from(x);
         if x.unsigned_abs() <= 1 << 32 {
-            // Products of factors of at most 93 bits, which take less time than quotients.
+            // Test the ends first: factors have at most 93 bits, and multiplying them is faster than dividing.
             let meets = |m: i128| match limit {
                 Limit::AtLeast(t) => x * m >= t,
                 Limit::AtMost(t) => x * m <= t,
@@ -29,7 +30,7 @@ impl Interval {
             }
         }
         match limit {
-            // x·m ≥ t is m ≥ ⌈t / x⌉ above zero, and m ≤ ⌊t / x⌋ below.
+            // x·m ≥ t means m ≥ ⌈t / x⌉ for positive x, and m ≤ ⌊t / x⌋ for negative x.
             Limit::AtLeast(t) if x > 0 => low = low.max(ceil(t, x)),
             Limit::AtLeast(t) if x < 0 => high = high.min((-t).div_euclid(-x)),
             Limit::AtMost(t) if x > 0 => high = high.min(t.div_euclid(x)),
@@ -49,7 +50,8 @@ impl Interval {
         self.low + (self.high - self.low) / 2
     }
 
-    /// The integer of the interval that most twos divide: no other has fewer bits between its first and its last.
+    /// The integer in the interval with the most trailing zero bits. No other has fewer bits between its first and its
+    /// last one bit.
     pub(super) fn fewest_bits(self) -> i128 {
         let multiple = |k: u32| {
             let first = ceil(self.low, 1 << k) << k;
@@ -58,7 +60,7 @@ impl Interval {
         (0..100).rev().find_map(multiple).unwrap_or(self.low)
     }
 
-    /// True if it has a number of so many bits times a power of two; it has none below 1.
+    /// True if the interval has a number with this many bits times a power of two. Numbers below 1 do not count.
     pub(super) fn has_number_of(self, bits: u8) -> bool {
         let length = 128 - self.high.leading_zeros();
         let spare = length.saturating_sub(bits.into());
@@ -66,7 +68,7 @@ impl Interval {
     }
 }
 
-/// The factors of an interval that meet all bounds on their products; `None` where there are none.
+/// The factors in an interval whose products meet all bounds; `None` if there are none.
 pub(super) fn narrow(edges: &[Edge], all: Interval, limit: impl Fn(&Edge) -> Limit) -> Option<Interval> {
     edges.iter().try_fold(all, |interval, edge| {
         let left = interval.cut(edge.x, limit(edge));
@@ -79,29 +81,29 @@ fn ceil(number: i128, divisor: i128) -> i128 {
     -(-number).div_euclid(divisor)
 }
 
-/// The least shift that meets all bounds.
+/// The smallest shift that meets all bounds.
 pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
     let one = Interval { low: 1, high: 1 };
     let meets = |&shift: &u8| narrow(edges, one, |edge| edge.product(0, once(rounding, shift))).is_some();
     (0..=MAX_SHIFT).find(meets).map(Scalar::shift)
 }
 
-/// A factor of at most so many bits and its shift.
+/// A factor of at most this many bits, with its shift.
 ///
-/// With the largest shift every factor of fewer bits and a smaller one is among the integers: ⟨x·m·2^k / 2^(s+k)⟩ is
-/// ⟨x·m / 2^s⟩ for every rounding.
+/// The search uses the largest shift. It then finds every factor with a smaller shift, too, since ⟨x·m·2^k / 2^(s+k)⟩
+/// is ⟨x·m / 2^s⟩ for every rounding.
 pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Scalar> {
     within(bracketed(edges, zero, rounding, bits)?, bits)
 }
 
-/// The factor of an interval, in units of 2^-62, that has the fewest bits, if these are not more than so many.
+/// The factor in the interval with the fewest bits, if it has at most `bits`. Factors are in units of 2^-62.
 pub(super) fn within(interval: Interval, bits: u8) -> Option<Scalar> {
     let fewest = interval.fewest_bits();
     let scalar = rounded(fewest, bits)?;
     (i128::from(scalar.factor) << (MAX_SHIFT - scalar.shift) == fewest).then_some(scalar)
 }
 
-/// Factors, in units of 2^-62, of a multiplier of at most so many bits.
+/// All factors that a multiplier of at most `bits` bits can have, in units of 2^-62.
 pub(super) fn all(bits: u8) -> Interval {
     Interval {
         low: 1,
@@ -109,18 +111,19 @@ pub(super) fn all(bits: u8) -> Interval {
     }
 }
 
-/// Factors, in units of 2^-62, between which the bounds leave one of at most so many bits.
+/// The interval of factors that the bounds leave for a multiplier of at most `bits` bits, in units of 2^-62.
 fn bracketed(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Interval> {
     narrow(edges, all(bits), |edge| edge.product(zero, once(rounding, MAX_SHIFT)))
 }
 
-/// The least and the largest factor that the bounds leave.
+/// The smallest and the largest factor that the bounds leave.
 pub(super) fn ends(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<[f64; 2]> {
     let Interval { low, high } = bracketed(edges, zero, rounding, bits)?;
     Some([low, high].map(|factor| factor as f64 / (1u64 << MAX_SHIFT) as f64))
 }
 
-/// The nearest number of so many bits to `factor · 2^-62`, with its shift; with fewer bits where the shift would be larger.
+/// The nearest number of this many bits to `factor · 2^-62`, with its shift. It has fewer bits if the shift would be
+/// too large.
 pub(super) fn rounded(factor: i128, bits: u8) -> Option<Scalar> {
     let length = 128 - factor.leading_zeros();
     let mut spare = length.saturating_sub(bits.into());

@@ -1,4 +1,4 @@
-//! One rounding behind a product and a constant of any size: two unknowns.
+//! Forms that add a constant of any size to the product before the one rounding: two unknowns.
 
 use super::Scalar;
 use crate::edges::{Edge, Limit, Side, once};
@@ -9,9 +9,9 @@ use strait_requantize::{
 
 /// Bounds on x·m + c.
 struct Lines {
-    /// x and t of x·m + c ≥ t.
+    /// Pairs of x and t for the bounds x·m + c ≥ t.
     above: Vec<(i128, i128)>,
-    /// x and t of x·m + c ≤ t.
+    /// Pairs of x and t for the bounds x·m + c ≤ t.
     below: Vec<(i128, i128)>,
 }
 
@@ -27,7 +27,8 @@ impl Lines {
         Lines { above, below }
     }
 
-    /// The constants that meet all bounds for a multiplier: from the first to the second, none where that is less.
+    /// The smallest and the largest constant that meet all bounds with a multiplier. If the first is larger than the
+    /// second, there are none.
     fn constants(&self, m: i128) -> (i128, i128) {
         let most = i128::from(MAX_ADDEND);
         let low = self.above.iter().map(|&(x, t)| t - x * m).max().unwrap_or(-most);
@@ -35,7 +36,8 @@ impl Lines {
         (low.max(-most), high.min(most))
     }
 
-    /// The multiplier with the most constants: their number is a concave function of it.
+    /// A multiplier for which some constant meets all bounds. If there is none, the one that misses them by the least:
+    /// the number of constants is a concave function of the multiplier.
     fn best(&self, mut low: i128, mut high: i128) -> i128 {
         let room = |m| {
             let (low, high) = self.constants(m);
@@ -57,7 +59,8 @@ impl Lines {
     }
 }
 
-/// A multiplier of exactly so many bits, its shift, and the constant, which meet all bounds, or miss them by the least.
+/// A multiplier of exactly the given number of bits, its shift and the constant. Together they meet all bounds, or miss
+/// them by the least.
 pub(super) struct Line {
     pub(super) parameters: Scalar,
     pub(super) explains: bool,
@@ -73,7 +76,7 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Lin
         let explains = low <= high;
         let found = Line {
             parameters: Scalar {
-                // Multipliers have 30 bits and fewer.
+                // The multiplier has at most 30 bits, so the cast loses nothing.
                 factor: m as i32,
                 shift,
                 constant: i64::try_from(constant).ok()?.clamp(-MAX_ADDEND, MAX_ADDEND),
@@ -83,7 +86,7 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Lin
         if explains {
             return Some(found);
         }
-        // In units of the result, so that shifts can be compared.
+        // In units of the result, so that different shifts can be compared.
         let room = (high - low) >> shift;
         if best.as_ref().is_none_or(|&(most, _)| room > most) {
             best = Some((room, found));
@@ -92,8 +95,8 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Lin
     best.map(|(_, found)| found)
 }
 
-/// The shifts with which a multiplier of so many bits has the slope of the recorded values; all of them where these say
-/// nothing of it.
+/// The shifts for which a multiplier of this many bits can have the slope of the recorded values. All shifts if the
+/// values do not show a slope.
 fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
     let of = |side: Side| edges.iter().filter(move |edge| edge.side == side);
     let first = |side| of(side).min_by_key(|edge| edge.x);
@@ -103,11 +106,12 @@ fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
         let (rise, run) = (b.y as f64 - a.y as f64, b.x as f64 - a.x as f64);
         (run > 0.0).then_some((rise, run))
     };
-    // Reached at the last accumulator and not passed at the first: the slope is at least so large, and the other way round.
+    // If an output is reached at its last accumulator and not exceeded at its first, the slope is at least this large;
+    // the other bound is the reverse.
     let least = slope(first(Side::AtMost), last(Side::AtLeast)).map(|(rise, run)| (rise - 1.0) / run);
     let most = slope(first(Side::AtLeast), last(Side::AtMost)).map(|(rise, run)| (rise + 1.0) / run);
     let fits = |&shift: &u8| {
-        // Twice as far on both sides as need be: the guess is in float.
+        // Allow twice as much on both sides as necessary, since the estimate is in float.
         let top = 2f64.powi(i32::from(bits) - i32::from(shift));
         least.is_none_or(|least| top * 2.0 >= least) && most.is_none_or(|most| top / 4.0 <= most)
     };

@@ -1,4 +1,4 @@
-//! Two roundings: every shift has an interval of multipliers of 31 bits.
+//! Forms with two roundings: for every shift, finds the interval of 31-bit multipliers.
 
 use super::{
     Scalar,
@@ -7,13 +7,13 @@ use super::{
 use crate::edges::{Edge, twice};
 use strait_requantize::form::MAX_SHIFT;
 
-/// Multipliers with their highest bit.
+/// All multipliers whose highest bit is set.
 pub(super) const ALL: Interval = Interval {
     low: 1 << 30,
     high: (1 << 31) - 1,
 };
 
-/// A multiplier and a shift, 1 ..= 62, with which all bounds are met.
+/// A multiplier and a shift from 1 to 62 that meet all bounds.
 pub(super) fn search(edges: &[Edge], zero: i64) -> Option<Scalar> {
     let of = |shift| {
         let found = narrow(edges, ALL, |edge| edge.product(zero, twice(shift)))?;
@@ -22,10 +22,10 @@ pub(super) fn search(edges: &[Edge], zero: i64) -> Option<Scalar> {
     (1..=MAX_SHIFT).find_map(of)
 }
 
-/// The middle of an interval of multipliers.
+/// The multiplier in the middle of an interval.
 pub(super) fn scalar(interval: Interval, shift: u8) -> Scalar {
     Scalar {
-        // Of 31 bits.
+        // The multiplier has 31 bits, so the cast loses nothing.
         factor: interval.middle() as i32,
         shift,
         constant: 0,

@@ -1,5 +1,5 @@
-//! One rounding behind a product and a constant, where some values are wrong: what two unknowns that explain all of them
-//! cannot be found for is left out until they can.
+//! Forms that add a constant before the one rounding, for recordings with wrong values. While no multiplier and
+//! constant explain all values, the values that fit worst are left out.
 
 use super::{
     Scalar,
@@ -12,12 +12,12 @@ use crate::edges::{self, Limit, once};
 use crate::vectors::Value;
 use strait_requantize::{Rounding, form::MAX_ADDEND};
 
-/// Number of times that the values that fit worst are left out without a better line.
+/// How often the values that fit worst are left out without finding a better line, before the search gives up.
 const IN_VAIN: usize = 4;
-/// Values that are left out in vain are taken back, one at a time, so many at most.
+/// How many of the left-out values are tried, one at a time, to be taken back without success.
 const TAKEN_BACK: usize = 64;
 
-/// For each width the multiplier, the shift and the constant that give most outputs.
+/// For each width, the multiplier, the shift and the constant that produce most outputs.
 pub(super) fn search(
     values: &[Value],
     ends: [i32; 2],
@@ -77,8 +77,8 @@ impl Channel<'_> {
         })
     }
 
-    /// A line that gives more of the values, turned about accumulators in the middle of the others and moved, as long as that
-    /// gives more.
+    /// Improves a line. It is turned about an accumulator in the middle of the values and then moved, for as long as it
+    /// produces more of them.
     fn turned(&self, mut most: Voted<Scalar>) -> Voted<Scalar> {
         loop {
             let before = most.votes;
@@ -100,7 +100,8 @@ impl Channel<'_> {
         }
     }
 
-    /// The multiplier that gives most outputs, of those lines that make the same product of an accumulator.
+    /// Of all lines that make the same product at the accumulator `pivot`, the multiplier of the one that produces most
+    /// outputs.
     fn with_factor(&self, scalar: Scalar, pivot: i64) -> Option<Scalar> {
         let least = once(self.rounding, scalar.shift);
         let product = i128::from(pivot) * i128::from(scalar.factor) + i128::from(scalar.constant);
@@ -125,14 +126,15 @@ impl Channel<'_> {
         let factor = best(&votes.cells(), |_| true)?.interval.middle();
         let constant = product - i128::from(pivot) * factor;
         Some(Scalar {
-            // Multipliers have 30 bits and fewer.
+            // The multiplier has at most 30 bits, so the cast loses nothing.
             factor: factor as i32,
             constant: i64::try_from(constant).ok()?,
             ..scalar
         })
     }
 
-    /// The line of values that are explained, with those beside a threshold that were left out for a wrong one.
+    /// Takes back values that were left out by mistake, such as those next to a threshold, and finds the line for all
+    /// values that are then explained.
     fn taken_back(&self, mut kept: Vec<Value>, mut most: Voted<Scalar>) -> Voted<Scalar> {
         let line = most.parameters;
         let mut left: Vec<(i128, Value)> = self
@@ -167,7 +169,7 @@ impl Channel<'_> {
         most
     }
 
-    /// The constant that gives most outputs with a multiplier and a shift.
+    /// The constant that produces most outputs with a given multiplier and shift.
     fn with_constant(&self, scalar: Scalar) -> Voted<Scalar> {
         let least = once(self.rounding, scalar.shift);
         let factor = i128::from(scalar.factor);
@@ -200,7 +202,7 @@ impl Channel<'_> {
         }
     }
 
-    /// By how much a line misses the products that a value stands for; 0 where it meets them.
+    /// How far a line is from the products that would give a value's output; 0 if it gives the output.
     fn distance(&self, value: &Value, line: Scalar) -> i128 {
         let least = once(self.rounding, line.shift);
         let Some(bounds) = bounds(value, self.ends) else {
@@ -215,14 +217,16 @@ impl Channel<'_> {
     }
 }
 
-/// The most values that do not decrease, of each accumulator the output that was recorded most often.
+/// The largest selection of values whose outputs do not decrease. Each accumulator has the output that was recorded
+/// most often.
 fn ascending(values: &[Value], ends: [i32; 2]) -> Vec<Value> {
     let within = |value: &&Value| (ends[0]..=ends[1]).contains(&value.output);
     let values: Vec<Value> = values
         .chunk_by(|a, b| a.accumulator == b.accumulator)
         .filter_map(|same| same.iter().filter(within).max_by_key(|value| value.times).copied())
         .collect();
-    // Of the subsequences of each length the last value of the one that ends lowest, and of each value the one before it.
+    // The longest non-decreasing subsequence. `last` has, for each length, the last value of the subsequence that ends
+    // lowest; `before` has the predecessor of each value.
     let mut last: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
     for (at, value) in values.iter().enumerate() {

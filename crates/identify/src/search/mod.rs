@@ -1,4 +1,4 @@
-//! The search for the parameters of one hypothesis.
+//! Searches for the parameters of one hypothesis.
 
 mod affine;
 mod constant;
@@ -14,7 +14,7 @@ use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Round
 
 pub(crate) use nearest::{Recorded, fits};
 
-/// `factor · 2^-shift`, and a constant in front of the shift.
+/// The factor `factor · 2^-shift`, and a constant that is added before the shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scalar {
     factor: i32,
@@ -32,15 +32,15 @@ impl Scalar {
     }
 }
 
-/// Of each channel what a family leaves open.
+/// The free parameters of a family, for each channel.
 enum Parameters {
     Scalars(Vec<Scalar>),
     Floats(Vec<f32>),
-    /// 53 bits and an exponent.
+    /// For each channel, a factor in `f64`: 53 bits and an exponent.
     Doubles(Vec<(i64, i8)>),
 }
 
-/// The form of a hypothesis that gives every recorded value; `None` where there is none.
+/// The form of a hypothesis that produces every recorded value; `None` if there is none.
 pub(crate) fn exact(hypothesis: &Hypothesis, bounds: &Bounds<'_>) -> Option<Requantization> {
     let Hypothesis { family, rounding, bits } = *hypothesis;
     let zeros = bounds.zero_points();
@@ -71,7 +71,8 @@ pub(crate) fn exact(hypothesis: &Hypothesis, bounds: &Bounds<'_>) -> Option<Requ
     assembled(family, rounding, parameters, zero, bounds.layer.out)
 }
 
-/// For each width the form of a family and a rounding that gives most of the recorded values; of some there is none.
+/// For each width, the form with this family and rounding that produces most of the recorded values. Some widths have
+/// none.
 pub(crate) fn nearest(
     family: Family,
     rounding: Rounding,
@@ -83,7 +84,7 @@ pub(crate) fn nearest(
     found.into_iter().map(|found| found.and_then(form)).collect()
 }
 
-/// A form of parameters; `None` where they are not those of the family.
+/// The form with these parameters; `None` if they do not belong to the family.
 fn assembled(
     family: Family,
     rounding: Rounding,
@@ -129,7 +130,7 @@ fn assembled(
                 .into(),
                 Family::Twice => form::Gemmlowp {
                     multiplier: sc,
-                    // The shift is 1 ..= 62.
+                    // The shift is from 1 to 62, so the cast loses nothing.
                     exponent: per(&found, |s| 31 - s.shift as i8),
                     zp,
                     roundings: Roundings::Two,
@@ -143,7 +144,8 @@ fn assembled(
     })
 }
 
-/// Of each channel the least and the largest factor that the data leave, where one factor and one rounding explain them.
+/// For each channel, the smallest and the largest factor that the data allow. Only for forms with one factor and one
+/// rounding.
 pub(crate) fn factors(hypothesis: &Hypothesis, form: &Requantization, bounds: &Bounds<'_>) -> Vec<[f64; 2]> {
     let (Family::After, Requantization::TfLite(its)) = (hypothesis.family, form) else {
         return Vec::new();
@@ -159,7 +161,7 @@ fn per<T, U>(found: &[T], value: impl Fn(&T) -> U) -> Per<U> {
     }
 }
 
-/// The parameters of each channel, and the zero point with which there are some.
+/// The parameters of each channel, and a zero point for which all channels have some.
 fn each<T>(
     bounds: &Bounds<'_>,
     mut zeros: std::ops::RangeInclusive<i32>,

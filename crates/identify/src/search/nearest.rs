@@ -1,4 +1,4 @@
-//! Parameters that give most of the recorded values, where none gives all of them.
+//! Finds the parameters that produce most of the recorded values, if none produce all of them.
 
 use super::{
     Parameters, Scalar,
@@ -13,24 +13,24 @@ use crate::{
 };
 use strait_requantize::{Rounding, form::MAX_SHIFT};
 
-/// A layer of which some values may be wrong.
+/// A layer, some of whose values may be wrong.
 pub(crate) struct Recorded<'a> {
     pub(crate) layer: &'a Layer,
-    /// The lowest and the highest output, where results may be saturated.
+    /// Lowest and highest output. Results may be saturated there.
     pub(crate) ends: [i32; 2],
-    /// Zero points that are tried.
+    /// The zero points to be tried.
     pub(crate) zeros: Vec<i32>,
 }
 
-/// Parameters of one channel, and the number of outputs that they give.
+/// Parameters of one channel, and the number of outputs that they produce.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Voted<T> {
     pub(super) parameters: T,
     pub(super) votes: u64,
 }
 
-/// For each width the parameters of a family and a rounding that give most outputs, with their zero point; `None` where
-/// there are none of this width.
+/// For each width, the parameters with this family and rounding that produce most outputs, and their zero point. `None`
+/// for a width without any.
 pub(super) fn of(
     family: Family,
     rounding: Rounding,
@@ -70,7 +70,7 @@ pub(super) fn of(
     }
 }
 
-/// For each width the zero point with which the channels give most outputs together.
+/// For each width, the zero point for which all channels together produce most outputs.
 fn each<T>(
     of: &Recorded<'_>,
     zeros: &[i32],
@@ -100,14 +100,14 @@ fn each<T>(
     best.into_iter().map(|best| best.map(with_zero)).collect()
 }
 
-/// The bounds of a value; `None` where no result is beyond the ends as it is.
+/// The bounds of a value; `None` if the value lies beyond `ends`, where no clamped result can be.
 pub(super) fn bounds(value: &Value, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
     (ends[0]..=ends[1])
         .contains(&value.output)
         .then(|| Edge::of(value, ends))
 }
 
-/// Of each value the interval of factors that give it, with one rounding or two.
+/// For each value, the interval of factors that produce it, with one rounding or two.
 fn products<'v>(
     values: &'v [Value],
     ends: [i32; 2],
@@ -161,7 +161,7 @@ fn factors(
                 votes: cell.votes,
             })
         });
-        // The numbers of so many bits on both sides of the best factor.
+        // Try the numbers of this many bits at the best factor and on both sides of it.
         let middle = best(&cells, |_| true)?.interval.middle();
         let unit = (middle >> bits).max(1);
         let beside = [middle - unit, middle, middle + unit].into_iter().filter_map(|factor| {
@@ -177,13 +177,13 @@ fn factors(
     widths.iter().map(of_width).collect()
 }
 
-/// The shift follows from the factor that one rounding has.
+/// Finds the parameters for two roundings. The shift follows from the factor that is found with one rounding.
 fn doubled(values: &[Value], ends: [i32; 2], zero: i64) -> Option<Voted<Scalar>> {
     let half_up = once(Rounding::HalfUp, MAX_SHIFT);
     let one = products(values, ends, zero, affine::all(31), &half_up).cells();
     let factor = best(&one, |_| true)?.interval.middle();
     let length = 128 - factor.leading_zeros();
-    // m · 2^(62 - s) is the factor, and m has 31 bits; next to a power of two the other side may be better.
+    // The factor is m · 2^(62 - s), and m has 31 bits. Near a power of two, the shift next to it may be better.
     let shift = 93u32.saturating_sub(length);
     let shifts = [shift.saturating_sub(1), shift, shift + 1].into_iter();
     let of = |shift: u8| {
@@ -199,7 +199,7 @@ fn doubled(values: &[Value], ends: [i32; 2], zero: i64) -> Option<Voted<Scalar>>
     legal.filter_map(of).max_by_key(|voted| voted.votes)
 }
 
-/// Of each value the interval of patterns that give it.
+/// For each value, the interval of bit patterns that produce it.
 fn patterns<'v, R: Fn(u64, i64) -> i64>(
     values: &'v [Value],
     ends: [i32; 2],
@@ -209,7 +209,7 @@ fn patterns<'v, R: Fn(u64, i64) -> i64>(
         values,
         all: real::as_integers(of.all),
         of: move |value: &Value, within: Interval| {
-            // Patterns have 64 bits.
+            // Patterns have 64 bits, so the casts lose nothing.
             let within = [within.low as u64, within.high as u64];
             let mut bounds = bounds(value, ends)?.into_iter().flatten();
             let left = bounds.try_fold(within, |left, edge| of.cut(left, &edge))?;
@@ -218,7 +218,7 @@ fn patterns<'v, R: Fn(u64, i64) -> i64>(
     }
 }
 
-/// The interval of patterns with the most votes.
+/// The interval of bit patterns that most values vote for.
 fn cell<R: Fn(u64, i64) -> i64>(values: &[Value], ends: [i32; 2], of: &real::Patterns<R>) -> Option<([u64; 2], u64)> {
     let cell = best(&patterns(values, ends, of).cells(), |_| true)?;
     Some(([cell.interval.low as u64, cell.interval.high as u64], cell.votes))
@@ -254,8 +254,8 @@ fn floats<R: Fn(u64, i64) -> i64>(
     widths.iter().map(of_width).collect()
 }
 
-/// The number of outputs that a factor behind one rounding gives at best, of a few values of each channel: how well a zero
-/// point fits.
+/// How well a zero point fits: the number of outputs, among a few values of each channel, that the best factor with one
+/// rounding produces.
 pub(crate) fn fits(layer: &Layer, ends: [i32; 2], zero: i32) -> u64 {
     let each = (2048 / layer.channels.len().max(1)).clamp(64, 1024);
     let of = |values: &Vec<Value>| {

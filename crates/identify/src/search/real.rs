@@ -1,19 +1,19 @@
-//! Factors in float: bisection over their bit patterns, which are ordered as the numbers are.
+//! Float factors. They are found by bisection over their bit patterns, which are ordered like the numbers.
 
 use super::affine::Interval;
 use crate::edges::{Edge, Side};
 use strait_requantize::Rounding;
 
-/// Factors in float whose results are `result(pattern, accumulator)`, as integers.
+/// Float factors, as bit patterns. `result(pattern, accumulator)` computes the result.
 pub(super) struct Patterns<R> {
-    /// All patterns that there are.
+    /// The range of all patterns.
     pub(super) all: [u64; 2],
-    /// The result, which grows with the pattern above an accumulator of zero, and falls below.
+    /// Computes the result. For a positive accumulator it grows with the pattern, for a negative one it falls.
     pub(super) result: R,
 }
 
 impl<R: Fn(u64, i64) -> i64> Patterns<R> {
-    /// The patterns of an interval that meet a bound; `None` where none does.
+    /// The patterns in an interval that meet a bound; `None` if there are none.
     pub(super) fn cut(&self, [low, high]: [u64; 2], edge: &Edge) -> Option<[u64; 2]> {
         let holds = |bits: u64| edge.holds((self.result)(bits, edge.x));
         // A larger factor makes positive results larger and negative ones smaller.
@@ -25,7 +25,7 @@ impl<R: Fn(u64, i64) -> i64> Patterns<R> {
         if !holds(far) {
             return None;
         }
-        // It does not hold at `no`, and does at `yes`.
+        // The bound does not hold at `no` and holds at `yes`.
         let (mut no, mut yes) = (near, far);
         while no.abs_diff(yes) > 1 {
             let middle = no.midpoint(yes);
@@ -40,7 +40,7 @@ impl<R: Fn(u64, i64) -> i64> Patterns<R> {
     }
 }
 
-/// Normal and subnormal numbers above zero.
+/// Patterns of all positive f32, normal and subnormal.
 const SINGLE: [u64; 2] = [1, f32::MAX.to_bits() as u64];
 
 fn single(bits: u64) -> f32 {
@@ -63,7 +63,7 @@ pub(super) fn inside(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// half_away(f64(x)·m) + z, m as those of the form: 2^-129 up to 2^31.
+/// half_away(f64(x)·m) + z, with m in the range that the form allows: 2^-129 to 2^31.
 pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     Patterns {
         all: [2f64.powi(-129).to_bits(), 2f64.powi(31).to_bits() - 1],
@@ -74,24 +74,24 @@ pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// The number of an interval of patterns of which all but so many significant bits are zero; `None` where there is none.
+/// A number in the interval of patterns with at most this many significant bits; `None` if there is none.
 pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);
-    // The nearest multiple of a power of two to the middle, on either side.
+    // The multiples of a power of two that are nearest to the middle, on either side.
     let below = middle >> spare << spare;
     let above = below + (1 << spare);
     let inside = [below, above].into_iter().find(|m| (low..=high).contains(m));
     inside.map(single)
 }
 
-/// The number of so many significant bits next to a pattern.
+/// The number with this many significant bits that is nearest to a pattern.
 pub(super) fn nearest(pattern: u64, bits: u8) -> f32 {
     let spare = 24 - u32::from(bits.min(24));
     single((pattern >> spare << spare).max(1 << spare))
 }
 
-/// The middle of an interval of patterns as 53 bits and an exponent.
+/// The middle of an interval of patterns, as 53 bits and an exponent.
 pub(super) fn parts([low, high]: [u64; 2]) -> Option<(i64, i8)> {
     let bits = low.midpoint(high);
     let multiplier = (bits & ((1 << 52) - 1)) | 1 << 52;
@@ -99,7 +99,7 @@ pub(super) fn parts([low, high]: [u64; 2]) -> Option<(i64, i8)> {
     Some((multiplier.cast_signed(), i8::try_from(exponent).ok()?))
 }
 
-/// An interval of patterns as one of integers.
+/// An interval of patterns as an interval of integers.
 pub(super) fn as_integers([low, high]: [u64; 2]) -> Interval {
     Interval {
         low: low.into(),

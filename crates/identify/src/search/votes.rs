@@ -1,32 +1,32 @@
-//! Values as votes: each is given by the parameters of one interval, and where most intervals lie over each other most values
-//! are given.
+//! Voting. Each value is produced by the parameters of one interval and votes for it. The parameters that produce most
+//! values are where most intervals overlap.
 
 use super::affine::Interval;
 use crate::vectors::Value;
 
-/// Values, and of each the interval of parameters that give it.
+/// The values, and a function that finds the interval of parameters for each.
 pub(super) struct Votes<'a, F> {
     pub(super) values: &'a [Value],
-    /// All parameters that there are.
+    /// The range of all parameters.
     pub(super) all: Interval,
-    /// The parameters of an interval that give a value; `None` where none does.
+    /// The parameters within an interval that produce a value; `None` if there are none.
     pub(super) of: F,
 }
 
-/// Parameters that the same values vote for.
+/// An interval of parameters that the same values vote for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) interval: Interval,
-    /// Number of recorded outputs that they give.
+    /// Number of recorded outputs that these parameters produce.
     pub(super) votes: u64,
 }
 
-/// Values of which so many are looked at first.
+/// Size of the sample of values that is looked at first.
 const SAMPLE: usize = 2048;
 
 impl<F: Fn(&Value, Interval) -> Option<Interval>> Votes<'_, F> {
-    /// The cells of all parameters, or, where there are many values, of those among which the best ones are: a sample of the
-    /// values says where that is.
+    /// The cells in which the best ones are. If there are few values, these are all cells. If there are many, a sample
+    /// of the values shows where the best cells must be.
     pub(super) fn cells(&self) -> Vec<Cell> {
         if self.values.len() <= 2 * SAMPLE {
             return self.cells_of(self.values.iter(), self.all);
@@ -35,7 +35,7 @@ impl<F: Fn(&Value, Interval) -> Option<Interval>> Votes<'_, F> {
         let cells = self.cells_of(sample(), self.all);
         let total: u64 = sample().map(|value| u64::from(value.times)).sum();
         let most = cells.iter().map(|cell| cell.votes).max().unwrap_or(0);
-        // As many votes less as chance may have given a worse cell.
+        // Keep cells that have fewer votes than the best, by as much as chance can account for.
         let heaviest = sample().map(|value| u64::from(value.times)).max().unwrap_or(1);
         let spare = (3 * (total - most).isqrt() + 8).saturating_mul(heaviest);
         let near = |cell: &&Cell| cell.votes + spare >= most;
@@ -86,7 +86,7 @@ impl<F: Fn(&Value, Interval) -> Option<Interval>> Votes<'_, F> {
         cells
     }
 
-    /// The number of outputs that one parameter gives.
+    /// Number of outputs that one parameter produces.
     pub(super) fn count(&self, parameter: i128) -> u64 {
         let one = Interval {
             low: parameter,
@@ -97,7 +97,7 @@ impl<F: Fn(&Value, Interval) -> Option<Interval>> Votes<'_, F> {
     }
 }
 
-/// The cell with the most votes of those that pass, the widest of several.
+/// Among the cells that pass the test, the one with the most votes; the widest if several have as many.
 pub(super) fn best(cells: &[Cell], passes: impl Fn(Interval) -> bool) -> Option<Cell> {
     let passing = cells.iter().filter(|cell| passes(cell.interval));
     passing
@@ -105,11 +105,11 @@ pub(super) fn best(cells: &[Cell], passes: impl Fn(Interval) -> bool) -> Option<
         .copied()
 }
 
-/// So many of the values, at irregular distances, the same ones in every run.
+/// A sample of the values, at irregular distances. It is the same in every run.
 pub(super) fn sampled(values: &[Value], count: usize) -> impl Iterator<Item = &Value> {
     let step = (values.len() / count.max(1)).max(1);
     (0..values.len() / step).map(move |index| {
-        // A multiplicative hash.
+        // A multiplicative hash of the index.
         let within = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
         &values[index * step + (within as usize) % step]
     })
@@ -119,7 +119,7 @@ pub(super) fn sampled(values: &[Value], count: usize) -> impl Iterator<Item = &V
 mod tests {
     use super::*;
 
-    /// Values whose intervals are the numbers from the accumulator to the output.
+    /// The cells of votes whose intervals are given as (low, high, number of votes).
     fn cells(intervals: &[(i64, i32, u32)]) -> Vec<Cell> {
         let values: Vec<Value> = intervals
             .iter()

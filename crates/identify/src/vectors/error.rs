@@ -1,13 +1,13 @@
-/// Vectors that cannot be used. The fault is the file's.
+/// Why recorded vectors cannot be used. The file is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {wrong}; right is: {right}", .array.as_ref().map(|array| format!(", {array}")).unwrap_or_default())]
 pub struct VectorsError {
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// The array, where it is the fault of one.
+    /// Name of the array, if a single array is wrong.
     pub array: Option<String>,
-    /// Description of the fault.
+    /// What is wrong.
     pub wrong: String,
-    /// Content that would be right.
+    /// What would be right.
     pub right: String,
 }

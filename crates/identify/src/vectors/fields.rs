@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use strait_requantize::{IntType, Per};
 use strait_samples::{Array, NumberType};
 
-/// Names of all arrays that a layer may have.
+/// The names of all arrays that a layer may have.
 const KNOWN: [&str; 14] = [
     "accumulator",
     "output",
@@ -23,7 +23,7 @@ const KNOWN: [&str; 14] = [
     "groups",
 ];
 
-/// The arrays of a layer, by field.
+/// The arrays of a layer, by name.
 pub(super) struct Fields<'a> {
     file: &'a str,
     layer: &'a str,
@@ -68,7 +68,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.error(field, "it is missing".into(), why.to_owned()))
     }
 
-    /// The outputs and their type, which is that of the array.
+    /// The outputs and their type, which is the array's type.
     pub(super) fn output(&self) -> Result<(&'a Array, IntType), VectorsError> {
         let output = self.need("output", "the codes that the chip wrote")?;
         let out = match output.number_type() {
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
         Ok((output, out))
     }
 
-    /// The numbers of an array of integers.
+    /// The elements of an array of integers.
     pub(super) fn integers(&self, field: &str, array: &Array) -> Result<Vec<i64>, VectorsError> {
         if array.number_type().is_float() {
             let wrong = format!("its numbers are {}", array.number_type().name());
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A few integers, `default` where the array is not there.
+    /// An array of exactly N integers, or `default` if the array is missing.
     pub(super) fn numbers<const N: usize>(&self, field: &str, default: [i64; N]) -> Result<[i64; N], VectorsError> {
         let Some(array) = self.get(field) else {
             return Ok(default);
@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
             .map_err(|_| self.error(field, format!("it has {count} numbers"), format!("{N} whole numbers")))
     }
 
-    /// An error where an array has more than so many numbers, before they are read.
+    /// Refuses an array with more than `most` elements before they are read.
     fn few(&self, field: &str, array: &Array, most: usize) -> Result<(), VectorsError> {
         let count = array.shape().iter().product::<usize>();
         if count <= most {
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         Err(self.error(field, format!("it has {count} numbers"), format!("at most {most}")))
     }
 
-    /// A zero point, which is one of the codes of its type.
+    /// A zero point, which must be a code of the given type.
     pub(super) fn zero_point(&self, field: &str, of: IntType) -> Result<Option<i32>, VectorsError> {
         if self.get(field).is_none() {
             return Ok(None);
@@ -131,7 +131,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The three scales, or none of them.
+    /// The three scales. Either all are there or none.
     pub(super) fn scales(&self, channels: usize) -> Result<Option<Scales>, VectorsError> {
         let names = ["input_scale", "weight_scale", "output_scale"];
         if names.iter().all(|name| self.get(name).is_none()) {

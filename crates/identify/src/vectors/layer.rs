@@ -4,75 +4,75 @@ use super::Scales;
 use std::{fmt, sync::Arc};
 use strait_requantize::IntType;
 
-/// Recorded values of one layer.
+/// The recorded values of one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// Its name in the file.
+    /// Name of the layer in the file.
     pub name: String,
-    /// The outputs' type.
+    /// Type of the outputs.
     pub out: IntType,
-    /// The extents of the recorded outputs.
+    /// Shape of the recorded outputs.
     pub shape: Vec<usize>,
-    /// The axis of the channels.
+    /// Axis of the channels.
     pub axis: Axis,
-    /// Origin of the accumulators.
+    /// Where the accumulators come from.
     pub source: Source,
-    /// The output's zero point, where the file says it.
+    /// Zero point of the output, if the file states it.
     pub zero_point: Option<i32>,
-    /// Scales on both sides, where the file says them.
+    /// Scales of input, weights and output, if the file states them.
     pub scales: Option<Scales>,
-    /// Of each channel the accumulators with their outputs, ascending, each pair once.
+    /// For each channel the pairs of accumulator and output, in ascending order. Each pair is listed once.
     pub channels: Vec<Vec<Value>>,
     /// Accumulators and outputs in the order of the file.
     pub recorded: Vec<(i64, i32)>,
-    /// The input's zero point in accumulators that are sums of recorded products.
+    /// Zero point of the input, if the accumulators are sums of recorded products.
     pub input_zero: Option<InputZero>,
-    /// The same layer with the channels last, where the shapes in the file fit that as well.
+    /// The same layer with the channels last, if the shapes in the file also fit that.
     pub channels_last: Arc<[Layer]>,
 }
 
-/// The zero point of a layer's input, which is in each of its accumulators: Σ (x − zero point) · w.
+/// The zero point of a layer's input. Each accumulator depends on it: Σ (x − zero point) · w.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputZero {
-    /// The zero point that the accumulators were made with.
+    /// The zero point that the accumulators were computed with.
     pub stated: i64,
-    /// The sum of the weights of each accumulator, in the order of the file. An accumulator falls by this much where the zero
-    /// point rises by one. Padding reads as the zero point, so its weights do not count.
+    /// For each accumulator the sum of its weights, in the order of the file. If the zero point rises by one, the
+    /// accumulator falls by this much. Padding equals the zero point, so its weights do not count.
     pub weights: Arc<[i64]>,
 }
 
-/// A recorded output of an accumulator.
+/// A pair of accumulator and recorded output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Value {
-    /// The accumulator.
+    /// Accumulator of the value.
     pub accumulator: i64,
-    /// Its output.
+    /// The output.
     pub output: i32,
-    /// The position of the first such output in the file's array, elements counted from 0.
+    /// Index of the first such output in the file's array, with elements counted from 0.
     pub at: u32,
-    /// Number of times that it was recorded.
+    /// How often this pair was recorded.
     pub times: u32,
 }
 
-/// Origin of the accumulators of a layer.
+/// Where the accumulators of a layer come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// They were recorded.
+    /// The accumulators themselves were recorded.
     #[default]
     Accumulators,
-    /// They are sums of recorded products of a matrix of weights.
+    /// The accumulators were computed from the recorded operands of a matrix product.
     Dense,
-    /// They are sums of recorded products of a window.
+    /// The accumulators were computed from the recorded operands of a convolution.
     Convolution,
 }
 
-/// Which axis of the outputs is that of the channels.
+/// The axis of the outputs along which the channels lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axis {
-    /// The second: `[batch, channels, …]`. Outputs of one axis have one channel.
+    /// The second axis: `[batch, channels, …]`. Outputs with one axis have one channel.
     #[default]
     Second,
-    /// The last: `[batch, …, channels]`.
+    /// The last axis: `[batch, …, channels]`.
     Last,
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for Axis {
 }
 
 impl Layer {
-    /// A layer of pairs of accumulator and output, in the order of an array with this shape.
+    /// A layer made from pairs of accumulator and output, which are in the order of an array of this shape.
     pub fn new(name: &str, out: IntType, shape: &[usize], axis: Axis, recorded: Vec<(i64, i32)>) -> Layer {
         let channels = by_channel(shape, axis, &recorded);
         Layer {
@@ -104,7 +104,8 @@ impl Layer {
         }
     }
 
-    /// The same layer with another zero point of its input. `None` where accumulators were recorded, or leave 64 bits.
+    /// The same layer with another zero point of its input. `None` if the accumulators were recorded themselves, or
+    /// would need more than 64 bits.
     pub(crate) fn with_input_zero(&self, zero: i64) -> Option<Layer> {
         let InputZero { stated, weights } = self.input_zero.as_ref()?;
         let less = zero.checked_sub(*stated)?;
@@ -124,7 +125,7 @@ impl Layer {
         self.recorded.len()
     }
 
-    /// The place of an output in the file's array, axis by axis.
+    /// Index of an output in the file's array, axis by axis.
     pub fn place(&self, at: u32) -> Vec<usize> {
         let mut rest = at as usize;
         let mut place: Vec<usize> = self
@@ -142,8 +143,8 @@ impl Layer {
         place
     }
 
-    /// The same values with the channels along the other axis; `None` where that is no other reading. Accumulators that are sums
-    /// were made along the axis that they have.
+    /// The same values with the channels along the other axis. `None` if that makes no difference, or if the
+    /// accumulators are sums, whose axis is known.
     pub(crate) fn with_other_axis(&self) -> Option<Layer> {
         if self.source != Source::Accumulators {
             return None;
@@ -154,7 +155,7 @@ impl Layer {
         };
         let [_, _, .., last] = *self.shape else { return None };
         let channels = if axis == Axis::Last { last } else { self.shape[1] };
-        // Scales for each channel say which axis it is.
+        // If each channel has a scale, their number shows which axis it can be.
         let fits = self
             .scales
             .as_ref()
@@ -166,8 +167,8 @@ impl Layer {
         })
     }
 
-    /// The first accumulators of a channel that no function gives these outputs of, or none that does not decrease: two
-    /// pairs of accumulator and output.
+    /// The first two values of a channel that no form can produce both of: one accumulator with two outputs, or outputs
+    /// that decrease.
     pub(crate) fn contradiction(&self) -> Option<(usize, [Value; 2])> {
         let of = |(channel, values): (usize, &Vec<Value>)| {
             let two = values.windows(2).find_map(|two| {
@@ -180,7 +181,7 @@ impl Layer {
     }
 }
 
-/// The values of each channel, ascending.
+/// The values of each channel, in ascending order.
 fn by_channel(shape: &[usize], axis: Axis, recorded: &[(i64, i32)]) -> Vec<Vec<Value>> {
     let (channels, inner) = match (shape, axis) {
         ([_, channels, inner @ ..], Axis::Second) => (*channels, inner.iter().product::<usize>()),
@@ -191,7 +192,7 @@ fn by_channel(shape: &[usize], axis: Axis, recorded: &[(i64, i32)]) -> Vec<Vec<V
     for (at, &(accumulator, output)) in recorded.iter().enumerate() {
         let channel = at / inner.max(1) % channels.max(1);
         if let Some(values) = all.get_mut(channel) {
-            // A file has at most 2^24 outputs of a layer.
+            // The cast loses nothing: a file has at most 2^24 outputs for a layer.
             values.push(Value {
                 accumulator,
                 output,

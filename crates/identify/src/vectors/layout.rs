@@ -1,22 +1,22 @@
 //! The order of the axes in recorded images, weights and outputs.
 
-/// For each of an array's four axes, in the order [batch, channels, height, width] or [outputs, inputs, height, width], where
-/// it stands in the file.
+/// Where each of an array's four axes is in the file. The axes are [batch, channels, height, width] for images and
+/// [outputs, inputs, height, width] for weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Of images, in and out.
+    /// Positions of the axes of images, both inputs and outputs.
     pub(super) image: [usize; 4],
-    /// Of weights.
+    /// Positions of the axes of weights.
     pub(super) weight: [usize; 4],
 }
 
-/// Channels behind the batch.
+/// Channels come directly after the batch.
 pub(super) const FIRST: Layout = Layout {
     image: [0, 1, 2, 3],
     weight: [0, 1, 2, 3],
 };
 
-/// Channels last, with weights as [outputs, height, width, inputs] or [height, width, inputs, outputs].
+/// Channels come last. Weights are [outputs, height, width, inputs] or [height, width, inputs, outputs].
 pub(super) const LAST: [Layout; 2] = [
     Layout {
         image: [0, 3, 1, 2],
@@ -28,12 +28,12 @@ pub(super) const LAST: [Layout; 2] = [
     },
 ];
 
-/// The extents of an array in the order of `axes`.
+/// The dimensions of an array in the order of `axes`.
 pub(super) fn extents(shape: [usize; 4], axes: [usize; 4]) -> [usize; 4] {
     axes.map(|axis| shape[axis])
 }
 
-/// The numbers of an array with its axes in the order of `axes`.
+/// The elements of an array with its axes put into the order of `axes`.
 pub(super) fn ordered<T: Copy>(numbers: Vec<T>, shape: [usize; 4], axes: [usize; 4]) -> Vec<T> {
     if axes == FIRST.image {
         return numbers;
@@ -51,7 +51,7 @@ pub(super) fn ordered<T: Copy>(numbers: Vec<T>, shape: [usize; 4], axes: [usize;
     ordered
 }
 
-/// The way back from `axes` to the order of the file.
+/// The inverse of `axes`, which leads back to the order of the file.
 pub(super) fn back(axes: [usize; 4]) -> [usize; 4] {
     let mut back = [0; 4];
     for (position, axis) in axes.into_iter().enumerate() {
@@ -75,7 +75,7 @@ mod tests {
                 assert_eq!(again, numbers);
             }
         }
-        // Row 1, column 2, channel 4 of image 1: behind the first image and one row.
+        // Row 1, column 2, channel 4 of image 1. The offset skips the first image and one row.
         let channels_first = ordered(numbers, shape, LAST[0].image);
         assert_eq!(channels_first[60 + 4 * 12 + 4 + 2], 60 + 20 + 10 + 4);
     }

@@ -1,4 +1,4 @@
-//! Recorded layers in an `.npz`: the layout of `docs/plugins/silicon.md`.
+//! Reads recorded layers from an `.npz` file. `docs/plugins/silicon.md` describes its layout.
 
 mod error;
 mod fields;
@@ -15,37 +15,37 @@ use strait_requantize::Per;
 use strait_samples::{Array, read_arrays};
 use sums::Sums;
 
-/// Recorded layers, by name.
+/// The recorded layers of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
-    /// The layers, in the order of their names.
+    /// The layers, sorted by name.
     pub layers: Vec<Layer>,
 }
 
-/// Scales of a layer: real = scale × (q − zero point).
+/// The scales of a layer: real = scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scales {
-    /// Of the layer's input.
+    /// Scale of the layer's input.
     pub input: f32,
-    /// Of its weights, for all channels or each.
+    /// Scales of the layer's weights: one for all channels, or one for each.
     pub weight: Per<f32>,
-    /// Of its output.
+    /// Scale of the layer's output.
     pub output: f32,
 }
 
-/// The most bytes of all arrays together.
+/// The most bytes that all arrays together may have.
 const MOST_BYTES: u64 = 8 << 30;
-/// The most outputs of a layer.
+/// The most outputs that a layer may have.
 pub(crate) const MOST_OUTPUTS: usize = 1 << 24;
-/// The most layers of a file.
+/// The most layers that a file may have.
 const MOST_LAYERS: usize = 4096;
 
 impl Vectors {
-    /// Reads a file.
+    /// Reads a file of recorded layers.
     ///
     /// # Errors
-    /// Files that are no such archive or larger than is read, arrays that are missing, unknown or of another shape or type
-    /// than they have to be.
+    /// If the file is no such archive or is too large, or if arrays are missing, unknown, or have another shape or type
+    /// than they should.
     pub fn read(path: &Path) -> Result<Vectors, VectorsError> {
         let file = path.display().to_string();
         let arrays = read_arrays(path, MOST_BYTES).map_err(|error| VectorsError {
@@ -84,7 +84,7 @@ impl Vectors {
     }
 }
 
-/// A sentence about a file, or about an array in it, behind the file's name.
+/// Shortens a sentence about a file, or about an array in it, by the file's name at its beginning.
 fn without(file: &str, sentence: &str) -> String {
     match sentence.strip_prefix(file) {
         Some(rest) => match rest.strip_prefix(", ") {
@@ -107,7 +107,7 @@ fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
     let codes = fields.integers("output", output)?;
     let zero_point = fields.zero_point("zero_point", out)?;
     let read = |sums: Sums| -> Result<Layer, VectorsError> {
-        // A code of a type of at most 32 bits.
+        // The cast loses nothing: the code's type has at most 32 bits.
         let outputs = codes.iter().map(|&code| code as i32);
         let pairs = sums.accumulators.into_iter().zip(outputs).collect();
         let layer = Layer::new(fields.layer(), out, shape, sums.axis, pairs);
@@ -119,7 +119,7 @@ fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
             ..layer
         })
     };
-    // Scales of another number of channels say that the channels are not there.
+    // If the number of scales does not fit, the channels cannot lie along this axis.
     let (mut layers, mut refused) = (Vec::new(), None);
     for reading in sums.into_iter().map(read) {
         match reading {

@@ -1,4 +1,4 @@
-//! The accumulators of a layer: as recorded, or the sums of recorded integers.
+//! The accumulators of a layer: either recorded ones, or the sums of recorded integers.
 
 use super::{
     Axis, InputZero, Source, VectorsError,
@@ -7,20 +7,20 @@ use super::{
 };
 use strait_samples::Array;
 
-/// The most products of a layer: seconds of work.
+/// The most products that a layer may need. More would take longer than seconds.
 const MOST_PRODUCTS: usize = 1 << 32;
 
 /// The accumulators of a layer, in one reading of the file.
 pub(super) struct Sums {
-    /// One for each output, in the order of the file.
+    /// One accumulator for each output, in the order of the file.
     pub(super) accumulators: Vec<i64>,
     pub(super) axis: Axis,
     pub(super) source: Source,
     pub(super) input_zero: Option<InputZero>,
 }
 
-/// The accumulators of a layer. A convolution whose shapes fit several layouts is read in each of them: with the channels behind
-/// the batch first.
+/// The accumulators of a layer. If a convolution's shapes fit several layouts, there is a reading for each: channels
+/// after the batch come first.
 pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec<Sums>, VectorsError> {
     if let Some(array) = fields.get("accumulator") {
         if array.shape() != outputs {
@@ -74,7 +74,8 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
     windows.into_iter().map(sums).collect()
 }
 
-/// The convolutions of such arrays that make such outputs: with channels behind the batch first, then with channels last.
+/// The convolutions that make outputs of this shape from arrays of these shapes: first with channels after the batch,
+/// then with channels last.
 fn convolutions(
     fields: &Fields<'_>,
     input: [usize; 4],
@@ -103,17 +104,17 @@ fn misfit(fields: &Fields<'_>, outputs: &[usize], result: [usize; 4]) -> Vectors
     fields.error("output", wrong, format!("{result:?}, what input and weight make"))
 }
 
-/// A convolution; a dense layer is one of one pixel.
+/// A convolution. A dense layer is a convolution with one pixel.
 struct Window {
     /// Batch, channels, height and width of the input.
     input: [usize; 4],
-    /// Output channels.
+    /// Number of output channels.
     outputs: usize,
-    /// Input channels of a group, height and width of the window.
+    /// Number of input channels in a group, and height and width of the window.
     k: [usize; 3],
     stride: [usize; 2],
     dilation: [usize; 2],
-    /// Above and to the left.
+    /// Padding above and to the left.
     padding: [usize; 2],
     size: [usize; 2],
     groups: usize,
@@ -180,7 +181,8 @@ impl Window {
         [self.input[0], self.outputs, self.size[0], self.size[1]]
     }
 
-    /// The elements of the input and of the weights whose products make one accumulator. Padding reads as real zero.
+    /// The indices of the input's and the weights' elements whose products are summed for one accumulator. Padding is
+    /// left out, since it is real zero.
     fn terms(&self, at: [usize; 4]) -> impl Iterator<Item = (usize, usize)> + '_ {
         let [image, output, y, x] = at;
         let [_, channels, height, width] = self.input;

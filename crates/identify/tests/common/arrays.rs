@@ -1,10 +1,10 @@
-//! Recordings in files.
+//! Writes and reads recording files.
 
 use std::path::PathBuf;
 use strait_identify::{Layer, Vectors};
 use strait_samples::{NumberType, Pack, encode};
 
-/// An archive in a folder that goes away with the first.
+/// Writes the arrays into an `.npz` file in a temporary folder. The folder is deleted when the first value is dropped.
 pub fn file(arrays: &[(&str, Vec<u8>)]) -> (tempfile::TempDir, PathBuf) {
     let mut pack = Pack::default();
     for (name, array) in arrays {

@@ -1,4 +1,4 @@
-//! Layers of arithmetics that are drawn, and numbers to draw them with.
+//! Random arithmetics, layers recorded from them, and the random numbers for both.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -11,7 +11,7 @@ pub mod arrays;
 use strait_identify::{Axis, Family, Hypothesis, Layer};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
-/// A generator of numbers: the same ones in every run.
+/// A pseudo-random generator. It gives the same numbers in every run.
 pub struct Numbers(u64);
 
 impl Numbers {
@@ -32,12 +32,13 @@ impl Numbers {
     }
 }
 
-/// So many outputs of a form, of accumulators that lead a little past both ends of its type.
+/// Records a layer with this many outputs of a form. Its accumulators reach a little beyond both ends of the output
+/// type.
 pub fn record(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> Layer {
     layer(form, &recorded(form, outputs, numbers))
 }
 
-/// The same as pairs, row by row with a column for each channel.
+/// The same recording as pairs of accumulator and output, row by row with one column per channel.
 pub fn recorded(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> Vec<(i64, i32)> {
     let channels = form.channels().unwrap_or(1);
     let ranges: Vec<(i64, i64)> = (0..channels)
@@ -58,20 +59,20 @@ pub fn recorded(form: &Requantization, outputs: usize, numbers: &mut Numbers) ->
     .collect()
 }
 
-/// A layer of pairs, row by row with a column for each channel of a form.
+/// A layer made from pairs, which are stored row by row with one column per channel of the form.
 pub fn layer(form: &Requantization, pairs: &[(i64, i32)]) -> Layer {
     let channels = form.channels().unwrap_or(1);
     let shape = [pairs.len() / channels, channels];
     Layer::new("layer", form.out(), &shape, Axis::Second, pairs.to_vec())
 }
 
-/// A factor of so many bits between 2^-13 and 2^-5, as a multiplier with its highest bit and a shift.
+/// A random factor between 2^-13 and 2^-5, as a shift and a multiplier of exactly this many bits.
 pub fn factor(bits: u8, numbers: &mut Numbers) -> (i32, u8) {
     let multiplier = numbers.between(1 << (bits - 1), (1i64 << bits) - 1);
     (multiplier as i32, bits + numbers.between(5, 12) as u8)
 }
 
-/// Parameters for one channel or for eight.
+/// Random parameters, either one for the whole tensor or one for each of eight channels.
 pub fn per<T>(numbers: &mut Numbers, mut draw: impl FnMut(&mut Numbers) -> T) -> Per<T> {
     if numbers.between(0, 1) == 0 {
         Per::Tensor(draw(numbers))
@@ -80,7 +81,7 @@ pub fn per<T>(numbers: &mut Numbers, mut draw: impl FnMut(&mut Numbers) -> T) ->
     }
 }
 
-/// round(x · m / 2^s) + z
+/// The arithmetic round(x · m / 2^s) + z with random m, s and z.
 pub fn once(bits: u8, rounding: Rounding, numbers: &mut Numbers) -> Requantization {
     let parts = per(numbers, |numbers| factor(bits, numbers));
     form::TfLite {
@@ -95,7 +96,7 @@ pub fn once(bits: u8, rounding: Rounding, numbers: &mut Numbers) -> Requantizati
     .into()
 }
 
-/// gemmlowp's two roundings.
+/// gemmlowp's arithmetic, which rounds twice, with random parameters.
 pub fn twice(numbers: &mut Numbers) -> Requantization {
     let parts = per(numbers, |numbers| factor(31, numbers));
     form::Gemmlowp {
@@ -108,7 +109,7 @@ pub fn twice(numbers: &mut Numbers) -> Requantization {
     .into()
 }
 
-/// An arithmetic of any family, with the hypothesis that it is.
+/// A random arithmetic of a random family, and the hypothesis that describes it.
 pub fn draw(numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     let families = [
         Family::Shift,
@@ -123,7 +124,7 @@ pub fn draw(numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     drawn_of(family, numbers)
 }
 
-/// An arithmetic of a family, with the hypothesis that it is.
+/// A random arithmetic of this family, and the hypothesis that describes it.
 pub fn drawn_of(family: Family, numbers: &mut Numbers) -> (Requantization, Hypothesis) {
     let rounding = numbers.of(&Rounding::ALL);
     let of = |family, rounding, bits| Hypothesis { family, rounding, bits };
@@ -156,7 +157,8 @@ pub fn drawn_of(family: Family, numbers: &mut Numbers) -> (Requantization, Hypot
                     out: IntType::I8,
                 },
             };
-            // The constant makes up for the difference.
+            // Rounding down, up or half down differs from rounding half up only by a constant, and this form has a free
+            // constant.
             let rounding = match rounding {
                 Rounding::Floor | Rounding::Ceil | Rounding::HalfDown => Rounding::HalfUp,
                 other => other,

@@ -1,4 +1,4 @@
-//! Questions about nodes.
+//! Asks the library about nodes.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -12,7 +12,7 @@ use super::calls::{Fault, Plugin};
 use super::trials::bytes;
 use crate::node::{MOST_CODE, MOST_SENTENCE, NodeHeader, OperandHeader, Refused, Value};
 
-/// The values of an attribute, as the interface hands them over.
+/// The values of an attribute, in the form that the interface hands over.
 enum Values {
     Ints(Vec<i64>),
     Floats(Vec<f32>),
@@ -20,7 +20,7 @@ enum Values {
 }
 
 impl Values {
-    /// Them, with their kind.
+    /// The values, with the code of their kind.
     fn new(value: Value) -> (u32, Values) {
         let float = f32::from_bits;
         match value {
@@ -35,7 +35,7 @@ impl Values {
         }
     }
 
-    /// The first of them, and their number.
+    /// A pointer to the first value, and the number of values.
     fn place(&self) -> (*const c_void, u64) {
         match self {
             Values::Ints(numbers) => (numbers.as_ptr().cast(), numbers.len() as u64),
@@ -56,26 +56,26 @@ fn operand(operand: &OperandHeader) -> c::Operand {
     }
 }
 
-/// The bytes at a place, up to so many of them, as text.
+/// Reads at most `most` bytes as text.
 ///
 /// # Safety
-/// The place is null or has so many bytes.
+/// `at` is null or points to `size` bytes.
 unsafe fn text(at: *const u8, size: u64, most: usize) -> String {
     let size = usize::try_from(size).map_or(most, |size| size.min(most));
     if at.is_null() || size == 0 {
         return String::new();
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     String::from_utf8_lossy(unsafe { slice::from_raw_parts(at, size) }).into_owned()
 }
 
-/// [`c::Node::refuse`].
+/// The function that the library calls as [`c::Node::refuse`].
 unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, sentence: *const u8, size: u64) {
-    // SAFETY: null, or the answer of the call, which nobody else looks at before it returns.
+    // SAFETY: null, or the answer of this call, which nobody else accesses before the call returns.
     let Some(answer) = (unsafe { sink.cast::<Option<Refused>>().as_mut() }) else {
         return;
     };
-    // SAFETY: the plugin says that so many bytes are there.
+    // SAFETY: the plugin promises that there are this many bytes.
     let (code, text) = unsafe {
         (
             (!code.is_null()).then(|| text(code, code_size, MOST_CODE + 1)),
@@ -86,7 +86,8 @@ unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, 
 }
 
 impl Plugin {
-    /// Asks about a node. The last refusal is the answer; a library that does not know the node leaves it to the table.
+    /// Asks about a node. If the library refuses it several times, the last refusal is the answer. If it does not know
+    /// the node, the table decides.
     pub(super) fn admits(&self, target: u32, node: NodeHeader) -> Result<Option<Refused>, Fault> {
         let Some(admits) = self.plugin.admits else {
             return Ok(None);
@@ -142,7 +143,7 @@ impl Plugin {
             )
         };
         let before = seen();
-        // SAFETY: all arguments live until the call returns, and arrays are as long as they say.
+        // SAFETY: all arguments live until the call returns, and arrays have the lengths that are stated.
         let answered = match self.reports().of(|host| unsafe { admits(host, target, &node) }) {
             Ok(()) => Ok(answer),
             Err(fault) if fault.status == c::UNSUPPORTED => Ok(None),

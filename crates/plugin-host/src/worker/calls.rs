@@ -1,4 +1,4 @@
-//! Calls into the library.
+//! Calls the functions of the library.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -26,13 +26,13 @@ use crate::library::MOST_PIECE;
 use crate::wire::{self, Answer, Description, Fence, TensorHeader};
 use crate::{LoadError, Probe};
 
-/// The longest text that a plugin may say, in bytes.
+/// The longest text that a plugin may report, in bytes.
 const MOST_TEXT: u64 = 64 << 10;
 
-/// The longest name of a file that is handed over, in bytes; those that are taken are shorter.
+/// The longest file name that is passed on, in bytes. The host accepts only shorter ones.
 const MOST_NAME: u64 = 4 << 10;
 
-/// Failure of a call.
+/// Why a call failed.
 pub(super) struct Fault {
     pub(super) status: i32,
     pub(super) node: Option<u32>,
@@ -55,35 +55,35 @@ pub(super) struct Plugin {
     pub(super) entry: c::Entry,
     package: String,
     table: &'static str,
-    /// With the options that they were made with.
+    /// The targets, each with the options that it was made with.
     targets: Vec<(Options, *mut c_void)>,
     forms: BTreeMap<u64, Arrays>,
 }
 
-/// The text at a place of the library, for ever.
+/// Reads a text of the library, which is never unloaded.
 ///
 /// # Safety
-/// The place is null or has so many bytes, which stay.
+/// `at` is null or points to `size` bytes that stay there.
 unsafe fn text(at: *const u8, size: u64, most: u64) -> Option<&'static str> {
     if at.is_null() || size > most {
         return None;
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     str::from_utf8(unsafe { slice::from_raw_parts(at, usize::try_from(size).ok()?) }).ok()
 }
 
-/// Reports of one call: the last error is its message.
+/// What the library reports during one call. The last error becomes the call's message.
 #[derive(Default)]
 pub(super) struct Reports {
     package: String,
-    /// A library may report from several threads at once.
+    /// The last error. It is behind a lock, since a library may report from several threads at once.
     error: Mutex<Option<(Option<u32>, String)>>,
 }
 
-/// Remarks and warnings that are shown, of all calls together.
+/// How many remarks and warnings are shown, over all calls.
 const MOST_REMARKS: u32 = 100;
 
-/// Shows a remark or a warning. Where nobody reads standard error, nobody does.
+/// Shows a remark or a warning. If standard error is closed, nothing is shown.
 fn remark(kind: &str, package: &str, text: &str) {
     static SHOWN: AtomicU32 = AtomicU32::new(0);
     let mut error = io::stderr();
@@ -93,7 +93,7 @@ fn remark(kind: &str, package: &str, text: &str) {
             error,
             "remark: {package}: it says more than {MOST_REMARKS} things; the others are left out"
         ),
-        // It may not come to where it would begin again.
+        // Stop counting here, so that the counter never wraps around.
         _ => {
             SHOWN.store(MOST_REMARKS + 1, Ordering::Relaxed);
             Ok(())
@@ -101,7 +101,7 @@ fn remark(kind: &str, package: &str, text: &str) {
     };
 }
 
-/// [`c::Host::report`].
+/// The function that the library calls as [`c::Host::report`].
 unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: *const u8, size: u64) {
     if context.is_null() || (at.is_null() && size > 0) {
         return;
@@ -110,11 +110,11 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
     let bytes = if kept == 0 {
         &[][..]
     } else {
-        // SAFETY: the plugin says that so many bytes are there.
+        // SAFETY: the plugin promises that there are this many bytes.
         unsafe { slice::from_raw_parts(at, kept) }
     };
     let text = wire::plain(&String::from_utf8_lossy(bytes));
-    // SAFETY: the context is the `Reports` of the call, which is there until it returns, and which threads may share.
+    // SAFETY: the context is the `Reports` of this call. It lives until the call returns, and threads may share it.
     let reports = unsafe { &*context.cast::<Reports>() };
     match severity {
         c::REMARK => remark("remark", &reports.package, &text),
@@ -135,7 +135,7 @@ impl Reports {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls with a host that reports here.
+    /// Makes a call with a host whose reports are collected here.
     pub(super) fn of(self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
             interface_major: c::INTERFACE_MAJOR,
@@ -165,11 +165,11 @@ impl Reports {
 }
 
 impl Plugin {
-    /// See [`load::load`].
+    /// Loads a library; see [`load::load`].
     pub(super) fn load(path: &Path, pinned: &str) -> Result<(Plugin, Description), LoadError> {
         let Loaded { plugin, entry } = load::load(path, pinned)?;
         let refused = |text: &str| LoadError::Refused(text.to_owned());
-        // SAFETY: a description points to what stays.
+        // SAFETY: what a description points to stays where it is.
         let package = unsafe { text(plugin.package, plugin.package_size, 1 << 10) };
         let package = package
             .filter(|package| !package.is_empty())
@@ -206,7 +206,7 @@ impl Plugin {
         self.table
     }
 
-    /// Name and version, as it says.
+    /// Name and version of the package, as the plugin states them.
     pub(super) fn package(&self) -> &str {
         &self.package
     }
@@ -215,16 +215,17 @@ impl Plugin {
         Reports::new(&self.package)
     }
 
-    /// Makes a target; the number under which it is known from now on.
+    /// Makes a target. Returns the number by which it is known from now on.
     pub(super) fn open(&mut self, options: Options) -> Result<u32, Fault> {
         let target = self.opened(&options, ptr::null_mut())?;
         self.targets.push((options, target));
         Ok((self.targets.len() - 1) as u32)
     }
 
-    /// A target with these options; what was in the place for it, where the library has no `open` or leaves the place alone.
+    /// Makes a target with these options. `target` is what its place holds before; it stays there if the library has no
+    /// `open` or does not write to the place.
     pub(super) fn opened(&self, options: &Options, target: *mut c_void) -> Result<*mut c_void, Fault> {
-        // Nothing is to be written on either side.
+        // The entries on both sides must not be written.
         let beside = ptr::dangling_mut::<u32>().cast::<c_void>();
         let mut place = [beside, target, beside];
         if let Some(open) = self.plugin.open {
@@ -254,12 +255,12 @@ impl Plugin {
         target.ok_or_else(|| Fault::ours("no such target"))
     }
 
-    /// A form that it was told.
+    /// A form that the worker was told.
     pub(super) fn form(&self, number: u64) -> Result<&Arrays, Fault> {
         self.forms.get(&number).ok_or_else(|| Fault::ours("no such form"))
     }
 
-    /// Learns a form.
+    /// Remembers a form.
     pub(super) fn prepare(&mut self, number: u64, row: String, json: &[u8]) -> Result<(), Fault> {
         let form: Requantization = serde_json::from_slice(json).map_err(|error| Fault::ours(error.to_string()))?;
         let arrays = Arrays::new(&form, row, json).map_err(|error| Fault::ours(error.to_string()))?;
@@ -267,14 +268,14 @@ impl Plugin {
         Ok(())
     }
 
-    /// A call by which it shows that it keeps to the interface: its fault, if it has one.
+    /// Makes a test call. Returns what the library did wrong, if anything.
     pub(super) fn probe(&self, target: u32, form: u64, probe: Probe) -> Result<Option<String>, Fault> {
         let (options, target) = self.target_and_options(target)?;
         let form = self.form(form)?;
         Ok(probes::run(self, (options, *target), form, probe))
     }
 
-    /// Writes files; each piece goes out as it comes.
+    /// Has the library write files. Each piece is sent on as it comes.
     pub(super) fn emit(
         &self,
         target: u32,
@@ -295,7 +296,7 @@ impl Plugin {
             .bytes()
             .split_at_checked(usize::try_from(ir).map_err(|_| short())?)
             .ok_or_else(short)?;
-        // Each part behind its own fence, or where it lies.
+        // Put each part next to a guard page of its own, or leave it where it is.
         let mut fences = Vec::new();
         let mut placed = |part: &[u8]| match fenced {
             Some(side) => {
@@ -373,13 +374,13 @@ fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
     }
 }
 
-/// Where the files of a call go. A library may write from several threads at once.
+/// Sends the files of a call on. It is behind a lock, since a library may write from several threads at once.
 struct Sink<'a>(Mutex<Pieces<'a>>);
 
 struct Pieces<'a> {
     to: &'a mut File,
     failed: Option<io::Error>,
-    /// A file that was not taken. A library that goes on all the same has lost it.
+    /// Why a file was refused. If the library continues to write, the pieces are dropped.
     refused: Option<String>,
 }
 
@@ -389,7 +390,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// [`c::Emit::write`].
+/// The function that the library calls as [`c::Emit::write`].
 unsafe extern "C" fn write(
     sink: *mut c_void,
     path: *const u8,
@@ -400,7 +401,7 @@ unsafe extern "C" fn write(
     if sink.is_null() {
         return c::INVALID_ARGUMENT;
     }
-    // SAFETY: the sink is the one of the call, which is there until it returns, and which threads may share.
+    // SAFETY: the sink is the one of this call. It lives until the call returns, and threads may share it.
     let sink = unsafe { &*sink.cast::<Sink<'_>>() };
     let mut sink = sink.lock();
     if sink.refused.is_some() {
@@ -415,7 +416,7 @@ unsafe extern "C" fn write(
             "it wrote a file whose name is not there or has more than {MOST_NAME} bytes"
         ));
     }
-    // SAFETY: the plugin says that so many bytes are there.
+    // SAFETY: the plugin promises that there are this many bytes.
     let path = unsafe { slice::from_raw_parts(path, path_size as usize) };
     let Ok(path) = str::from_utf8(path) else {
         let shown = path.escape_ascii();
@@ -432,10 +433,10 @@ unsafe extern "C" fn write(
     let bytes = if size == 0 {
         &[][..]
     } else {
-        // SAFETY: the plugin says that so many bytes are there.
+        // SAFETY: the plugin promises that there are this many bytes.
         unsafe { slice::from_raw_parts(bytes, size) }
     };
-    // A file without bytes is one, too.
+    // A file without bytes is sent, too.
     let empty = bytes.is_empty().then_some(bytes);
     for piece in empty.into_iter().chain(bytes.chunks(MOST_PIECE as usize)) {
         let answer = Answer::Piece { path: path.to_owned() };

@@ -1,4 +1,4 @@
-//! A form in the arrays of the interface.
+//! Converts a form to the arrays of the interface.
 
 use std::{io, ptr};
 use strait_core::Elem;
@@ -9,7 +9,7 @@ use strait_requantize::{FormError, Requantization, Rounding};
 use super::memory::Fenced;
 use crate::wire::Fence;
 
-/// A form, as its family with an array for each field.
+/// A form as the interface hands it over: the family, and an array for each field.
 #[derive(Clone, PartialEq)]
 pub(super) struct Arrays {
     out: u32,
@@ -33,7 +33,7 @@ pub(super) struct Arrays {
     threshold_count: Vec<u32>,
 }
 
-/// The numbers of one channel; those that its family does not have are 0.
+/// The numbers of one channel. Numbers that the family does not use are 0.
 #[derive(Default)]
 struct Numbers {
     family: u32,
@@ -157,17 +157,17 @@ impl Arrays {
         Ok(arrays)
     }
 
-    /// Number of channels, where the parameters differ by channel.
+    /// Number of channels; `None` if all channels have the same parameters.
     pub(super) fn channels(&self) -> Option<usize> {
         self.per_channel.then_some(self.family.len())
     }
 
-    /// Bytes of a code.
+    /// Size of a code in bytes.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// The struct, which points into these arrays.
+    /// The C struct, whose pointers lead into these arrays.
     pub(super) fn form(&self) -> c::Form {
         c::Form {
             channels: self.family.len() as u32,
@@ -198,13 +198,13 @@ impl Arrays {
             ..<c::Form as c::Layout>::EMPTY
         }
     }
-    /// The struct, which points into copies of these arrays, each in memory that nobody may write and that ends, or begins, where
-    /// nobody may touch any. It is good as long as the copies are.
+    /// The C struct, whose pointers lead into copies of these arrays. Each copy is in read-only memory and ends, or
+    /// begins, at a guard page. The struct is valid for as long as the copies.
     pub(super) fn fenced(&self, side: Fence) -> io::Result<(c::Form, Vec<Fenced>)> {
         let mut copies = Vec::new();
         let mut form = self.form();
         let mut copy = |bytes: &[u8]| {
-            // Elements have 8 bytes at most, and fewer than as many are no gap.
+            // Elements have at most 8 bytes, and a gap smaller than an element does no harm.
             let copy = Fenced::holding(bytes, side, 1)?;
             let start = copy.start().cast_const();
             copies.push(copy);

@@ -1,4 +1,4 @@
-//! The limits of the process with the library, and what it has used up of them.
+//! Sets the limits of the process with the library, and finds out which it has reached.
 
 #![allow(
     unsafe_code,
@@ -14,13 +14,13 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::Allowance;
 use crate::allowance::Used;
 
-/// Parts of a limit on memory, of which so many in use say that it was the limit that refused more.
+/// If this part of the allowed memory (3/4) was in use, the limit is taken to be the reason why more was refused.
 const NEARLY: (u64, u64) = (3, 4);
 
-/// Takes on the limits, for good.
+/// Sets the limits, which cannot be raised again.
 pub(super) fn take_on(allowance: &Allowance) -> io::Result<()> {
     if let Some(bytes) = allowance.memory {
-        // Memory that may be written to, and not what is only reserved. Not every system counts it.
+        // This limits memory that may be written, not memory that is only reserved. Some systems do not support it.
         let _ = lower(Resource::Data, bytes);
     }
     lower(Resource::Fsize, allowance.file)?;
@@ -29,7 +29,7 @@ pub(super) fn take_on(allowance: &Allowance) -> io::Result<()> {
     Ok(())
 }
 
-/// Both ends of a limit become at most this.
+/// Lowers both the soft and the hard limit to this value.
 fn lower(resource: Resource, most: u64) -> io::Result<()> {
     let now = getrlimit(resource);
     let lower = |end: Option<u64>| Some(end.map_or(most, |end| end.min(most)));
@@ -40,7 +40,7 @@ fn lower(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, limit)?)
 }
 
-/// A call begins, with processor time of its own.
+/// Begins a call, which gets its own processor time.
 pub(super) fn begin(allowance: &Allowance) {
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec.unsigned_abs();
     let maximum = getrlimit(Resource::Cpu).maximum;
@@ -52,7 +52,7 @@ pub(super) fn begin(allowance: &Allowance) {
     let _ = setrlimit(Resource::Cpu, limit);
 }
 
-/// The limit that this process has used up, as far as it can see that of itself: after a call that failed.
+/// After a call failed: the limit that this process has reached, if the process can tell itself.
 pub(super) fn used_up(allowance: &Allowance) -> Option<Used> {
     match fs::File::open("/dev/null") {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => return Some(Used::OpenFiles),
@@ -61,7 +61,7 @@ pub(super) fn used_up(allowance: &Allowance) -> Option<Used> {
     is_nearly_all(most_memory(Whose::Own), allowance).then_some(Used::Memory)
 }
 
-/// True if a child that has been waited for had nearly all memory that it may have.
+/// True if a child that has ended had used nearly all memory that it was allowed.
 pub(super) fn was_refused_memory(allowance: &Allowance) -> bool {
     is_nearly_all(most_memory(Whose::Children), allowance)
 }
@@ -77,15 +77,15 @@ enum Whose {
     Children,
 }
 
-/// The most memory that was in use at a time.
+/// The most memory that was in use at any time.
 fn most_memory(whose: Whose) -> u64 {
     let whose = match whose {
         Whose::Own => libc::RUSAGE_SELF,
         Whose::Children => libc::RUSAGE_CHILDREN,
     };
-    // SAFETY: a struct of numbers, of which none need be anything else than 0.
+    // SAFETY: the struct consists of numbers, for all of which 0 is valid.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
-    // SAFETY: the struct is there until the call returns.
+    // SAFETY: the struct lives until the call returns.
     if unsafe { libc::getrusage(whose, &raw mut usage) } != 0 {
         return 0;
     }

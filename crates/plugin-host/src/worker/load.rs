@@ -1,4 +1,4 @@
-//! From a path to a plugin: the bytes are read once, hashed, and those very bytes are loaded.
+//! Loads a plugin from a path. The file is read once and hashed, and exactly those bytes are loaded.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -12,18 +12,18 @@ use strait_plugin_interface::{ENTRY, Entry, INTERFACE_MAJOR, INTERFACE_MINOR, La
 
 use crate::{LoadError, digest, header, sidecar};
 
-/// Larger files are no libraries.
+/// Larger files are refused.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// A library that is loaded.
+/// A library that has been loaded.
 pub(super) struct Loaded {
     pub(super) plugin: Plugin,
     pub(super) entry: Entry,
 }
 
-/// Loads a library, for ever: it is never unloaded, since nobody can know what of it is still in use.
+/// Loads a library. It is never unloaded, since nobody can know which parts of it are still in use.
 ///
-/// Before its constructors run, its bytes are found to be a library for this machine, and to have the digest
+/// Before its constructors run, its bytes are checked: they must be a library for this machine and have the digest
 /// `pinned`.
 pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
@@ -37,15 +37,15 @@ pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
     }
     let private = private(&bytes).map_err(|error| LoadError::Open(error.to_string()))?;
     drop(bytes);
-    // SAFETY: constructors of the library run here, and whatever they do, they do it to this worker. All symbols are bound at
-    // once, so that one that is missing is found now.
+    // SAFETY: the library's constructors run here. Whatever they do can only harm this worker. All symbols are bound at
+    // once, so that a missing one is found now.
     let library = unsafe { Library::open(Some(&private), RTLD_NOW | RTLD_LOCAL) };
-    // Never unloaded, not even if it is refused: its destructors would run.
+    // The library is never unloaded, even if it is refused, since its destructors would run.
     let library = ManuallyDrop::new(library.map_err(|error| LoadError::Open(whole(&error)))?);
-    // SAFETY: the symbol is of this type in every version of the interface.
+    // SAFETY: the symbol has this type in every version of the interface.
     let entry: Result<Symbol<Entry>, _> = unsafe { library.get(ENTRY.as_bytes()) };
     let entry = *entry.map_err(|_| LoadError::Symbol)?;
-    // SAFETY: as the interface lays it down.
+    // SAFETY: the call is as the interface prescribes.
     let plugin = unsafe { entry(INTERFACE_MAJOR, INTERFACE_MINOR) };
     let refused = |text: &str| LoadError::Refused(text.to_owned());
     // SAFETY: null, or a description that stays where it is.
@@ -54,7 +54,7 @@ pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
             "it does not serve version {INTERFACE_MAJOR}.{INTERFACE_MINOR} of the interface, which this program speaks"
         ))
     })?;
-    // Of another major version nothing is known but these numbers.
+    // If the major version differs, only these numbers have a known meaning.
     let known = |field: &str| {
         Plugin::FIELDS
             .iter()
@@ -70,7 +70,7 @@ pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
     Ok(Loaded { plugin, entry })
 }
 
-/// An error with all that is behind it: the system's loader says there what it misses.
+/// The text of an error with all its causes: the system's loader names missing libraries there.
 fn whole(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
@@ -89,8 +89,8 @@ fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
-/// The path of a copy that nobody can change any more: a sealed file in memory. It stays open: the loader knows libraries by
-/// their path, and would take the next one under the same number for this one.
+/// Path of a copy that nobody can change: a sealed file in memory. It stays open, since the loader recognizes libraries
+/// by their path: if another library got the same file number, it would be taken for this one.
 #[cfg(target_os = "linux")]
 fn private(bytes: &[u8]) -> io::Result<PathBuf> {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -109,7 +109,7 @@ fn private(bytes: &[u8]) -> io::Result<PathBuf> {
     Ok(path.into())
 }
 
-/// The path of a copy that only this user can change: a file of the temporary folder, which the system empties.
+/// Path of a copy that only this user can change: a file in the temporary folder, which the system cleans up.
 #[cfg(not(target_os = "linux"))]
 fn private(bytes: &[u8]) -> io::Result<PathBuf> {
     let mut file = tempfile::NamedTempFile::new()?;

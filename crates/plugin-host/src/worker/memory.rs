@@ -1,4 +1,4 @@
-//! Memory for tiles.
+//! Memory for tiles, with and without guards.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -9,7 +9,7 @@ use strait_plugin_interface::ALIGNMENT;
 
 use crate::wire::Fence;
 
-/// As many bytes as a processor loads at a time, aligned as the interface says.
+/// A cache line, which has the alignment that the interface requires.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; ALIGNMENT]);
@@ -24,14 +24,15 @@ pub(super) struct Aligned {
 }
 
 impl Aligned {
-    /// So many zeros.
+    /// Memory of `size` zeros.
     pub(super) fn new(size: usize) -> Aligned {
         let mut bytes = Aligned::default();
         bytes.resize(size);
         bytes
     }
 
-    /// So many bytes: those that were there, and zeros behind them. Memory that is there already is used again.
+    /// Changes the size. Bytes that were there stay, and zeros are added behind them. Memory is reused if there is
+    /// enough.
     pub(super) fn resize(&mut self, size: usize) {
         self.lines.resize(size.div_ceil(ALIGNMENT), Line([0; ALIGNMENT]));
         self.size = size;
@@ -48,10 +49,10 @@ impl Aligned {
     }
 }
 
-/// Bytes of a mark on each side of a [`Room`].
+/// Number of guard bytes on each side of a [`Room`].
 const MARGIN: usize = 4096;
 
-/// Bytes between two margins full of a mark.
+/// Bytes between two margins that are filled with a mark.
 pub(super) struct Room {
     bytes: Aligned,
     size: usize,
@@ -59,7 +60,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// So many bytes of `fill`, between others of `mark`.
+    /// `size` bytes of `fill`, between margins of `mark`.
     pub(super) fn new(size: usize, fill: u8, mark: u8) -> Room {
         let mut bytes = Aligned::new(size + 2 * MARGIN);
         bytes.bytes_mut().fill(mark);
@@ -68,7 +69,7 @@ impl Room {
         room
     }
 
-    /// These bytes, between others of `mark`.
+    /// A copy of these bytes, between margins of `mark`.
     pub(super) fn holding(bytes: &[u8], mark: u8) -> Room {
         let mut room = Room::new(bytes.len(), 0, mark);
         room.inside_mut().copy_from_slice(bytes);
@@ -83,7 +84,7 @@ impl Room {
         &mut self.bytes.bytes_mut()[MARGIN..MARGIN + self.size]
     }
 
-    /// True of the margin in front, and of that behind, if it is no longer as it was.
+    /// Whether the margins before and behind the bytes were overwritten.
     pub(super) fn touched(&self) -> [bool; 2] {
         let (before, rest) = self.bytes.bytes().split_at(MARGIN);
         let mark = &[self.mark; MARGIN][..];
@@ -91,25 +92,26 @@ impl Room {
     }
 }
 
-/// Bytes between pages that nobody may touch: on one side at once, on the other at the end of a page.
+/// Bytes between two guard pages. On one side they touch the guard page; on the other side there may be a gap.
 pub(super) struct Fenced {
     pages: *mut c_void,
-    /// Bytes of all pages, and those of the page in front.
+    /// Size of all pages in bytes, and of the guard page before the bytes.
     mapped: usize,
     page: usize,
-    /// Where the bytes begin.
+    /// Offset at which the bytes begin.
     at: usize,
     size: usize,
 }
 
 impl Fenced {
-    /// So many zeros that begin at a multiple of `alignment`. Behind them there may be a gap up to that, where their number is none.
+    /// Memory of `size` zeros that begins at a multiple of `alignment`. If `size` is not a multiple of it, there may be
+    /// a gap behind the bytes.
     pub(super) fn new(size: usize, side: Fence, alignment: usize) -> io::Result<Fenced> {
         let page = rustix::param::page_size();
         let open = size.div_ceil(page) * page;
         let mapped = open + 2 * page;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: memory of its own, wherever the system likes.
+        // SAFETY: this maps new memory at an address that the system chooses.
         let pages = unsafe { mmap_anonymous(ptr::null_mut(), mapped, access, MapFlags::PRIVATE)? };
         let at = match side {
             Fence::Before => page,
@@ -122,7 +124,7 @@ impl Fenced {
             at,
             size,
         };
-        // SAFETY: the first and the last page of those.
+        // SAFETY: these are the first and the last of the mapped pages.
         unsafe {
             mprotect(pages, page, MprotectFlags::empty())?;
             mprotect(pages.byte_add(mapped - page), page, MprotectFlags::empty())?;
@@ -130,30 +132,30 @@ impl Fenced {
         Ok(fenced)
     }
 
-    /// The same with these bytes, which nobody may change.
+    /// A copy of these bytes, in memory that cannot be written any more.
     pub(super) fn holding(bytes: &[u8], side: Fence, alignment: usize) -> io::Result<Fenced> {
         let mut fenced = Fenced::new(bytes.len(), side, alignment)?;
         fenced.bytes_mut().copy_from_slice(bytes);
         let open = fenced.mapped - 2 * fenced.page;
-        // SAFETY: the pages between the first and the last one, which nobody has borrowed.
+        // SAFETY: these are the pages between the first and the last, and nobody has borrowed them.
         unsafe { mprotect(fenced.pages.byte_add(fenced.page), open, MprotectFlags::READ)? };
         Ok(fenced)
     }
 
     pub(super) fn start(&self) -> *mut u8 {
-        // SAFETY: the bytes are in the pages.
+        // SAFETY: the offset lies within the pages.
         unsafe { self.pages.cast::<u8>().add(self.at) }
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: so many bytes are there, the system has filled them with zeros, and this borrow is the only one.
+        // SAFETY: there are this many bytes, the system has filled them with zeros, and this borrow is the only one.
         unsafe { std::slice::from_raw_parts_mut(self.start(), self.size) }
     }
 }
 
 impl Drop for Fenced {
     fn drop(&mut self) {
-        // SAFETY: these pages, which nobody else knows. That they stay if it fails does no harm.
+        // SAFETY: nobody else uses these pages. If unmapping fails, they stay, which does no harm.
         let _ = unsafe { munmap(self.pages, self.mapped) };
     }
 }

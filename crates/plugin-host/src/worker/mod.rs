@@ -1,6 +1,6 @@
-//! The worker: this program, executed again, twice. The supervisor starts the other one, which has a library in it: that
-//! answers requests from standard input on standard output until that is closed. What the library prints goes to the
-//! supervisor, which shows it on standard error.
+//! The worker: two more processes of this program. The supervisor starts the other one, which has the library in it.
+//! That one reads requests from standard input and answers on standard output, until standard input is closed. What the
+//! library prints goes to the supervisor, which shows it on standard error.
 
 #[cfg(unix)]
 mod admits;
@@ -29,8 +29,8 @@ mod trials;
 
 use std::process::ExitCode;
 
-/// One of the two processes of a worker, as the arguments behind [`ARGUMENT`](crate::ARGUMENT) say. Serves a host until it closes
-/// the pipe.
+/// Runs one of the two processes of a worker; the arguments after [`ARGUMENT`](crate::ARGUMENT) say which. It serves
+/// the host until that closes the pipe.
 #[cfg(unix)]
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
@@ -48,14 +48,14 @@ pub fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            // The host says the same with the plugin's name, if it is there at all.
+            // The host reports the same with the plugin's name, if it is still running.
             eprintln!("the worker of a plugin ends: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// There are no workers on this system yet.
+/// Workers are not supported on this system yet.
 #[cfg(not(unix))]
 pub fn main() -> ExitCode {
     ExitCode::FAILURE
@@ -74,7 +74,8 @@ mod serve {
     use std::io::{self, Read};
     use std::mem;
 
-    /// The largest bodies are a model and its weights. The host is believed; a size beyond this is no frame.
+    /// Largest body of a request: a model and its weights. We trust the host, so a larger size can only mean that the
+    /// frame is broken.
     const MOST_BODY: u64 = 1 << 40;
 
     /// Reads the body of a request.
@@ -83,9 +84,11 @@ mod serve {
         from.read_exact(body.bytes_mut())
     }
 
-    /// The two pipes, and nothing that a library could print into or read from.
+    /// The two pipes to the host. Standard input and output are replaced, so that the library can neither print into
+    /// the pipes nor read from them.
     fn pipes() -> io::Result<(File, File)> {
-        // Numbers above those of the standard streams, which do not reach what the library executes.
+        // These descriptors are above those of the standard streams, and programs that the library starts do not
+        // inherit them.
         let from = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
         let to = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
@@ -93,7 +96,8 @@ mod serve {
         Ok((from.into(), to.into()))
     }
 
-    /// Ends this process with its supervisor, whatever the library is doing, and at once where that is gone already.
+    /// Makes sure that this process ends when its supervisor does, whatever the library is doing. If the supervisor is
+    /// already gone, it ends at once.
     fn end_with(supervisor: &str) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -119,7 +123,7 @@ mod serve {
             }
             Err(error) => return wire::write(&mut to, &Answer::Refused(error), &[]),
         };
-        // Tiles follow each other, and memory that a process gets is filled with zeros first.
+        // The buffers are reused from tile to tile, since the system would fill new memory with zeros first.
         let (mut body, mut codes) = (Aligned::default(), Aligned::default());
         while let Some((request, sizes)) = wire::read(&mut from)? {
             receive(&mut from, &sizes, &mut body)?;
@@ -155,7 +159,7 @@ mod serve {
                     tensors,
                     fenced,
                 } => {
-                    // A model may be large.
+                    // A model may be large, so its memory is released afterwards.
                     let body = mem::take(&mut body);
                     let done = plugin.emit(target, ir, &tensors, (&body, fenced), &mut to)?;
                     done.map(|()| Answer::Done)

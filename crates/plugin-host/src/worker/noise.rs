@@ -1,4 +1,4 @@
-//! Text that a library prints on standard error: shown as it comes, up to a limit, and without what changes a terminal.
+//! Shows what a library prints on standard error, up to a limit, and without control characters that affect a terminal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,22 +9,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::wire::plain;
 
-/// Bytes of a worker's standard error that are shown.
+/// How many bytes of a worker's standard error are shown.
 const MOST: usize = 64 << 10;
 
-/// Bytes that a pipe takes at once where it takes any.
+/// How many bytes a pipe accepts at once if it is ready.
 const PIECE: usize = 4 << 10;
 
-/// Bytes that are read in a turn, so that a library that never stops printing does not keep the supervisor.
+/// How many bytes are read in one turn, so that a library that prints without end does not keep the supervisor busy.
 const TURN: usize = 256 << 10;
 
-/// The reading end of a library's standard error.
+/// The reading end of a library's standard error, and the text that was read.
 pub(super) struct Noise {
-    /// None when everybody has closed it.
+    /// The pipe; `None` once all writers have closed it.
     pipe: Option<OwnedFd>,
-    /// The beginning of a letter, whose end has not come yet.
+    /// The first bytes of a character whose remaining bytes have not arrived yet.
     begun: Vec<u8>,
-    /// Text that is still to be shown.
+    /// Text that has yet to be shown.
     shown: VecDeque<u8>,
     room: usize,
     left_out: u64,
@@ -53,7 +53,7 @@ impl Noise {
         !self.shown.is_empty()
     }
 
-    /// Reads what is there.
+    /// Reads what has arrived.
     pub(super) fn read(&mut self) {
         let mut buffer = [0; 16 << 10];
         for _ in 0..TURN / buffer.len() {
@@ -73,7 +73,7 @@ impl Noise {
         self.room -= kept;
         self.left_out += (bytes.len() - kept) as u64;
         self.begun.extend(&bytes[..kept]);
-        // Letters of which the end is missing wait for it, where more may come.
+        // An incomplete character at the end is kept until its remaining bytes arrive, if more may come.
         let whole = match std::str::from_utf8(&self.begun) {
             Err(error) if error.error_len().is_none() && self.room > 0 => error.valid_up_to(),
             _ => self.begun.len(),
@@ -87,7 +87,7 @@ impl Noise {
         self.shown.extend(text.as_bytes());
     }
 
-    /// Writes what whoever reads standard error takes, waiting for so long where it takes nothing.
+    /// Writes as much as standard error accepts. If it accepts nothing, waits for this long.
     pub(super) fn show(&mut self, wait: Duration) {
         let (stderr, wait) = (io::stderr(), Timespec::try_from(wait).unwrap_or_default());
         while !self.shown.is_empty() {
@@ -102,15 +102,15 @@ impl Noise {
             match rustix::io::write(&stderr, &front[..front.len().min(PIECE)]) {
                 Ok(count) => drop(self.shown.drain(..count)),
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return,
-                // Nobody reads it.
+                // Nobody reads standard error.
                 Err(_) => return self.shown.clear(),
             }
         }
     }
 
-    /// Shows the rest, when nobody prints any more.
+    /// Shows the rest, once nobody prints any more.
     pub(super) fn finish(mut self) {
-        // A pipe holds no more than a turn.
+        // One turn is enough, since a pipe holds no more.
         self.read();
         let begun = std::mem::take(&mut self.begun);
         self.say(&plain(&String::from_utf8_lossy(&begun)));

@@ -1,4 +1,4 @@
-//! The calls of [`Probe`]s.
+//! Makes the test calls described by [`Probe`].
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -15,29 +15,29 @@ use super::forms::Arrays;
 use super::memory::Aligned;
 use crate::probe::{Argument, FAR, Probe, Size, Struct};
 
-/// Every byte that is behind what the plugin was told of.
+/// Value of the guard bytes behind the memory that the plugin may use.
 const CANARY: u8 = 0xa5;
 
-/// Bytes of canaries behind each struct, and behind the room for codes.
+/// Number of guard bytes behind each struct, and behind the memory for codes.
 const BEHIND: usize = 64;
 
-/// Accumulators of each channel.
+/// Number of accumulators of each channel.
 const COLUMNS: usize = 5;
 
-/// A struct as a host of some version hands it over, with canaries behind it.
+/// A struct as a host of some version hands it over, with guard bytes behind it.
 pub(super) struct Handed {
     bytes: Aligned,
     before: Vec<u8>,
 }
 
 impl Handed {
-    /// The struct of a host that knows `size` bytes of it.
+    /// The struct of a host that knows only its first `size` bytes, or more than there are.
     pub(super) fn new<T: Layout>(mut of: T, size: usize) -> Handed {
         of.set_size(size as u32);
         let mut bytes = Aligned::new(size.max(size_of::<T>()) + BEHIND);
         bytes.bytes_mut().fill(CANARY);
         let known = size.min(size_of::<T>());
-        // SAFETY: structs of the interface have no gaps between their fields, and both sides have so many bytes.
+        // SAFETY: structs of the interface have no gaps between their fields, and both sides have this many bytes.
         unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&of).cast(), bytes.bytes_mut().as_mut_ptr(), known) };
         let before = bytes.bytes().to_vec();
         Handed { bytes, before }
@@ -52,11 +52,11 @@ impl Handed {
     }
 }
 
-/// Bytes that a host knows of a struct.
+/// How many bytes of a struct the imitated host knows.
 fn known<T: Layout>(of: Struct, probe: Probe) -> usize {
     match probe {
         Probe::Sized(which, Size::Larger) if which == of => size_of::<T>() + 32,
-        // The versions of a host stay where they are for ever.
+        // Every host knows the versions in its own struct.
         Probe::Sized(Struct::Host, Size::Smaller) if of == Struct::Host => 3 * size_of::<u32>(),
         Probe::Sized(which, Size::Smaller) if which == of => size_of::<u32>(),
         _ => size_of::<T>(),
@@ -82,7 +82,7 @@ fn host(probe: Probe) -> Handed {
     Handed::new(host, known::<c::Host>(Struct::Host, probe))
 }
 
-/// True where a call without it could not do what it is for.
+/// True if the function cannot do its work without the argument that is null.
 fn is_needed(probe: Probe) -> bool {
     match probe {
         Probe::Sized(of, Size::Smaller) => !matches!(of, Struct::Host | Struct::Open),
@@ -101,7 +101,7 @@ fn is_needed(probe: Probe) -> bool {
     }
 }
 
-/// Fault of an answer, which is the status alone.
+/// What is wrong with the status that a call returned.
 fn judged(probe: Probe, status: c::Status) -> Option<String> {
     match status {
         c::OK if is_needed(probe) => Some("it answers that all went well".into()),
@@ -110,7 +110,7 @@ fn judged(probe: Probe, status: c::Status) -> Option<String> {
     }
 }
 
-/// The pointer, or null where the probe is about it.
+/// The pointer, or null if the test call is about this argument.
 fn unless<T>(probe: Probe, argument: Argument, pointer: *const T) -> *const T {
     if probe == Probe::Null(argument) {
         ptr::null()
@@ -119,7 +119,8 @@ fn unless<T>(probe: Probe, argument: Argument, pointer: *const T) -> *const T {
     }
 }
 
-/// Makes a call. `None` where the library does as the interface says, or has no such function; else its fault.
+/// Makes a test call. Returns what the library did wrong; `None` if it did as the interface says or does not have the
+/// function.
 pub(super) fn run(
     plugin: &Plugin,
     (options, target): (&Options, *mut c_void),
@@ -135,7 +136,7 @@ pub(super) fn run(
         Probe::Sized(Struct::Node, _) | Probe::Null(Argument::Node | Argument::Refuse) => admits(plugin, target, probe),
         Probe::Null(Argument::Closed) => {
             if let Some(close) = plugin.plugin.close {
-                // SAFETY: what the probe is about.
+                // SAFETY: this call with a null pointer is the test itself.
                 unsafe { close(ptr::null_mut()) };
             }
             None
@@ -176,26 +177,27 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
         Probe::Null(Argument::Place) => ptr::null_mut(),
         _ => &raw mut target,
     };
-    // SAFETY: what is not null lives until the call returns.
+    // SAFETY: arguments that are not null live until the call returns.
     let status = unsafe { open(host.at(), unless(probe, Argument::Options, options.at()), place) };
     if status == c::OK
         && !target.is_null()
         && let Some(close) = plugin.plugin.close
     {
-        // SAFETY: `open` made it.
+        // SAFETY: `open` made the target.
         unsafe { close(target) };
     }
     if !host.is_intact() || !options.is_intact() {
         return Some("it writes into the host's structs".into());
     }
-    // Options that the table does not have may well be refused, so that a larger struct has no answer that is right.
+    // A library may refuse options that its table does not have. So no answer to a larger struct is wrong.
     judged(probe, status)
 }
 
-/// A second target beside the first one, which is closed again. It has to compute the same, and the first one to go on.
+/// Makes a second target while the first is open, and closes it again. It has to compute the same as the first, and the
+/// first has to continue to work.
 fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arrays) -> Option<String> {
     plugin.plugin.open?;
-    // No target is there.
+    // A value for the place of the target that is not a target.
     let nothing = ptr::dangling_mut::<u64>().cast();
     let second = match plugin.opened(options, nothing) {
         Ok(second) => second,
@@ -207,7 +209,7 @@ fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arra
     let codes = |target| called(plugin, target, form, Probe::Plain);
     let (first, other) = (codes(target), codes(second));
     if let Some(close) = plugin.plugin.close {
-        // SAFETY: `open` made it, and nobody asks it any more.
+        // SAFETY: `open` made the target, and nobody uses it any more.
         unsafe { close(second) };
     }
     if first != other {
@@ -230,7 +232,7 @@ fn emit(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> {
         ..c::Emit::EMPTY
     };
     let (host, model) = (host(probe), Handed::new(model, known::<c::Emit>(Struct::Emit, probe)));
-    // SAFETY: what is not null lives until the call returns.
+    // SAFETY: arguments that are not null live until the call returns.
     let status = unsafe { emit(host.at(), target, unless(probe, Argument::Model, model.at())) };
     if !host.is_intact() || !model.is_intact() {
         return Some("it writes into the host's structs".into());
@@ -262,7 +264,7 @@ fn admits(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> 
         ..c::Node::EMPTY
     };
     let (host, node) = (host(probe), Handed::new(node, known::<c::Node>(Struct::Node, probe)));
-    // SAFETY: what is not null lives until the call returns.
+    // SAFETY: arguments that are not null live until the call returns.
     let status = unsafe { admits(host.at(), target, unless(probe, Argument::Node, node.at())) };
     if !host.is_intact() || !node.is_intact() {
         return Some("it writes into the host's structs".into());
@@ -270,7 +272,8 @@ fn admits(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> 
     judged(probe, status)
 }
 
-/// A call of `requantize`: its status, and the codes with what is behind them.
+/// Calls `requantize`. Returns its status, the codes with the bytes behind them, and whether the host's structs are
+/// unchanged.
 fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<(c::Status, Vec<u8>, bool)> {
     let requantize = plugin.plugin.requantize?;
     let rows = arrays.channels().unwrap_or(1);
@@ -305,7 +308,7 @@ fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -
         Probe::Null(Argument::Target) => ptr::null_mut(),
         _ => target,
     };
-    // SAFETY: what is not null lives until the call returns.
+    // SAFETY: arguments that are not null live until the call returns.
     let status = unsafe {
         requantize(
             unless(probe, Argument::Host, host.at()),
@@ -320,7 +323,7 @@ fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -
 }
 
 fn requantize(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<String> {
-    // As this host calls it.
+    // First call it as this host would.
     let (usual, codes, _) = called(plugin, target, arrays, Probe::Plain)?;
     if usual != c::OK {
         return Some(format!("it answers with status {usual}"));
@@ -338,7 +341,7 @@ fn requantize(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Prob
     judged(probe, status)
 }
 
-/// Small accumulators of both signs.
+/// Fills in small accumulators of both signs.
 fn fill(accumulators: &mut [u8]) {
     for (at, bytes) in accumulators.chunks_exact_mut(size_of::<i32>()).enumerate() {
         bytes.copy_from_slice(&((at % 61) as i32 - 30).to_ne_bytes());

@@ -1,9 +1,11 @@
-//! The supervisor: the parent of the process with the library, which runs nobody else's code.
+//! The supervisor: the parent of the process with the library. It runs only our own code.
 //!
-//! It has a session of its own, so that nothing in it can move into the group of the host or of the user's shell; a signal
-//! from the terminal is the host's to answer. What loses its parent becomes a child of the supervisor, however often it has
-//! forked. When the library's process ends, or the host is gone, the supervisor ends its children until it has none, and then
-//! itself, in the way in which the library's process has ended.
+//! The supervisor has its own session, so that none of its descendants can join the process group of the host or of the
+//! user's shell. Signals from the terminal go to the host. A descendant that loses its parent becomes a child of the
+//! supervisor, however often it has forked.
+//!
+//! When the library's process has ended or the host is gone, the supervisor ends its children until none are left. Then
+//! it ends itself in the way in which the library's process has ended.
 
 use std::fs::File;
 use std::io;
@@ -22,13 +24,13 @@ use super::noise::Noise;
 use crate::Allowance;
 use crate::process::{NO_MEMORY, Part, Program};
 
-/// The time for ending what the library has started.
+/// How long it may take to end what the library has started.
 const LAST: Duration = Duration::from_secs(8);
 
-/// So often is looked where the system does not tell the end of a process otherwise.
+/// How often to check whether a process has ended, on systems that do not notify of it.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Starts the process with the library, and waits for its end or the host's.
+/// Starts the process with the library, and waits until it or the host has ended.
 pub(super) fn supervise(allowance: Allowance) -> io::Result<ExitCode> {
     detach();
     let (noise, printed) = rustix::pipe::pipe()?;
@@ -37,31 +39,31 @@ pub(super) fn supervise(allowance: Allowance) -> io::Result<ExitCode> {
     rustix::io::fcntl_setfd(&printed, rustix::io::FdFlags::CLOEXEC)?;
     let mut command = Program::this()?.with(allowance).command(Part::Library)?;
     command.arg(getpid().as_raw_nonzero().to_string());
-    // It speaks to the host itself: requests and answers do not pass here.
+    // The child talks to the host directly: requests and answers do not pass through here.
     command.stderr(Stdio::from(printed));
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let child = command.spawn()?;
-    // The other end of the noise, which its children have.
+    // This closes our copy of the writing end of standard error, which the child now has.
     drop(command);
     let library = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
     let mut noise = Noise::new(noise);
     let watched = watch(library, &mut noise);
-    // Whatever goes wrong here, nothing stays.
+    // Whatever went wrong, everything that was started is ended.
     let status = end_all(library);
     noise.finish();
     watched.map(|()| end_as(status, &allowance))
 }
 
-/// Leaves the host's session, and takes on what is to hold for all that is started here.
+/// Leaves the host's session, and sets what must hold for all processes started from here.
 fn detach() {
-    // Fails where it has a session of its own already.
+    // This fails if the process already has a session of its own.
     let _ = setsid();
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
-        // The end of the host is to be seen even by a supervisor that the library has stopped.
+        // Even a supervisor that the library has stopped must notice the end of the host.
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
-        // No program that it executes has more rights than it has.
+        // Programs that it starts cannot get more rights than it has.
         let _ = rustix::thread::set_no_new_privs(true);
     }
     let none = Rlimit {
@@ -73,7 +75,7 @@ fn detach() {
 
 /// Returns when the process with the library has ended, or the host is gone.
 fn watch(library: Pid, noise: &mut Noise) -> io::Result<()> {
-    // The answers end with those who can give them.
+    // Close our copy of standard output, so that the host sees its end when the library's process ends.
     rustix::stdio::dup2_stdout(File::open("/dev/null")?)?;
     let (stdin, stderr) = (io::stdin(), io::stderr());
     let end = end_of(library);
@@ -89,7 +91,7 @@ fn watch(library: Pid, noise: &mut Noise) -> io::Result<()> {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        // Nobody writes requests any more.
+        // Nobody sends requests any more.
         if files[0]
             .revents()
             .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
@@ -102,7 +104,7 @@ fn watch(library: Pid, noise: &mut Noise) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that can be read when the process has ended.
+/// A file descriptor that becomes readable when the process has ended.
 fn end_of(library: Pid) -> Option<OwnedFd> {
     #[cfg(target_os = "linux")]
     return rustix::process::pidfd_open(library, rustix::process::PidfdFlags::empty()).ok();
@@ -113,17 +115,17 @@ fn end_of(library: Pid) -> Option<OwnedFd> {
     }
 }
 
-/// True if a child has ended. It stays to be waited for, so that its number is nobody else's.
+/// True if a child has ended. Nobody waits for it here, so its process id is not reused.
 fn has_ended(child: Pid) -> bool {
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::Pid(child), ended), Ok(None))
 }
 
-/// Ends all children, and those that become children by that, until there are none. Answers with the end of the library's
-/// process.
+/// Ends all children, and those that become children thereby, until there are none. Returns how the library's process
+/// ended.
 ///
-/// Nobody is named but children that have not been waited for: their numbers, and those of the groups that they lead, are of
-/// nothing else.
+/// Only children that nobody has waited for are signalled: their process ids, and those of the groups that they lead,
+/// cannot have been reused.
 fn end_all(library: Pid) -> Option<WaitStatus> {
     let (until, mut status) = (Instant::now() + LAST, None);
     while Instant::now() < until {
@@ -131,7 +133,7 @@ fn end_all(library: Pid) -> Option<WaitStatus> {
             if child == library && status.is_some() {
                 continue;
             }
-            // A group at once, so that none of it can start another process meanwhile.
+            // End a whole group at once, so that none of its processes can start another one meanwhile.
             let _ = kill_process_group(child, Signal::KILL);
             let _ = kill_process(child, Signal::KILL);
         }
@@ -148,14 +150,15 @@ fn end_all(library: Pid) -> Option<WaitStatus> {
     status
 }
 
-/// The children of this process, which has one thread.
+/// The children of this process, which has a single thread.
 fn children() -> io::Result<Vec<Pid>> {
     let text = std::fs::read_to_string("/proc/thread-self/children")?;
     let numbers = text.split_whitespace().filter_map(|number| number.parse().ok());
     Ok(numbers.filter_map(Pid::from_raw).collect())
 }
 
-/// Ends this process as the one with the library has ended; by a signal of its own where that was refused memory.
+/// Ends this process in the same way as the library's process ended. If that was refused memory, a signal of its own
+/// tells.
 fn end_as(status: Option<WaitStatus>, allowance: &Allowance) -> ExitCode {
     let Some(status) = status else {
         return ExitCode::FAILURE;
@@ -169,7 +172,7 @@ fn end_as(status: Option<WaitStatus>, allowance: &Allowance) -> ExitCode {
     } else {
         Signal::from_named_raw(signal).filter(|&named| named != NO_MEMORY)
     };
-    // Twice: the first one may find a handler that this program has for itself, and which takes itself away.
+    // Send it twice: the first signal may run a handler that this program has installed, which then removes itself.
     for by in [by, by].into_iter().flatten() {
         let _ = kill_process(getpid(), by);
     }

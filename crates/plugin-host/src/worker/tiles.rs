@@ -1,4 +1,4 @@
-//! Tiles of accumulators, as the library is asked for their codes.
+//! Asks the library for the codes of tiles of accumulators.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -13,7 +13,7 @@ use super::forms::Arrays;
 use super::memory::Aligned;
 use crate::wire::TileHeader;
 
-/// A tile whose form, extents and channels fit together, with its accumulators.
+/// A tile with its accumulators. Its form, size and channels have been checked to fit together.
 pub(super) struct CheckedTile<'a> {
     function: c::RequantizeFn,
     target: *mut c_void,
@@ -23,7 +23,7 @@ pub(super) struct CheckedTile<'a> {
     pub(super) accumulators: &'a [u8],
 }
 
-// SAFETY: the target is the library's, which says that several threads may ask it; everything else is read alone.
+// SAFETY: the library promises that several threads may call a target; everything else is only read.
 unsafe impl Sync for CheckedTile<'_> {}
 
 impl<'a> CheckedTile<'a> {
@@ -61,17 +61,17 @@ impl<'a> CheckedTile<'a> {
         })
     }
 
-    /// Bytes of one code.
+    /// Size of one code in bytes.
     pub(super) fn width(&self) -> usize {
         Elem::from(self.header.out).size()
     }
 
-    /// Bytes of all codes.
+    /// Size of all codes in bytes.
     pub(super) fn room(&self) -> usize {
         self.accumulators.len() / self.header.bytes() * self.width()
     }
 
-    /// The struct, with accumulators and room for codes at these places.
+    /// The C struct for the tile, with these pointers to accumulators and codes.
     pub(super) fn tile(&self, accumulators: *const u8, codes: *mut u8) -> c::Tile {
         c::Tile {
             accumulator_bits: 8 * self.header.bytes() as u32,
@@ -89,18 +89,19 @@ impl<'a> CheckedTile<'a> {
         }
     }
 
-    /// Calls the library with structs at these places.
+    /// Calls the library with these structs.
     ///
     /// # Safety
-    /// They are structs of the interface, and what they point to is there until the call returns.
+    /// Both point to structs of the interface, and what these point to lives until the call returns.
     pub(super) unsafe fn call(&self, form: *const c::Form, tile: *const c::Tile) -> Result<(), Fault> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees it.
         Reports::new(self.package).of(|host| unsafe { (self.function)(host, self.target, form, tile) })
     }
 }
 
 impl Plugin {
-    /// Codes of a tile. `codes` has none yet, so that one that the library leaves out is 0.
+    /// Computes the codes of a tile. `codes` is filled with 0 first, so that a code that the library does not write is
+    /// 0.
     pub(super) fn requantize(
         &self,
         tile: TileHeader,
@@ -111,7 +112,7 @@ impl Plugin {
         codes.resize(checked.room());
         let form = checked.arrays.form();
         let tile = checked.tile(accumulators.bytes().as_ptr(), codes.bytes_mut().as_mut_ptr());
-        // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+        // SAFETY: all arguments live until the call returns, and arrays and tiles have the sizes that are stated.
         unsafe { checked.call(&raw const form, &raw const tile) }
     }
 }

@@ -1,4 +1,4 @@
-//! The state of this process, as far as calls of a library may change it.
+//! Reads the state of this process, as far as calls of a library may change it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::hint::black_box;
 use crate::trial::Traces;
 
 impl Traces {
-    /// As it is now.
+    /// The state now.
     pub(super) fn now() -> Traces {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let field = |name: &str| {
@@ -40,14 +40,14 @@ impl Traces {
             threads: number("Threads"),
             files: fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64),
             children: children(),
-            // In KiB.
+            // The value is in KiB.
             memory: number("RssAnon") * 1024,
             settings,
         }
     }
 }
 
-/// The signals of a mask, but for those that the C library keeps for its threads.
+/// The signals in a mask, without those that the C library uses for its threads.
 fn signals(mask: &str) -> String {
     let mask = u64::from_str_radix(mask, 16).unwrap_or(0);
     let its = (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1 && ![32, 33].contains(signal));
@@ -64,7 +64,7 @@ fn children() -> u64 {
     tasks.map(|task| of(task).split_whitespace().count() as u64).sum()
 }
 
-/// The direction of rounding, and what becomes of numbers that are too small to be normal.
+/// The rounding direction of floating-point arithmetic, and whether subnormal numbers are flushed to zero.
 fn floats() -> String {
     let little = black_box(f64::EPSILON / 8.0);
     let rounding = match (black_box(1.0) + little > 1.0, black_box(-1.0) - little < -1.0) {

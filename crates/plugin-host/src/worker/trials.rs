@@ -1,5 +1,5 @@
-//! Tiles whose codes are asked for in watched calls: what a library does beside computing them, and whether it computes the
-//! same in every call.
+//! Watched calls: they show what a library does besides computing codes, and whether it computes the same in every
+//! call.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -21,17 +21,18 @@ use crate::held::code;
 use crate::trial::{Misdeed, Trial};
 use crate::wire::{Fence, TileHeader};
 
-/// Bytes in the place of codes before a call; each differs from the other in every byte.
+/// What the memory for codes is filled with before a call. The two differ in every byte.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
 
-/// The longest time for calls that are made over and over.
+/// How long repeated calls are made, at most.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// The most such calls.
+/// How many repeated calls are made, at most.
 const MOST_OFTEN: usize = 4096;
 
 impl Plugin {
-    /// Asks for the codes of tiles, whose accumulators follow each other. The codes are those of the first call of the first tile.
+    /// Asks for the codes of tiles, whose accumulators follow each other in memory. The result has the codes of the
+    /// first call for the first tile.
     pub(super) fn attempt(
         &self,
         tiles: &[TileHeader],
@@ -58,13 +59,14 @@ impl Plugin {
     }
 }
 
-/// One call with room for codes, and form and tile in front of canaries.
+/// One call in which the memory for codes, the form and the tile are followed by guard bytes.
 struct Watched {
     codes: Room,
     misdeeds: Vec<Misdeed>,
 }
 
-/// Calls with marks around everything. The codes begin as `fill`; the accumulators have `mark` on both sides.
+/// Makes a call with marks around everything. The codes are filled with `fill` before, and the accumulators have `mark`
+/// on both sides.
 fn watched(checked: &CheckedTile<'_>, fill: u8, mark: u8) -> Result<Watched, Fault> {
     let input = Room::holding(checked.accumulators, mark);
     let mut codes = Room::new(checked.room(), fill, !fill);
@@ -72,7 +74,7 @@ fn watched(checked: &CheckedTile<'_>, fill: u8, mark: u8) -> Result<Watched, Fau
     let form = Handed::new(checked.arrays.form(), size_of::<c::Form>());
     let tile = checked.tile(input.inside().as_ptr(), codes.inside_mut().as_mut_ptr());
     let tile = Handed::new(tile, size_of::<c::Tile>());
-    // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+    // SAFETY: all arguments live until the call returns, and arrays and tiles have the sizes that are stated.
     unsafe { checked.call(form.at(), tile.at()) }?;
     let [before, behind] = codes.touched();
     let input = input.inside() != checked.accumulators || input.touched() != [false; 2];
@@ -92,7 +94,7 @@ fn watched(checked: &CheckedTile<'_>, fill: u8, mark: u8) -> Result<Watched, Fau
     })
 }
 
-/// Places for accumulators and codes, with room around them for what is written there.
+/// Memory for accumulators and codes, with margins in case the library writes there.
 struct Places {
     input: Room,
     codes: Room,
@@ -106,11 +108,11 @@ impl Places {
         }
     }
 
-    /// Calls without a look at what happens around them.
+    /// Makes a call without checking what happens around it.
     fn call(&mut self, checked: &CheckedTile<'_>) -> Result<(), Fault> {
         let form = checked.arrays.form();
         let tile = checked.tile(self.input.inside().as_ptr(), self.codes.inside_mut().as_mut_ptr());
-        // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+        // SAFETY: all arguments live until the call returns, and arrays and tiles have the sizes that are stated.
         unsafe { checked.call(&raw const form, &raw const tile) }
     }
 }
@@ -123,8 +125,8 @@ fn once(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The same tile four times, the second time with something else in the place of the codes, the fourth time with something else
-/// around the accumulators.
+/// Computes the same tile four times. The second time the memory for codes holds something else, and the fourth time
+/// something else lies around the accumulators.
 fn alone(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>, Fault> {
     let calls = [(0, 0x00), (1, 0x00), (0, 0x00), (0, 0x7f)];
     let mut misdeeds = Vec::new();
@@ -163,7 +165,7 @@ fn alone(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>,
     Ok(misdeeds)
 }
 
-/// Position and both values of the first code that is another one.
+/// Index and both values of the first code that differs.
 fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i32; 2])> {
     let (a, b) = (a.inside(), b.inside());
     if a == b {
@@ -174,8 +176,8 @@ fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i3
     Some((at as u64, [a, b].map(|bytes| code(bytes, out))))
 }
 
-/// Calls with everything between pages that nobody may touch, and nothing but the codes in memory that may be written. What goes
-/// too far crashes.
+/// Makes a call with everything between guard pages, and with only the codes in writable memory. Reading or writing too
+/// far crashes.
 fn fenced(checked: &CheckedTile<'_>) -> Result<(), Fault> {
     for side in [Fence::Behind, Fence::Before] {
         let short = |_| Fault::ours("this system gives no memory for the call");
@@ -185,7 +187,7 @@ fn fenced(checked: &CheckedTile<'_>) -> Result<(), Fault> {
         let tile = checked.tile(input.start(), codes.start());
         let [form, tile] = [bytes(&form), bytes(&tile)].map(|bytes| Fenced::holding(bytes, side, align_of::<u64>()));
         let (form, tile) = (form.map_err(short)?, tile.map_err(short)?);
-        // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+        // SAFETY: all arguments live until the call returns, and arrays and tiles have the sizes that are stated.
         unsafe { checked.call(form.start().cast(), tile.start().cast()) }?;
     }
     Ok(())
@@ -197,7 +199,8 @@ pub(super) fn bytes<T: c::Layout>(of: &T) -> &[u8] {
     unsafe { slice::from_raw_parts(std::ptr::from_ref(of).cast(), size_of::<T>()) }
 }
 
-/// Each tile on a thread of its own, all of them at once, over and over, against what each gives alone.
+/// Computes the tiles on several threads at once, one tile on each and many times, and compares with what each gives
+/// alone.
 fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
     let alone = tiles.iter().map(|checked| {
         let mut places = Places::new(checked);
@@ -208,7 +211,8 @@ fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Faul
     let one = |at: usize, checked: &CheckedTile<'_>, alone: &Room| -> Result<Option<Misdeed>, Fault> {
         let mut places = Places::new(checked);
         start.wait();
-        // Nobody waits in between: where there is one processor, a thread loses it in the middle of a call.
+        // The threads do not wait in between. So even on a single processor, a thread is interrupted in the middle of a
+        // call.
         for _ in 0..rounds {
             places.codes.inside_mut().fill(FILLS[1]);
             places.call(checked)?;
@@ -232,7 +236,7 @@ fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Faul
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The same tile over and over.
+/// Computes the same tile over and over.
 fn often(checked: &CheckedTile<'_>) -> Result<(), Fault> {
     let begun = Instant::now();
     let mut places = Places::new(checked);

@@ -1,4 +1,4 @@
-//! The word of the target's code about a node.
+//! Asks the target's code about a node.
 
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -12,7 +12,7 @@ use super::answer::{Failure, answer};
 use super::open::{element, items, opened, text};
 use crate::graph::Attribute;
 
-/// [`Plugin::admits`](strait_plugin_interface::Plugin).
+/// The function that the library exports as [`Plugin::admits`](strait_plugin_interface::Plugin).
 pub(super) unsafe extern "C" fn admits(host: *const Host, target: *mut c_void, node: *const Node) -> Status {
     answer(host, || {
         // SAFETY: null, or a target that `open` made.
@@ -22,13 +22,14 @@ pub(super) unsafe extern "C" fn admits(host: *const Host, target: *mut c_void, n
         let whole = |node: &Node| node.struct_size as usize > offset_of!(Node, refuse);
         let node = node.filter(whole).ok_or_else(|| Failure::argument("no node"))?;
         let refuse = node.refuse.ok_or_else(|| Failure::argument("no way to refuse"))?;
-        // SAFETY: what it points to is there until the call returns.
+        // SAFETY: what it points to lives until the call returns.
         let candidate = unsafe { candidate(&node) }?;
         match opened.target.admits(&candidate) {
             Ok(()) => {}
             Err(TargetError::Refused(reason)) => {
                 let (code, text) = (reason.code.to_string(), &reason.text);
-                // SAFETY: the host's function with the host's sink, in the call that they were handed to.
+                // SAFETY: this calls the host's function with the host's sink, during the call to which they were
+                // given.
                 unsafe {
                     refuse(
                         node.sink,
@@ -45,16 +46,18 @@ pub(super) unsafe extern "C" fn admits(host: *const Host, target: *mut c_void, n
     })
 }
 
+/// Reads the node that the host asks about.
+///
 /// # Safety
-/// The node is the host's.
+/// The node must come from the host.
 unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
-    // SAFETY: texts stay until the call returns.
+    // SAFETY: the texts live until the call returns.
     let (name, word) = unsafe { (text(node.name, node.name_size)?, text(node.term, node.term_size)?) };
-    // A later host has more of them, of which the target cannot have an opinion.
+    // A later host may know more ops; the target cannot judge those.
     let term = Term::parse(word).ok_or_else(|| Failure::unsupported(format!("the op `{word}`")))?;
     let mut attributes = Vec::new();
     for index in 0..node.attribute_count {
-        // SAFETY: there are so many.
+        // SAFETY: the host promises that there are this many.
         let attribute = unsafe { element::<c::Attribute>(node.attributes, index, node.attribute_stride) }?;
         // SAFETY: as above.
         let attribute =
@@ -65,7 +68,7 @@ unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
     }
     let mut operands = Vec::new();
     for index in 0..u64::from(node.operand_count) {
-        // SAFETY: there are so many.
+        // SAFETY: the host promises that there are this many.
         operands.push(unsafe { operand(element::<c::Operand>(node.operands, index, node.operand_stride)?) }?);
     }
     // SAFETY: null, or a struct of the host.
@@ -73,11 +76,13 @@ unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
     Ok(Candidate::of(name.into(), term, attributes, operands, result))
 }
 
+/// Reads an attribute's value.
+///
 /// # Safety
-/// The attribute is the host's.
+/// The attribute must come from the host.
 unsafe fn value(attribute: &c::Attribute) -> Result<Attribute, Failure> {
     let one = || Failure::argument("an attribute without its value");
-    // SAFETY: there are so many values of the kind's type.
+    // SAFETY: there are this many values of the type that belongs to the kind.
     unsafe {
         let ints = || items(attribute.values.cast::<i64>(), attribute.count);
         let floats = || items(attribute.values.cast::<f32>(), attribute.count);
@@ -92,12 +97,12 @@ unsafe fn value(attribute: &c::Attribute) -> Result<Attribute, Failure> {
     }
 }
 
-/// An operand; `None` where the node does not have it.
+/// Reads an operand; `None` if the node does not have it.
 ///
 /// # Safety
-/// Null, or a struct of the host.
+/// `operand` must be null or point to a struct of the host.
 unsafe fn operand(operand: *const c::Operand) -> Result<Option<Operand>, Failure> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     let operand = unsafe { received(operand) }.ok_or_else(|| Failure::argument("an operand without a size"))?;
     if operand.flags & c::OPERAND_ABSENT != 0 {
         return Ok(None);
@@ -107,7 +112,7 @@ unsafe fn operand(operand: *const c::Operand) -> Result<Option<Operand>, Failure
     let element = element.ok_or_else(|| Failure::unsupported("an operand of a type that is new"))?;
     let extents = match operand.extents.is_null() {
         true => None,
-        // SAFETY: there are so many.
+        // SAFETY: the host promises that there are this many.
         false => Some(unsafe { items(operand.extents, operand.rank.into()) }?.to_vec()),
     };
     Ok(Some(Operand {

@@ -1,4 +1,4 @@
-//! Answers: status codes, reports, and panics that end here.
+//! Answers to the host: status codes and reports. Panics are caught here.
 
 use std::any::Any;
 use std::mem;
@@ -9,14 +9,14 @@ use strait_plugin_interface::{
 };
 use strait_target::TargetError;
 
-/// Reason why a call does not succeed.
+/// Why a call fails.
 pub(super) struct Failure {
     status: Status,
     message: String,
 }
 
 impl Failure {
-    /// The fault of the host.
+    /// A failure that is the host's fault.
     pub(super) fn argument(message: impl Into<String>) -> Failure {
         Failure {
             status: INVALID_ARGUMENT,
@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// The target does not do this.
+    /// A failure because the target does not support this.
     pub(super) fn unsupported(message: impl Into<String>) -> Failure {
         Failure {
             status: UNSUPPORTED,
@@ -32,7 +32,7 @@ impl Failure {
         }
     }
 
-    /// The fault of the target.
+    /// A failure that is the target's fault.
     pub(super) fn internal(message: impl ToString) -> Failure {
         Failure {
             status: INTERNAL,
@@ -50,14 +50,14 @@ impl From<TargetError> for Failure {
     }
 }
 
-/// Calls, and answers the host with the status of it. A failure is reported with its message, a panic with its own.
+/// Runs `call` and returns the status for the host. The message of a failure, or of a panic, is reported to the host.
 pub(super) fn answer(host: *const Host, call: impl FnOnce() -> Result<(), Failure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => return OK,
         Ok(Err(failure)) => failure,
         Err(payload) => {
             let message = format!("it panicked: {}", said(&*payload));
-            // A payload may panic when it is dropped.
+            // Dropping the panic's payload may panic again.
             quietly(move || drop(payload));
             Failure { status: PANIC, message }
         }
@@ -66,14 +66,14 @@ pub(super) fn answer(host: *const Host, call: impl FnOnce() -> Result<(), Failur
     failure.status
 }
 
-/// Calls, and lets no panic out.
+/// Runs `call` and catches panics.
 pub(super) fn quietly(call: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
         mem::forget(payload);
     }
 }
 
-/// The text of a panic.
+/// The message of a panic.
 fn said(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
@@ -81,12 +81,12 @@ fn said(payload: &(dyn Any + Send)) -> &str {
 }
 
 fn report(host: *const Host, message: &str) {
-    // SAFETY: null or a host, which is valid until the call returns.
+    // SAFETY: null, or a host that is valid until the call returns.
     let Some(host) = (unsafe { received(host) }) else {
         return;
     };
     if let Some(report) = host.report {
-        // SAFETY: the function and the context are the host's, and the text is copied.
+        // SAFETY: the function and the context come from the host, and the text is copied.
         unsafe { report(host.context, ERROR, NO_NODE, message.as_ptr(), message.len() as u64) };
     }
 }

@@ -1,4 +1,4 @@
-//! The target's own files.
+//! Has the target write its own files.
 
 use std::ffi::c_void;
 
@@ -11,7 +11,7 @@ use strait_target::{Emitted, Sink, TargetError};
 use super::answer::{Failure, answer};
 use super::open::{element, items, opened};
 
-/// [`Plugin::emit`](strait_plugin_interface::Plugin).
+/// The function that the library exports as [`Plugin::emit`](strait_plugin_interface::Plugin).
 pub(super) unsafe extern "C" fn emit(host: *const Host, target: *mut c_void, model: *const Emit) -> Status {
     answer(host, || {
         // SAFETY: null, or a target that `open` made.
@@ -19,30 +19,34 @@ pub(super) unsafe extern "C" fn emit(host: *const Host, target: *mut c_void, mod
         // SAFETY: null, or a struct of the host.
         let model = unsafe { received(model) }.ok_or_else(|| Failure::argument("no model"))?;
         let write = model.write.ok_or_else(|| Failure::argument("no way to write"))?;
-        // SAFETY: what it points to is there until the call returns.
+        // SAFETY: what it points to lives until the call returns.
         let module = unsafe { module(&model) }?;
         let mut files = Files {
             sink: model.sink,
             write,
         };
         let id = opened.target.spec().id.to_string();
-        // The host cannot tell a file that is written twice from one in pieces.
+        // The host cannot tell a file that is written twice from a file that is written in pieces, so this is checked
+        // here.
         let mut emitted = Emitted::new(&mut files, &id);
         opened.target.emit(&module, &mut emitted)?;
         Ok(emitted.finish()?)
     })
 }
 
+/// Reads the model that the host hands over.
+///
 /// # Safety
-/// The model is the host's.
+/// The model must come from the host.
 unsafe fn module(model: &Emit) -> Result<Module, Failure> {
     let mut tensors = Vec::new();
     for index in 0..u64::from(model.tensor_count) {
-        // SAFETY: there are so many.
+        // SAFETY: the host promises that there are this many.
         let tensor = unsafe { element::<Tensor>(model.tensors, index, model.tensor_stride) }?;
         // SAFETY: as above.
         let tensor = unsafe { received(tensor) }.ok_or_else(|| Failure::argument("a tensor without a size"))?;
-        // SAFETY: it has so many bytes. The module may not outlive the call, so it gets a copy.
+        // SAFETY: the host promises that there are this many bytes. They are copied, since the module could outlive the
+        // call.
         tensors.push(Bytes::copy_from_slice(unsafe { items(tensor.data, tensor.data_size) }?));
     }
     // SAFETY: as above.
@@ -50,7 +54,7 @@ unsafe fn module(model: &Emit) -> Result<Module, Failure> {
     decode(ir, &|index| tensors.get(index).cloned()).map_err(|error| Failure::argument(error.to_string()))
 }
 
-/// Files of the artifact, through the host.
+/// Passes the files of the artifact on to the host.
 struct Files {
     sink: *mut c_void,
     write: Write,
@@ -58,7 +62,7 @@ struct Files {
 
 impl Sink for Files {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        // SAFETY: the host's function with the host's sink, in the call that they were handed to.
+        // SAFETY: this calls the host's function with the host's sink, during the call to which they were given.
         let status = unsafe {
             (self.write)(
                 self.sink,

@@ -1,5 +1,5 @@
-//! A target as a plugin in a shared library: every function of the C interface, filled from a
-//! [`TargetFactory`]. [`export_plugin!`](crate::export_plugin) is the way in; nothing here is promised.
+//! Makes a plugin in a shared library from a [`TargetFactory`]: it implements every function of the C interface. Use
+//! [`export_plugin!`](crate::export_plugin); the rest of this module may change at any time.
 
 #![allow(unsafe_code, reason = "the C interface")]
 
@@ -19,11 +19,11 @@ use strait_target::TargetFactory;
 
 /// The target that a library exports.
 pub trait Exported {
-    /// The same value that a program registers.
+    /// The factory, the same value that a program would register.
     const FACTORY: TargetFactory;
 }
 
-/// The description of a library's plugin.
+/// The struct by which the library describes itself.
 pub const fn plugin<T: Exported>() -> Plugin {
     let (package, table) = (T::FACTORY.origin(), T::FACTORY.table());
     Plugin {
@@ -38,14 +38,14 @@ pub const fn plugin<T: Exported>() -> Plugin {
         table_size: table.len() as u64,
         open: Some(open::open::<T>),
         close: Some(close),
-        // Where the host computes every form, there is no model of the arithmetic.
+        // If the host computes every form, the library has no model of the arithmetic.
         requantize: if T::FACTORY.has_kernels() || T::FACTORY.has_code() {
             Some(requantize::requantize)
         } else {
             None
         },
         emit: Some(emit::emit),
-        // A table has said all already.
+        // Without code, the table alone decides.
         admits: if T::FACTORY.has_code() {
             Some(admits::admits)
         } else {
@@ -55,7 +55,7 @@ pub const fn plugin<T: Exported>() -> Plugin {
     }
 }
 
-/// [`Plugin::close`].
+/// The function that the library exports as [`Plugin::close`].
 unsafe extern "C" fn close(target: *mut c_void) {
     if target.is_null() {
         return;
@@ -65,7 +65,7 @@ unsafe extern "C" fn close(target: *mut c_void) {
     answer::quietly(move || drop(opened));
 }
 
-/// Makes a plugin in a shared library of a [`TargetFactory`], in a crate of the type `cdylib`:
+/// Makes a plugin in a shared library from a [`TargetFactory`], in a crate of the type `cdylib`:
 ///
 /// ```
 /// use strait_plugin_sdk::{FormKernel, TargetFactory, export_plugin};
@@ -79,18 +79,19 @@ unsafe extern "C" fn close(target: *mut c_void) {
 /// }
 /// ```
 ///
-/// The value is a constant: the one that the same crate, or another one, hands to `inventory::submit!`. A library has one
-/// target.
+/// The value must be a constant. It may be the one that the same crate, or another one, gives to `inventory::submit!`.
+/// A library has one target.
 ///
-/// - The forms for which the factory names a kernel of its own, or all where it has `code`, are computed by these loops, and
-///   the host holds each code against its own. Of other forms the library says that the host computes them.
-/// - [`Target::emit`](crate::Target::emit) writes its files; a graph for another writer
-///   ([`Sink::graph`](crate::Sink::graph)) is not supported, since the writers are the host's.
-/// - [`Target::admits`](crate::Target::admits) is asked about each node that the table admits, where the factory has `code`.
-/// - [`Target::custom`](crate::Target::custom) is not asked: it is for targets that are linked. A table with a `custom` verb is
-///   refused.
-/// - A panic is caught and becomes the message of an error. It cannot be caught in a library that is built with
-///   `panic = "abort"`, so that is an error of the compiler.
+/// - The target's own loops compute the forms for which the factory names a kernel, or all forms if it has `code`. The
+///   host compares each code with its own. Other forms are left to the host.
+/// - [`Target::emit`](crate::Target::emit) writes the target's files. A graph for another writer
+///   ([`Sink::graph`](crate::Sink::graph)) is not supported, since the writers belong to the host.
+/// - [`Target::admits`](crate::Target::admits) is asked about each node that the table admits, if the factory has
+///   `code`.
+/// - [`Target::custom`](crate::Target::custom) is never called: only targets that are linked into a program may have
+///   it. A table with a `custom` verb is refused.
+/// - A panic is caught and becomes the message of an error. With `panic = "abort"` it could not be caught, so such a
+///   library does not compile.
 #[macro_export]
 macro_rules! export_plugin {
     ($factory:expr) => {
@@ -110,13 +111,13 @@ macro_rules! export_plugin {
             static PLUGIN: $crate::library::Plugin = $crate::library::plugin::<Exported>();
 
             #[allow(unsafe_code, reason = "the one symbol of a plugin")]
-            // SAFETY: the name is Strait's, and a library has one entry.
+            // SAFETY: the symbol's name belongs to Strait, and a library has one entry.
             #[unsafe(no_mangle)]
             pub extern "C" fn strait_plugin_entry(
                 _interface_major: u32,
                 _interface_minor: u32,
             ) -> *const $crate::library::Plugin {
-                // The host compares the versions, and says which side is too old.
+                // The host compares the versions and says which side is too old.
                 &PLUGIN
             }
         };

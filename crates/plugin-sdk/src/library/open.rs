@@ -1,4 +1,4 @@
-//! A target with the values of its options.
+//! Makes a target with values for its options.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -13,29 +13,29 @@ use super::Exported;
 use super::answer::{Failure, answer};
 use super::requantize::Prepared;
 
-/// The handle of a target.
+/// A target that is open. The host holds a pointer to it.
 pub(super) struct Opened {
     pub(super) target: Arc<dyn Target>,
-    /// Knows which forms are the target's own.
+    /// The registry that knows which forms the target computes itself.
     pub(super) registry: Registry,
     pub(super) context: Context,
-    /// Forms that were asked for, by their JSON.
+    /// Forms that have been asked for, by their JSON.
     pub(super) forms: Mutex<BTreeMap<Vec<u8>, Prepared>>,
 }
 
-/// The target behind a handle.
+/// The target behind the host's pointer.
 ///
 /// # Safety
-/// The handle is null, or [`open`] made it and it was not closed.
+/// The pointer must be null, or [`open`] made it and it has not been closed.
 pub(super) unsafe fn opened<'a>(target: *mut c_void) -> Result<&'a Opened, Failure> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     unsafe { target.cast::<Opened>().as_ref() }.ok_or_else(|| Failure::argument("a call without a target"))
 }
 
-/// A slice that the other side hands over.
+/// A slice that the host hands over.
 ///
 /// # Safety
-/// The place is null, or has so many elements until the call returns.
+/// `at` must be null, or point to `count` elements that live until the call returns.
 pub(super) unsafe fn items<'a, T>(at: *const T, count: u64) -> Result<&'a [T], Failure> {
     let usable = usize::try_from(count).ok().filter(|count| {
         let bytes = count.checked_mul(size_of::<T>());
@@ -43,25 +43,26 @@ pub(super) unsafe fn items<'a, T>(at: *const T, count: u64) -> Result<&'a [T], F
     });
     match usable {
         Some(0) => Ok(&[]),
-        // SAFETY: the caller's, and it is neither null nor unaligned nor longer than memory.
+        // SAFETY: the caller guarantees it, and the pointer is neither null nor unaligned, nor the slice longer than
+        // memory.
         Some(count) if !at.is_null() && at.is_aligned() => Ok(unsafe { slice::from_raw_parts(at, count) }),
         _ => Err(Failure::argument("an array that is null, unaligned or too long")),
     }
 }
 
-/// A text that the other side hands over.
+/// A text that the host hands over.
 ///
 /// # Safety
 /// As for [`items`].
 pub(super) unsafe fn text<'a>(at: *const u8, size: u64) -> Result<&'a str, Failure> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     str::from_utf8(unsafe { items(at, size) }?).map_err(|_| Failure::argument("a text that is not UTF-8"))
 }
 
-/// One struct of an array, whose elements may be larger than this side knows them.
+/// One struct of an array. Its elements may be larger than this side knows.
 ///
 /// # Safety
-/// The array has this element, which begins with its size.
+/// The array must have this element, and the element must begin with its size.
 pub(super) unsafe fn element<T>(first: *const T, index: u64, stride: u64) -> Result<*const T, Failure> {
     let offset = index
         .checked_mul(stride)
@@ -72,7 +73,7 @@ pub(super) unsafe fn element<T>(first: *const T, index: u64, stride: u64) -> Res
     }
 }
 
-/// [`Plugin::open`](strait_plugin_interface::Plugin).
+/// The function that the library exports as [`Plugin::open`](strait_plugin_interface::Plugin).
 pub(super) unsafe extern "C" fn open<T: Exported>(
     host: *const Host,
     options: *const Open,
@@ -82,7 +83,7 @@ pub(super) unsafe extern "C" fn open<T: Exported>(
         if target.is_null() {
             return Err(Failure::argument("no place for the target"));
         }
-        // SAFETY: null, or as the interface lays it down.
+        // SAFETY: null, or as the interface prescribes.
         let options = unsafe { given(options) }?;
         let mut registry = Registry::default();
         registry.add(&T::FACTORY).map_err(Failure::internal)?;
@@ -95,26 +96,26 @@ pub(super) unsafe extern "C" fn open<T: Exported>(
             context: Context::detect(),
             forms: Mutex::default(),
         });
-        // SAFETY: the host gives a place for one pointer.
+        // SAFETY: the host provides memory for one pointer.
         unsafe { target.write(Box::into_raw(opened).cast()) };
         Ok(())
     })
 }
 
-/// The values that the host hands over.
+/// The values of the options that the host hands over.
 ///
 /// # Safety
-/// Null, or a struct of the host.
+/// `open` must be null or point to a struct of the host.
 unsafe fn given(open: *const Open) -> Result<Options, Failure> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     let open = unsafe { received(open) }.ok_or_else(|| Failure::argument("no options"))?;
     let mut options = Options::new();
     for index in 0..u64::from(open.option_count) {
-        // SAFETY: there are so many.
+        // SAFETY: the host promises that there are this many.
         let option = unsafe { element::<OptionEntry>(open.options, index, open.option_stride) }?;
         // SAFETY: as above.
         let option = unsafe { received(option) }.ok_or_else(|| Failure::argument("an option without a size"))?;
-        // SAFETY: texts stay until the call returns.
+        // SAFETY: the texts live until the call returns.
         let name = unsafe { text(option.name, option.name_size) }?;
         let value = match option.kind {
             // SAFETY: as above.

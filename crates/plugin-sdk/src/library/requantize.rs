@@ -1,4 +1,4 @@
-//! Codes of a tile, by the target's own loops.
+//! Computes the codes of a tile with the target's own loops.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -15,16 +15,16 @@ use strait_requantize::{IntType, Requantization};
 use super::answer::{Failure, answer};
 use super::open::{Opened, items, opened, text};
 
-/// More forms than a model has; then all are forgotten.
+/// How many forms are kept. No model has more; when it is reached, all are dropped.
 const MOST_FORMS: usize = 4096;
 
-/// A form, and the loops for those runs of its channels that were asked for.
+/// A form, and its loops for each range of channels that has been asked for.
 pub(super) struct Prepared {
     form: Requantization,
     loops: BTreeMap<(usize, usize), Box<dyn Loops>>,
 }
 
-/// [`Plugin::requantize`](strait_plugin_interface::Plugin).
+/// The function that the library exports as [`Plugin::requantize`](strait_plugin_interface::Plugin).
 pub(super) unsafe extern "C" fn requantize(
     host: *const Host,
     target: *mut c_void,
@@ -36,20 +36,22 @@ pub(super) unsafe extern "C" fn requantize(
         let opened = unsafe { opened(target) }?;
         // SAFETY: null, or structs of the host.
         let (form, tile) = unsafe { (received(form), received(tile)) };
-        // The numbers come out of the JSON; a form has both.
+        // A form has its numbers both in arrays and as JSON. They are read from the JSON.
         let form = form.filter(|form| !form.family.is_null());
         let form = form.ok_or_else(|| Failure::argument("no form, or one without numbers"))?;
         let whole = |tile: &Tile| tile.struct_size as usize >= offset_of!(Tile, codes_size) + size_of::<u64>();
         let tile = tile.filter(whole).ok_or_else(|| Failure::argument("no tile"))?;
-        // SAFETY: what they point to is there until the call returns.
+        // SAFETY: what they point to lives until the call returns.
         unsafe { codes(opened, &form, &tile) }
     })
 }
 
+/// Computes the codes of a tile.
+///
 /// # Safety
-/// Form and tile are the host's.
+/// Form and tile must come from the host.
 unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure> {
-    // SAFETY: texts and arrays of the form are as long as it says.
+    // SAFETY: texts and arrays of the form have the lengths that it states.
     let (row, json) = unsafe { (text(form.row, form.row_size)?, items(form.json, form.json_size)?) };
     let mut entries = opened.registry.entries();
     if !entries.any(|(_, entry)| entry.computes(row)) {
@@ -97,16 +99,16 @@ unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure
     let (Some(bytes), false) = (bytes, tile.codes.is_null()) else {
         return Err(Failure::argument("less room than codes"));
     };
-    // SAFETY: the host gives so much room, which is nobody else's until the call returns.
+    // SAFETY: the host provides this many bytes, which nobody else uses until the call returns.
     let out = unsafe { slice::from_raw_parts_mut(tile.codes.cast::<u8>(), bytes) };
     let done = match tile.accumulator_bits {
         32 => {
-            // SAFETY: the tile has so many; as bytes they need no alignment.
+            // SAFETY: the tile has this many; as bytes they need no alignment.
             let input = unsafe { items(tile.accumulators.cast::<[u8; 4]>(), count as u64) }?;
             loops.requantize(&opened.context, extents, IntType::I32, input.as_flattened(), out)
         }
         64 => {
-            // SAFETY: the tile has so many.
+            // SAFETY: the tile has this many.
             let input = unsafe { items(tile.accumulators.cast::<i64>(), count as u64) }?;
             loops.requantize_wide(&opened.context, extents, input, out)
         }
@@ -115,7 +117,7 @@ unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure
     done.map_err(Failure::internal)
 }
 
-/// A form out of its JSON. One of a kind that a later version has is not supported.
+/// Reads a form from its JSON. A kind of form that only later versions have is not supported.
 fn read(json: &[u8]) -> Result<Prepared, Failure> {
     let form: Requantization =
         serde_json::from_slice(json).map_err(|error| Failure::unsupported(format!("this form: {error}")))?;
@@ -127,7 +129,7 @@ fn read(json: &[u8]) -> Result<Prepared, Failure> {
 }
 
 impl Prepared {
-    /// The loops for these channels; for none of a form that serves all of them by one set of parameters.
+    /// The loops for these channels. If all channels have the same parameters, the range does not matter.
     fn of(&mut self, opened: &Opened, channels: Range<usize>) -> Result<&dyn Loops, Failure> {
         let key = (channels.start, channels.end);
         if !self.loops.contains_key(&key) {

@@ -1,7 +1,7 @@
 //! The target `acme-edge`: a chip that does not exist.
 //!
-//! Its table says what it computes; `scale31.rs` computes that as the chip does, and `package.rs` writes the files that its
-//! loader reads. The same value is registered for a program and exported by a library.
+//! Its table says what it computes. `scale31.rs` computes that as the chip does, and `package.rs` writes the files that
+//! the chip's loader reads. The same factory is registered for a program and exported by a library.
 
 mod package;
 mod scale31;
@@ -15,7 +15,7 @@ use strait_plugin_sdk::{
     Candidate, FormKernel, OptionValue, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, inventory,
 };
 
-/// The target, for whoever links or exports it.
+/// The target. Programs link it, and the library exports it.
 pub const FACTORY: TargetFactory = TargetFactory::new(
     concat!("acme-edge ", env!("CARGO_PKG_VERSION")),
     include_str!("../target.toml"),
@@ -25,7 +25,7 @@ pub const FACTORY: TargetFactory = TargetFactory::new(
 
 inventory::submit! { FACTORY }
 
-/// The table and its kernels, and the files that a table cannot describe.
+/// The target's table and kernels, and code for the files that a table cannot describe.
 struct AcmeEdge(TableTarget);
 
 impl Target for AcmeEdge {

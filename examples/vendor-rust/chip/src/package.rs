@@ -1,4 +1,5 @@
-//! The files of the chip's loader: `edge.txt` lists the steps, `edge.bin` has their constants one after the other.
+//! Writes the files for the chip's loader. `edge.txt` lists the steps, and `edge.bin` has their constants, one after
+//! the other.
 //!
 //! ```text
 //! conv /stem/conv
@@ -13,7 +14,7 @@ use strait_plugin_sdk::form::{Requantization, fields};
 use strait_plugin_sdk::graph::{Attribute, Module, Node, Placement};
 use strait_plugin_sdk::{Sink, TargetError};
 
-/// Writes both files. `with_fields` says whether the integers of requantizations are listed.
+/// Writes both files. If `with_fields` is set, the integers of requantizations are listed, too.
 pub(crate) fn write(module: &Module, with_fields: bool, sink: &mut dyn Sink) -> Result<(), TargetError> {
     let mut package = Package {
         module,
@@ -92,7 +93,7 @@ impl Package<'_> {
     }
 
     fn put(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing into a text does not fail.
+        // Writing into a string does not fail.
         let _ = self.text.write_fmt(text);
     }
 }

@@ -1,4 +1,4 @@
-//! Strait with the target acme-edge in it.
+//! The program `strait` with the target acme-edge in it.
 
 use acme_edge_target as _;
 

@@ -1,5 +1,5 @@
-//! A constant that is added to a product of two activations. AMCT adds it to the sums of codes, in front of the dequantization,
-//! rounded to one of them; for products with constant weights it is the bias already.
+//! A constant that is added to a product of two activations. AMCT adds it to the integer sums before they are
+//! dequantized, and rounds it for that. For products with constant weights the constant is already the bias.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -7,18 +7,19 @@ use strait_plugin_sdk::graph::{Node, NodeId, TensorData, Term, ValueId};
 
 use super::walk::{Flavour, Walk, onnx, operand};
 
-/// A sum of real numbers that can be one of codes.
+/// An addition to float values that can be made on the integer sums instead.
 pub(super) struct Added<'m> {
-    /// The sums of codes, in the lowered graph.
+    /// The integer sums, in the lowered graph.
     sums: ValueId,
-    /// The node that makes real numbers of them, which nothing else reads.
+    /// The node that dequantizes the sums. Only the addition reads its result.
     dequantizes: NodeId,
     constant: &'m TensorData,
     factor: f32,
 }
 
 impl<'m, F: Flavour> Walk<'m, F> {
-    /// The sum that a node computes of such a product and of a constant: one number, or one for each column.
+    /// The addition that a node computes, if it adds a constant to such a product. The constant must be one number, or
+    /// one for each column.
     pub(super) fn added(&self, node: &Node) -> Option<Added<'m>> {
         (node.op.term() == Term::Add).then_some(())?;
         [[0, 1], [1, 0]].into_iter().find_map(|[product, constant]| {
@@ -41,7 +42,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         })
     }
 
-    /// True if a node makes the real numbers of sums to which its reader adds a constant.
+    /// True if the node dequantizes sums to which its reader adds a constant.
     pub(super) fn is_added_to(&self, id: NodeId, node: &Node) -> bool {
         let reader = self.result(node).and_then(|result| self.graph.only_use(result));
         let reader = reader.and_then(|at| self.graph.node(at.node));
@@ -50,7 +51,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             .is_some_and(|added| added.dequantizes == id)
     }
 
-    /// The sum in codes, and its real numbers as those of the node.
+    /// Adds the constant to the integer sums. Their dequantization then stands for the node's result.
     pub(super) fn add_to_sums(&mut self, id: NodeId, node: &'m Node, added: &Added<'_>) -> Result<(), TargetError> {
         let (Some(result), Some(mut sum)) = (self.result(node), self.sums.get(&added.sums).cloned()) else {
             return Ok(());

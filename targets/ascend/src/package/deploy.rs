@@ -1,8 +1,9 @@
-//! The deploy model: what ATC compiles.
+//! The deploy model, which ATC compiles.
 //!
-//! Attributes as CANN's parser of ONNX reads them. AscendQuant: `scale` = 1/s and `offset` = z, floats, and `dst_type`, text.
-//! AscendDequant: `dtype` 0, float32; its second operand is a word of 64 bits for each channel. AscendAntiQuant: `scale` = s and
-//! `offset` = z, whose sign the parser turns. The operators are registered beside ONNX's own, under the domain `ai.onnx`.
+//! Attributes are as CANN's ONNX parser reads them. AscendQuant has the floats `scale` = 1/s and `offset` = z, and the
+//! text `dst_type`. AscendDequant has `dtype` 0, which means float32; its second operand is a 64-bit word for each
+//! channel. AscendAntiQuant has `scale` = s and `offset` = z, whose sign the parser inverts. These operators are
+//! registered in ONNX's own domain `ai.onnx`.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -12,8 +13,8 @@ use super::walk::{Flavour, Grid, onnx, unsupported};
 
 pub(super) struct Deploy;
 
-/// The parameter of AscendDequant: bits 0 to 31 are those of the factor. The shift, bits 32 to 39, and the zero point of the
-/// weights, bits 40 to 47, are 0 here.
+/// The parameter of AscendDequant. Bits 0 to 31 are the factor as a float. Bits 32 to 39, the shift, and bits 40 to 47,
+/// the zero point of the weights, are 0 here.
 fn word(factor: f32) -> u64 {
     u64::from(factor.to_bits())
 }

@@ -1,4 +1,4 @@
-//! The files in JSON: names, settings and fusions.
+//! The JSON files: names, settings and fusions.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use strait_plugin_sdk::{Counts, Emission};
 
 use super::walk::Layer;
 
-/// `*_quant.json`: the nodes of the deploy model, and the layers of the model that each answers for, for tools that compare
-/// dumps. A dequantization is where the real numbers of its layer come out.
+/// `*_quant.json`: lists the nodes of the deploy model with the model's layers that each replaces, for tools that
+/// compare dumped tensors. A layer's outputs are those of its dequantization.
 pub(super) fn names(deploy: &Module, model: &str) -> Value {
     let graph = deploy.main();
     let named: BTreeMap<&str, NodeId> = graph.nodes().map(|(id, node)| (deploy.name(node.name), id)).collect();
@@ -37,7 +37,8 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
                 { "key": "_datadump_origin_output_index", "value": { "i": position } },
             ] })
         };
-        // Codes are nobody's output; the layer's are those of its dequantization.
+        // A node whose results are codes has no outputs of the model. The outputs of its layer belong to the
+        // dequantization.
         let dequantized = name.strip_suffix(".dequant").filter(|_| kind == "AscendDequant");
         let computes_codes = !kind.starts_with("Ascend")
             && node
@@ -45,7 +46,7 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
                 .first()
                 .and_then(|&result| graph.value(result))
                 .is_some_and(|value| !value.ty.elem.is_float());
-        // What brings an operand into its form stands in front of its layer, and has none of its outputs.
+        // A node that prepares an operand stands before its layer and has none of the layer's outputs.
         let is_in_front = |last: &&&str| named.get(**last).is_some_and(|layer| id < *layer);
         let last = sources.last().filter(|last| !is_in_front(last));
         let outputs: Vec<Value> = match (dequantized, computes_codes, last) {
@@ -67,8 +68,8 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
     json!({ "name": model, "graph": [{ "name": model, "op": ops.collect::<Vec<Value>>() }] })
 }
 
-/// `config.json`: the configuration, expanded for each layer. Ranges that no algorithm of the toolkit has made stand as those of
-/// its IFMR without a search: all values, one candidate.
+/// `config.json`: the configuration, written out for each layer. If a range does not come from an algorithm of the
+/// toolkit, it is written as a range of the toolkit's IFMR without a search: all values, one candidate.
 pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[String]) -> Value {
     let mut document = Map::new();
     document.insert("version".into(), json!(1));
@@ -95,7 +96,7 @@ pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[Stri
     document.into()
 }
 
-/// The range of what a layer computes on.
+/// How the range of a layer's input was found.
 fn activations(emission: &Emission<'_>, layer: &Layer) -> Value {
     let (observer, options) = emission.observing(&layer.name);
     let asymmetric = layer.grid.zero != 0;
@@ -119,7 +120,8 @@ fn activations(emission: &Emission<'_>, layer: &Layer) -> Value {
     }
 }
 
-/// `fusion_result.json`: the rules over the float graph, in the shape in which ATC tells of its own. It has no fusions by buffer.
+/// `fusion_result.json`: the rules over the float graph, in the form in which ATC reports its own. The list of buffer
+/// fusions is empty.
 pub(super) fn fusions(rules: &[(&str, Counts)]) -> Value {
     let counts = |counts: &Counts| {
         let [matched, effect] = [counts.matched, counts.applied].map(|count| count.to_string());

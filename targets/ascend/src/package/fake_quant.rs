@@ -1,11 +1,12 @@
-//! The fake-quantized model: ONNX's own operators, which compute with whole numbers in float32.
+//! The fake-quantized model: it has only ONNX's own operators, which compute on integers that are stored as float32.
 //!
 //! ```text
 //! x · (1/s) ▶ Round ▶ + z ▶ Clip to the codes ▶ − z ▶ Conv with codes of weights and bias ▶ · s_w·s
 //! ```
 //!
-//! It rounds before it adds z, as AMCT's does; AscendQuant rounds behind that. Both are the same but where x/s is half way
-//! between two numbers: then rint(x/s + z) and rint(x/s) + z differ if z is odd. Sums are exact while they stay below 2^24.
+//! It rounds before it adds z, as AMCT's own fake-quantized model does. AscendQuant rounds after adding z. The two only
+//! differ if x/s is halfway between two integers and z is odd: then rint(x/s + z) is not rint(x/s) + z. Sums are exact
+//! as long as they stay below 2^24.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -15,7 +16,7 @@ use super::walk::{Flavour, Grid, onnx, scalar, unsupported};
 
 pub(super) struct FakeQuant;
 
-/// A step of float32 on one number or another value, in the shape of its first operand.
+/// Adds an operation in float32 on `x` and a constant or another value. The result has the shape of `x`.
 fn step(
     export: &mut Export<'_>,
     op: &str,
@@ -96,7 +97,7 @@ impl Flavour for FakeQuant {
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError> {
         let rank = export.shape(sum).len();
-        // Channels are the second axis of a map; the factor of a matrix is one number.
+        // The channels of an image are its second axis. A matrix has a single factor.
         let shape: Vec<u64> = match factor {
             Per::Tensor(_) => Vec::new(),
             Per::Channel(factors) => {

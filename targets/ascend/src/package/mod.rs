@@ -1,4 +1,4 @@
-//! The package: the files that AMCT writes, for ATC and for people. docs/ascend-package.md is its page.
+//! Writes the package: the files that AMCT writes, for ATC and for people. docs/ascend-package.md describes it.
 
 mod added;
 mod deploy;
@@ -20,10 +20,10 @@ use walk::Walk;
 /// The format of both models.
 const ONNX: &str = "onnx";
 
-/// Writes all files. Nothing is written where one of them cannot be made.
+/// Writes all files. If one of them cannot be made, nothing is written.
 pub(crate) fn write(emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), TargetError> {
     let module = emission.module;
-    // The first graph is the one whose steps stand alone.
+    // The first graph is the lowered one, in which every step is a node of its own.
     let graph = module.graphs.first().unwrap_or(module.main());
     let (deploy, layers, floats) = Walk::new(module, graph, deploy::Deploy).run()?;
     let layers = record::of_model(layers, emission);
@@ -50,7 +50,7 @@ fn json(document: &Value) -> String {
     format!("{document:#}\n")
 }
 
-/// The name of the model, as far as it may stand in the name of a file.
+/// Name of the model, with only those characters that may be in a file name.
 fn prefix(model: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let name: String = model.chars().map(|c| if plain(c) { c } else { '_' }).collect();

@@ -1,4 +1,4 @@
-//! Layers that add codes up: products with constant weights, and means.
+//! Layers that sum codes: products with constant weights, and averages.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -6,17 +6,17 @@ use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Node, NodeId, TensorData, T
 
 use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand, unsupported};
 
-/// A product of codes and what it is made of.
+/// A product on codes, with everything that it is written from.
 struct Product<'a> {
     id: NodeId,
     layer: &'a str,
     op: &'static str,
     attributes: Vec<(&'static str, Attribute)>,
-    /// Codes of the weights, in the layout of the operator.
+    /// The codes of the weights, in the layout of the operator.
     weights: TensorData,
-    /// The bias in sums of codes, without what stands for the zero point; none where it is zero.
+    /// The bias as an integer sum, without the part for the zero point; `None` if it is 0.
     bias: Option<Vec<i32>>,
-    /// Extents of the result.
+    /// Shape of the result.
     shape: Vec<Dim>,
 }
 
@@ -43,7 +43,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         let folded = folded
             .map_err(|error| unsupported(error.to_string()))?
             .unwrap_or_else(|| vec![0; channels]);
-        // The lowered bias has −z·Σw in it, which ATC folds by itself.
+        // The lowered bias contains −z·Σw. It is taken out, since ATC adds it itself.
         let each = (codes.len() / channels).max(1);
         let biases = folded.iter().zip(codes.chunks(each)).map(|(&folded, row)| {
             let bias = folded + i64::from(grid.zero) * row.iter().sum::<i64>();
@@ -132,7 +132,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// The operator, and behind a MatMul its bias as an Add.
+    /// Adds the operator. For a MatMul, its bias is added by an Add after it.
     fn multiply(&mut self, x: ValueId, product: Product<'_>) -> Result<ValueId, TargetError> {
         let (export, flavour, layer) = (&mut self.export, &self.flavour, product.layer);
         let weights = flavour.weights(product.weights)?;
@@ -155,8 +155,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         })
     }
 
-    /// A mean: AveragePool on codes, whose sum of codes less their zero points ATC divides by their number. A window with another
-    /// number of elements than its neighbours computes on real numbers.
+    /// An average: AveragePool on codes. ATC divides the sum of the codes, minus their zero points, by the number of
+    /// elements. If windows have different numbers of elements, the layer computes on float values.
     pub(super) fn pool(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
         let (Some(x), Some(result)) = (operand(node, 0), self.result(node)) else {
             return Ok(());
@@ -207,8 +207,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// True for the sums of windows that have a count each, by which a requantization divides them, behind the zero point where there is
-    /// one.
+    /// True if a requantization divides the sums of windows by a number for each window, perhaps after subtracting the
+    /// zero point.
     fn has_counts(&self, sums: ValueId) -> bool {
         self.graph
             .uses(sums)
@@ -220,7 +220,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             })
     }
 
-    /// The window of a mean over whole axes, and the axes that its result does without.
+    /// The window of an average over whole axes, and which axes are missing in its result.
     fn whole(&self, node: &Node, extents: &[Dim]) -> Result<(Vec<(&'static str, Attribute)>, Vec<i64>), TargetError> {
         let axes = match node.op.attribute("axes") {
             Some(Attribute::Ints(axes)) => axes,
@@ -274,7 +274,7 @@ fn window(node: &Node) -> Vec<(&'static str, Attribute)> {
     ]
 }
 
-/// Weights of [outputs, inputs] as [inputs, outputs].
+/// Transposes weights from [outputs, inputs] to [inputs, outputs].
 fn transposed(weights: &TensorData) -> Result<TensorData, TargetError> {
     let (shape, bytes) = (weights.shape(), weights.bytes());
     let &[outputs, inputs] = shape else {

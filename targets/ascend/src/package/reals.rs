@@ -1,4 +1,4 @@
-//! Real numbers of codes that are constants.
+//! Converts constant codes to real numbers.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
@@ -6,7 +6,7 @@ use strait_plugin_sdk::graph::{QuantParams, TensorData};
 
 use super::walk::unsupported;
 
-/// scale · (q − zero point) of each code, in f32; channels run along the axis of the grid.
+/// scale · (q − zero point) for each code, in f32. If there are several scales, the channels lie along their axis.
 pub(super) fn reals(codes: &TensorData, grid: &QuantParams) -> Result<TensorData, TargetError> {
     let wrong = |error: &dyn std::fmt::Display| unsupported(error.to_string());
     if grid.block.is_some() {

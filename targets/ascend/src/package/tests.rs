@@ -9,7 +9,7 @@ use strait_plugin_sdk::{Counts, Observing};
 
 use crate::record::grids;
 
-/// Files in memory; graphs in their text form.
+/// A sink that keeps the files in memory, graphs in their text form.
 #[derive(Default)]
 struct Files(BTreeMap<String, String>);
 
@@ -27,7 +27,7 @@ impl Sink for Files {
     }
 }
 
-/// A convolution whose result goes through a max pool into two others on one grid, and into the host.
+/// A convolution whose result goes through a max pool to two other convolutions, which share its grid, and to the host.
 const TEXT: &str = r#"strait 1 integer
 graph @lowered(%x: f32[1,1,2,2]) {
   %q: i8[1,1,2,2] scale=0.5 zero=3 = quantize(%x) {to=i8, rounding=half_even, reciprocal=1, zero_point=inside_rounding} name="x:quantize"
@@ -68,7 +68,7 @@ fn files(text: &str) -> Result<BTreeMap<String, String>, TargetError> {
     Ok(files.0)
 }
 
-/// The operators of a graph with their operands, one a line: results, name, operator, operands.
+/// The operators of a graph, one per line: results, name, operator, operands.
 fn nodes(text: &str) -> Vec<String> {
     let module = parse(text).unwrap();
     let graph = module.main();
@@ -115,7 +115,7 @@ fn quantizations_stand_where_codes_are_read_and_equal_ones_are_one() {
     assert_eq!(nodes(&files["net_1_deploy_model.onnx"]), expected);
 }
 
-/// A pool whose windows count different numbers of elements, on a grid with a zero point.
+/// A pool with a zero point whose windows count different numbers of elements.
 const COUNTS: &str = r#"strait 1 integer
 graph @lowered(%x: f32[1,1,2,3]) {
   %q: i8[1,1,2,3] scale=0.5 zero=8 = quantize(%x) {to=i8, rounding=half_even, reciprocal=1, zero_point=inside_rounding} name="x:quantize"
@@ -161,7 +161,7 @@ fn words_weights_and_biases_are_those_of_the_format() {
     let words = tensor("a.dequant.param");
     assert_eq!(words.values::<u64>().unwrap()[..], [0x3e80_0000, 0x3e00_0000]);
     assert_eq!(tensor("a.weight").to_i64().unwrap(), [7, -8]);
-    // −21 + 3·7 is nothing, 34 + 3·(−8) is 10; of the others, 384 − 128·3 is nothing.
+    // The corrected biases are −21 + 3·7 = 0 and 34 + 3·(−8) = 10. For the other layers it is 384 − 128·3 = 0.
     let without = |layer: &str| {
         graph
             .values()
@@ -240,7 +240,7 @@ fn the_documents_name_layers_settings_and_fusions() {
     let read = |name: &str| -> Value { serde_json::from_str(&files[name]).unwrap() };
     let config = read("config.json");
     assert_eq!(config["a"]["activation_quant_params"]["act_algo"], json!("hfmg"));
-    // Layers for which a rule says another observer, or a range.
+    // Layers for which a rule sets another observer or a range.
     let ifmr = |part: f64, range: [f64; 2]| {
         json!({
             "num_bits": 8, "act_algo": "ifmr", "max_percentile": part, "min_percentile": part, "search_range": range,

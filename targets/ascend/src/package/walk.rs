@@ -1,16 +1,16 @@
-//! From the lowered graph to one in the toolkit's shape.
+//! Converts the lowered graph to the form that the toolkit uses.
 //!
-//! In the lowered graph codes go from op to op; in the toolkit's graphs real numbers do, and each layer that computes on codes
-//! has its quantization in front and its dequantization behind. Both say the same integers:
+//! In the lowered graph, codes are passed from op to op. In the toolkit's graphs, float values are: each layer that
+//! computes on codes quantizes its inputs and dequantizes its results. Both compute the same integers:
 //!
 //! ```text
 //! conv ▶ requantize ▶ max_pool ▶ conv          conv ▶ dequant ▶ max_pool ▶ quant ▶ conv
 //! ```
 //!
-//! q(x) = sat(rint(x·(1/s) + z)) does not decrease, and is taken of each element by itself. So it changes places with whatever
-//! moves elements or takes the largest of some, and with a clamp whose ends are q of the real ends. A quantization therefore
-//! stands where its codes are read, and those of one value on one grid are one node. Where codes are read as real numbers,
-//! they are quantized and restored.
+//! q(x) = sat(rint(x·(1/s) + z)) does not decrease, and it works element by element. So it can be moved past any op
+//! that moves elements or takes the largest of several, and past a clamp if the clamp's ends are quantized, too. A
+//! quantization is therefore placed where its codes are read. If a value is quantized several times with the same scale
+//! and zero point, there is one node. If codes are read as float values, they are quantized and dequantized.
 
 use super::reals::reals;
 
@@ -22,7 +22,7 @@ use strait_plugin_sdk::graph::{
     Attribute, Dim, Elem, Export, Foreign, Graph, Module, Node, NodeId, Reason, ReasonCode, TensorData, Term, ValueId,
 };
 
-/// A grid of activations: real = scale · (q − zero).
+/// Scale and zero point of activations: real = scale · (q − zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grid {
     pub(super) scale: f32,
@@ -32,24 +32,24 @@ pub(super) struct Grid {
 /// A layer that computes on codes.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
-    /// Its name in the model.
+    /// Name of the layer in the model.
     pub(super) name: String,
-    /// The grid of what it computes on.
+    /// Scale and zero point of the layer's input.
     pub(super) grid: Grid,
-    /// The scales of its weights; a pool has none.
+    /// Scales of the layer's weights; a pool has none.
     pub(super) weights: Option<Per<f32>>,
-    /// True if other layers of the model were folded into it.
+    /// True if other layers of the model were folded into this one.
     pub(super) folded: bool,
-    /// The operand that the grid is for: the first, or of a product of two activations the second.
+    /// Which operand `grid` is for: the first, or the second one of a product of two activations.
     pub(super) operand: usize,
 }
 
-/// One of the toolkit's two graphs.
+/// One of the toolkit's two graphs: the deploy model or the fake-quantized model.
 pub(super) trait Flavour {
-    /// The codes of real numbers, or numbers in their place.
+    /// Quantizes a float value. The result is codes, or floats that stand for them.
     fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError>;
 
-    /// The real numbers of what [`Flavour::quantize`] answers with.
+    /// Dequantizes a result of [`Flavour::quantize`].
     fn restore(
         &self,
         export: &mut Export<'_>,
@@ -59,16 +59,16 @@ pub(super) trait Flavour {
         result: Option<ValueId>,
     ) -> Result<ValueId, TargetError>;
 
-    /// The element type of the sums of codes.
+    /// Element type of integer sums.
     fn sum(&self) -> Elem;
 
-    /// Codes of weights as the operator reads them.
+    /// Codes of weights in the form in which the operator reads them.
     fn weights(&self, codes: TensorData) -> Result<TensorData, TargetError>;
 
-    /// A bias in sums of codes as the operator reads it.
+    /// A bias, given as integer sums, in the form in which the operator reads it.
     fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError>;
 
-    /// The real numbers of sums, by their factor; channels are those of axis 1 of `rank`, or of the last one.
+    /// Dequantizes sums with their factor. Channels lie along axis 1 of `rank`, or along the last one.
     fn dequantize(
         &self,
         export: &mut Export<'_>,
@@ -79,13 +79,13 @@ pub(super) trait Flavour {
     ) -> Result<ValueId, TargetError>;
 }
 
-/// A sum that has not been dequantized.
+/// An integer sum that has not been dequantized.
 #[derive(Clone)]
 pub(super) struct Sum {
     pub(super) value: ValueId,
     pub(super) layer: String,
     pub(super) factor: Per<f32>,
-    /// Axes that a mean leaves out; behind the dequantization.
+    /// Axes that an average removes. They are removed after the dequantization.
     pub(super) squeeze: Vec<i64>,
     /// True for a product of two activations.
     pub(super) of_activations: bool,
@@ -96,16 +96,16 @@ pub(super) struct Walk<'m, F> {
     pub(super) graph: &'m Graph,
     pub(super) export: Export<'m>,
     pub(super) flavour: F,
-    /// Quantizations, by value and grid.
+    /// Quantize nodes that have been added, by value, scale and zero point.
     codes: BTreeMap<(ValueId, u32, i32), ValueId>,
-    /// Sums, by value of the lowered graph.
+    /// Integer sums, by their value in the lowered graph.
     pub(super) sums: BTreeMap<ValueId, Sum>,
-    /// Sums and constant codes in real numbers, by value of the lowered graph.
+    /// Dequantized sums and constants, by their value in the lowered graph.
     reals: BTreeMap<ValueId, ValueId>,
-    /// By sum: the value that is its real numbers in the lowered graph.
+    /// For each sum, the value in the lowered graph that is its dequantized form.
     pub(super) dequantized: BTreeMap<ValueId, ValueId>,
     pub(super) layers: Vec<Layer>,
-    /// Layers that the toolkit would quantize, and that run in float here.
+    /// Layers that the toolkit would quantize and that run in float here.
     pub(super) floats: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// Walks over all nodes.
+    /// Converts all nodes.
     pub(super) fn run(mut self) -> Result<(Module, Vec<Layer>, Vec<String>), TargetError> {
         let order = self.graph.topological_order();
         let order = order.map_err(|_| unsupported("the lowered graph has a cycle".into()))?;
@@ -164,7 +164,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             Term::MatMul if on_codes => self.product_of_activations(id, node, &layer),
             Term::Requantize if on_sums => self.requantize(id, node, &layer),
             Term::SumPool | Term::ReduceSum if on_codes => self.pool(id, node, &layer),
-            // The zero point of a mean.
+            // This addition is the zero point of an average.
             Term::Add if on_sums => {
                 let sum = first.and_then(|first| self.sums.get(&first).cloned());
                 self.result(node)
@@ -188,7 +188,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// Codes that are moved, or the largest of some: the same on real numbers.
+    /// An op that moves codes or takes the largest of several. It is the same on float values.
     fn moved(&mut self, id: NodeId, node: &'m Node) -> Result<(), TargetError> {
         let moves = [
             Term::MaxPool,
@@ -240,11 +240,11 @@ impl<'m, F: Flavour> Walk<'m, F> {
         if !above {
             made = step(&mut self.export, "Relu", layer, &[made], Some(result));
         } else if below {
-            // The layer is what makes its result.
+            // The layer's name goes to the node that computes its result.
             made = step(&mut self.export, "Relu", &format!("{layer}.relu"), &[made], None);
         }
         if above {
-            // The upper end is 6 where 6 has this code: ATC knows a ReLU6 by it.
+            // If 6 has the code of the upper end, write 6: ATC recognizes a ReLU6 by it.
             let six = quantized(6.0, grid) == max;
             let end = if six {
                 6.0
@@ -304,7 +304,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(())
     }
 
-    /// A sum in real numbers: dequantized once for all of its readers.
+    /// A dequantized sum. It is dequantized once for all readers.
     pub(super) fn sum_in_reals(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         if let Some(&made) = self.reals.get(&value) {
             return Ok(made);
@@ -333,7 +333,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(made)
     }
 
-    /// The codes of a value of the lowered graph on its own grid: quantized once for all of its readers.
+    /// The codes of a value in the lowered graph, with its own scale and zero point. It is quantized once for all
+    /// readers.
     pub(super) fn codes(&mut self, value: ValueId, layer: &str) -> Result<ValueId, TargetError> {
         let (real, grid) = (self.real(value)?, self.grid(value)?);
         let key = (real, grid.scale.to_bits(), grid.zero);
@@ -360,7 +361,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// The value that stands for another in real numbers.
+    /// The float value that stands for a value of the lowered graph.
     fn real(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         let name = || {
             self.graph
@@ -402,7 +403,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         node.outputs.first().copied()
     }
 
-    /// The name of the node that one was lowered from: that of its layer, or of what stands beside its layer.
+    /// Name of the node from which this one was lowered: its layer's, or that of an op added to the layer.
     fn own_name(&self, node: &Node) -> &'m str {
         let own = self.module.name(node.name);
         let is_primitive = node.sources.first() == Some(&node.name) && node.sources.len() > 1;
@@ -418,7 +419,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
     }
 }
 
-/// A node of ONNX's own operators without attributes.
+/// A node with one of ONNX's own operators and no attributes.
 pub(super) fn onnx<'a>(
     op: &'a str,
     name: &'a str,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Layer, operand, type, scales and zero point of each grid.
+/// One line per grid: layer, operand, element type, scales and zero point.
 fn told(text: &str) -> Vec<String> {
     let grids = grids(text).unwrap_or_else(|error| panic!("{error}"));
     let one = |grid: &Recorded| {
@@ -10,7 +10,7 @@ fn told(text: &str) -> Vec<String> {
     grids.iter().map(one).collect()
 }
 
-/// The text at fault, from where it begins, and the message.
+/// The text from the place of the error on, and the message.
 fn wrong(text: &str) -> (&str, String) {
     match grids(text) {
         Err(TargetError::Text { at, message }) => (&text[at.start..], message),
@@ -49,7 +49,8 @@ fn keys_name_operands_and_types_name_codes() {
 
 #[test]
 fn a_scale_is_rounded_once() {
-    // Between these digits and the middle of two floats lies less than a step of float64: by way of it they would go down.
+    // The number is less than one float64 step above the middle between two floats. Rounding it to float64 first would
+    // round it down.
     let digits = "1.0000000596046447753906250000000001";
     let text = format!("record {{ key: 'a' value {{ scale_d: {digits} scale_w: {digits}f }} }}");
     assert_eq!(told(&text), ["a 0 i8 [1.0000001] 0", "a 1 i8 [1.0000001] 0"]);

@@ -1,5 +1,5 @@
-//! A tree of lists and maps, written as YAML in block style. Maps keep the order in which they were made, so the same
-//! tree is the same text.
+//! A tree of lists and maps that is written as YAML in block style. Maps keep the order in which entries were added, so
+//! the same tree gives the same text.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(super) enum Tree {
     Map(Vec<(String, Tree)>),
 }
 
-/// A map of these entries.
+/// A map with these entries.
 pub(super) fn map<const N: usize>(entries: [(&str, Tree); N]) -> Tree {
     Tree::Map(
         entries
@@ -64,14 +64,14 @@ impl Tree {
         }
     }
 
-    /// As YAML 1.1 and 1.2 alike.
+    /// The text, which means the same in YAML 1.1 and 1.2.
     pub(super) fn yaml(&self) -> String {
         let mut out = String::new();
         self.block(0, &mut out);
         out
     }
 
-    /// True if it is written on one line: a scalar, or lists of nothing else.
+    /// True if the value is written on one line: a scalar, or a list of such values.
     fn is_flat(&self) -> bool {
         match self {
             Tree::List(items) => items.iter().all(Tree::is_flat),
@@ -80,7 +80,7 @@ impl Tree {
         }
     }
 
-    /// On one line.
+    /// Writes the value on one line.
     fn flat(&self, out: &mut String) {
         match self {
             Tree::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -99,7 +99,7 @@ impl Tree {
         }
     }
 
-    /// Lines of YAML, each `indent` spaces from the margin.
+    /// Writes the value in lines of YAML that are indented by `indent` spaces.
     fn block(&self, indent: usize, out: &mut String) {
         match self {
             Tree::Map(entries) if !entries.is_empty() => {
@@ -120,7 +120,7 @@ impl Tree {
                 for item in items {
                     let mut lines = String::new();
                     item.block(indent + 2, &mut lines);
-                    // The first line of the item stands behind the dash.
+                    // The first line of the item follows the dash.
                     _ = writeln!(out, "{:indent$}- {}", "", lines.trim());
                 }
             }
@@ -132,8 +132,8 @@ impl Tree {
     }
 }
 
-/// The shortest decimal that reads back as the same number. YAML 1.1 takes an exponent only behind a point, with a
-/// sign.
+/// Writes the shortest decimal number that reads back as the same float. In YAML 1.1, an exponent needs a decimal point
+/// before it and a sign.
 fn real(value: f64, out: &mut String) {
     if !value.is_finite() {
         out.push_str(match (value.is_nan(), value > 0.0) {
@@ -154,7 +154,7 @@ fn real(value: f64, out: &mut String) {
     }
 }
 
-/// In double quotes. What YAML does not take as it is, is escaped in the way that JSON has, too.
+/// Writes a text in double quotes. Characters that YAML does not allow are escaped as in JSON.
 fn quoted(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -172,12 +172,12 @@ fn quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Words of YAML 1.1 that are no text.
+/// Words that YAML 1.1 does not read as text.
 const WORDS: [&str; 11] = [
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
 ];
 
-/// A key of YAML, in quotes where it could be something else.
+/// Writes a key, in quotes if it could be read as something else.
 fn key(text: &str, out: &mut String) {
     let plain = text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -1,7 +1,7 @@
-//! Layout of tensors: SiMa's tools have channels last, the IR has them second.
+//! Layout of tensors: in SiMa's tools channels are the last axis, in the IR the second.
 
-/// The axes of the IR in the order in which they are stored: N, H, W, C for tensors of four axes, as they are for
-/// others.
+/// The axes of the IR in the order in which they are stored. Tensors with four axes are stored as N, H, W, C, others as
+/// they are.
 pub(super) fn stored_order(rank: usize) -> Vec<usize> {
     if rank == 4 {
         vec![0, 2, 3, 1]
@@ -10,19 +10,18 @@ pub(super) fn stored_order(rank: usize) -> Vec<usize> {
     }
 }
 
-/// A list by axis, in the order in which the axes are stored.
+/// A list with an entry for each axis, put into the order in which axes are stored.
 pub(super) fn stored<T: Copy>(by_axis: &[T]) -> Vec<T> {
     let order = stored_order(by_axis.len()).into_iter();
     order.filter_map(|axis| by_axis.get(axis).copied()).collect()
 }
 
-/// Where an axis of the IR is in the order in which they are stored.
+/// Position of an IR axis in the stored order.
 pub(super) fn stored_axis(axis: usize, rank: usize) -> usize {
     stored_order(rank).iter().position(|&a| a == axis).unwrap_or(axis)
 }
 
-/// The elements of a tensor, each `width` bytes, with its axes in another order. `bytes` has the extents' product of
-/// them.
+/// The elements of a tensor with its axes in another order. Each element has `width` bytes.
 pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize]) -> Vec<u8> {
     let extent = |axis: usize| shape.get(axis).map_or(1, |&extent| extent as usize);
     let stride = |axis: usize| (axis + 1..shape.len()).map(extent).product::<usize>();
@@ -32,7 +31,7 @@ pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize
     for _ in 0..bytes.len() / width.max(1) {
         let at: usize = index.iter().zip(&axes).map(|(i, (_, stride))| i * stride).sum();
         out.extend_from_slice(bytes.get(at * width..(at + 1) * width).unwrap_or_default());
-        // Counts up, the last axis fastest.
+        // Advance the index, the last axis fastest.
         for (i, (extent, _)) in index.iter_mut().zip(&axes).rev() {
             *i += 1;
             if *i < *extent {
@@ -44,8 +43,8 @@ pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize
     out
 }
 
-/// Weights of a convolution, `[O, I, H, W]` with O = groups × outputs of a group, as `[H, W, I, G, O]` with the outputs
-/// of one group: shape and elements.
+/// Converts weights of a convolution from `[O, I, H, W]`, where O = groups × outputs of a group, to `[H, W, I, G, O]`,
+/// where O is the outputs of one group. Returns their shape and elements.
 pub(super) fn convolution_weights(bytes: &[u8], width: usize, shape: [u64; 4], groups: u64) -> ([u64; 5], Vec<u8>) {
     let [outputs, inputs, height, columns] = shape;
     let each = outputs / groups.max(1);
@@ -69,7 +68,7 @@ mod tests {
 
     #[test]
     fn elements_move_with_their_axes() {
-        // [2, 3] of two bytes each.
+        // A tensor of shape [2, 3] with two bytes per element.
         let bytes: Vec<u8> = (0..12).collect();
         assert_eq!(
             permuted(&bytes, 2, &[2, 3], &[1, 0]),
@@ -81,7 +80,7 @@ mod tests {
 
     #[test]
     fn weights_are_split_into_groups() {
-        // Two groups of one output each, three inputs, one by one.
+        // Two groups with one output each, three inputs, and a 1 × 1 window.
         let (shape, weights) = convolution_weights(&[0, 1, 2, 10, 11, 12], 1, [2, 3, 1, 1], 2);
         assert_eq!((shape, weights), ([1, 1, 3, 2, 1], vec![0, 10, 1, 11, 2, 12]));
     }

@@ -1,8 +1,8 @@
-//! The package: the integer network in the way that SiMa's tools write theirs, as far as that is public.
+//! Writes the package: the integer network in the format of SiMa's tools, as far as that is public.
 //!
-//! `model.sima` is a zip of `model.yaml` (a list of documents, one with `nodes`) and `model.npz` (the arrays that they
-//! name); `model_mpk.json` says which processor runs what. docs/sima-package.md is the format's page, and says what is
-//! seen in public files, what is derived, and what was never run.
+//! `model.sima` is a zip of `model.yaml` (a list of documents, one with `nodes`) and `model.npz` (the arrays that it
+//! names). `model_mpk.json` says which processor runs what. docs/sima-package.md describes the format. It says what was
+//! seen in public files, what was derived, and what has never been run.
 
 mod document;
 mod layout;
@@ -16,7 +16,7 @@ use strait_plugin_sdk::graph::Module;
 use strait_plugin_sdk::{Sink, TargetError};
 use strait_samples::{Pack, PackError};
 
-/// Name of the model in the package. The model's own name is in no artifact.
+/// Name of the model in the package. Artifacts do not contain the model's own name.
 const NAME: &str = "model";
 
 /// Writes both files for the main graph, which is in the integer stage.
@@ -54,7 +54,7 @@ mod tests {
     use std::collections::BTreeMap;
     use strait_core::text::parse;
 
-    /// Files in memory.
+    /// A sink that keeps the files in memory.
     #[derive(Default)]
     struct Files(BTreeMap<String, Vec<u8>>);
 
@@ -96,7 +96,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
     #[test]
     fn the_network_names_its_arrays_and_keeps_the_integers() {
         let files = files(TEXT);
-        // Members are stored, so that the text stands there as it is.
+        // The archive does not compress its members, so their text appears in it as it is.
         let sima = &files["model.sima"];
         let node = r#"          - name: "c"
             sources: ["c"]
@@ -134,7 +134,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
 "#;
         assert!(contains(sima, node.as_bytes()), "{}", String::from_utf8_lossy(sima));
         assert!(contains(sima, b"channel_params: [[2.0, 3]]"));
-        // One input, two groups of one output.
+        // One input, and two groups with one output each.
         assert!(contains(sima, b"'shape': (1, 1, 1, 2, 1), }"));
         assert!(contains(sima, b"data: \"n0003_data\""));
         for array in ["n0002_weight", "n0002_bias", "n0002_shift", "n0003_data"] {
@@ -157,7 +157,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
             format!("max_pool(%w) {{{window}}}"),
         ] {
             let files = files(&graph(&node));
-            // Stored with the channels last.
+            // The tensor is stored with the channels last.
             assert!(contains(&files["model.sima"], b"channel_axis: 3"), "{node}");
         }
         let picked = graph(&format!("sum_pool(%x, @p) {{{window}, pad_value=0}}"));
@@ -189,7 +189,7 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
         let image =
             json!({ "name": "x", "type": "buffer", "size": 8, "logical_shape": [1, 1, 1, 2], "logical_dtype": "FP32" });
         assert_eq!(description["input_nodes"], json!([image]));
-        // Keys stand in the order of SiMa's own files.
+        // Keys have the same order as in SiMa's own files.
         let text = String::from_utf8(files(TEXT)["model_mpk.json"].clone()).unwrap();
         assert!(
             text.starts_with("{\n  \"name\": \"model\",\n  \"model_path\": \"model.sima\",\n"),

@@ -1,4 +1,4 @@
-//! The package's description: which processor runs what, in which order, on which buffers.
+//! The package's description: which processor runs what, in which order, and with which buffers.
 
 use super::network::{rounding, subgraph_name};
 use super::stages::{Processor, Stage};
@@ -7,10 +7,10 @@ use serde::Serialize;
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::graph::{Graph, Module, Node, Reason, ReasonCode, Term, ValueId};
 
-/// Executable, in SiMa's own packages, of a kernel that the runtime brings.
+/// What SiMa's own packages name as the executable of a kernel that the runtime provides.
 pub(super) const BUILT_IN: &str = "kernel_name_tbd";
 
-/// The whole document. Keys have the order of SiMa's own files.
+/// The whole document. The keys have the same order as in SiMa's own files.
 #[derive(Serialize)]
 pub(super) struct Description<'a> {
     name: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct Description<'a> {
     plugins: Vec<Plugin<'a>>,
 }
 
-/// One visit to a processor.
+/// One step on a processor.
 #[derive(Serialize)]
 struct Plugin<'a> {
     name: String,
@@ -71,7 +71,7 @@ struct Params {
     codes: Option<Quantization>,
 }
 
-/// The codes of a quantization or a dequantization.
+/// How a step quantizes or dequantizes.
 #[derive(Serialize)]
 struct Quantization {
     channel_params: Vec<(f64, i32)>,
@@ -80,7 +80,7 @@ struct Quantization {
     rounding: Option<&'static str>,
 }
 
-/// A buffer with its size in bytes.
+/// A buffer, with its size in bytes.
 #[derive(Serialize)]
 struct Buffer<'a> {
     name: &'a str,
@@ -91,8 +91,7 @@ struct Buffer<'a> {
 }
 
 impl Description<'_> {
-    /// The document as JSON, a line for each entry. Maps have text for keys and scales are finite, so nothing is
-    /// refused.
+    /// The document as JSON, with one entry a line. It cannot fail, since all keys are text and all scales finite.
     pub(super) fn json(&self) -> serde_json::Result<Vec<u8>> {
         let mut json = serde_json::to_vec_pretty(self)?;
         json.push(b'\n');
@@ -100,7 +99,7 @@ impl Description<'_> {
     }
 }
 
-/// The whole document.
+/// Makes the whole document.
 pub(super) fn description<'a>(
     module: &'a Module,
     graph: &'a Graph,
@@ -163,7 +162,8 @@ pub(super) fn description<'a>(
     })
 }
 
-/// The kernels of the vision processor have published names; an op of the host has its own.
+/// Name of the kernel that runs a node. The kernels of the vision processor have published names; an op on the host has
+/// its own name.
 fn kernel(node: &Node) -> &'static str {
     match node.op.term() {
         Term::Quantize => "quantization_transform",

@@ -12,15 +12,15 @@ use strait_plugin_sdk::graph::{
 };
 use strait_samples::{NumberType, Pack, encode};
 
-/// Makes the documents and fills the archive of arrays.
+/// Makes the documents, and fills the archive of arrays.
 pub(super) struct Network<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
     /// The arrays, as `.npy` members.
     pub(super) arrays: Pack,
-    /// By value: whether a constant has its node already.
+    /// For each value, true if it is a constant whose node has been written.
     written: Vec<bool>,
-    /// Number of nodes of arrays; part of their keys, as names of a model may be any text.
+    /// Number of nodes that have arrays. It is part of their keys, since a name in the model may be any text.
     keys: usize,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// All documents.
+    /// Makes all documents.
     pub(super) fn documents(&mut self, name: &str, stages: &[Stage]) -> Result<Tree, TargetError> {
         let (module, graph) = (self.module, self.graph);
         let mut nodes = Vec::new();
@@ -63,7 +63,7 @@ impl<'a> Network<'a> {
                 }
             }
         }
-        // Outputs that are constants need their nodes, too.
+        // Constants that are outputs need nodes, too.
         for &output in graph.outputs() {
             self.constant(output, &mut nodes)?;
         }
@@ -82,7 +82,7 @@ impl<'a> Network<'a> {
         Ok(Tree::List(vec![about, root]))
     }
 
-    /// Appends a node, behind the constants that only it names so far.
+    /// Appends a node, after the constants that it is the first to use.
     fn node(&mut self, id: NodeId, nodes: &mut Vec<Tree>) -> Result<(), TargetError> {
         let graph = self.graph;
         let Some(node) = graph.node(id) else { return Ok(()) };
@@ -93,7 +93,7 @@ impl<'a> Network<'a> {
         };
         let mut inputs = Vec::new();
         for &operand in operands {
-            // An operand that is absent leaves its place empty.
+            // An operand that is absent gets an empty name.
             inputs.push(match operand {
                 None => Tree::Text(String::new()),
                 Some(value) => {
@@ -130,7 +130,7 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// A quantize or dequantize.
+    /// Adds the keys of a node that quantizes or dequantizes.
     fn boundary(&self, node: &Node, ir: &mut Tree) -> Result<(), TargetError> {
         let first = |values: &[ValueId]| values.first().copied();
         let input = node.inputs.first().copied().flatten();
@@ -157,7 +157,8 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// Integers of an op of the accelerator: its parameters, what narrows its result, and the grid of that.
+    /// The integer arithmetic of a node on the accelerator: its weights and bias, how its result is requantized, and
+    /// the result's scale and zero point.
     fn integers(&mut self, node: &Node, parameters: Option<Parameters<'_>>) -> Result<Tree, TargetError> {
         let result = self.describe(node.outputs.first().copied())?;
         let op = match (node.op.term(), &parameters) {
@@ -196,7 +197,7 @@ impl<'a> Network<'a> {
         }
         if let Some(form) = form {
             let mut requant = self.requantization(form)?;
-            // Where the channels are that a requantization tells apart.
+            // Which axis the channels of the requantization lie along.
             match node.channels(result.shape.len()).filter(|_| channels.is_some()) {
                 Some(Channels::Axis(axis)) => {
                     requant.put("channel_axis", stored_axis(axis, result.shape.len()) as i64);
@@ -219,7 +220,7 @@ impl<'a> Network<'a> {
         Ok(quant)
     }
 
-    /// A requantization: numbers, and keys of arrays where there is one number for each channel.
+    /// The parameters of a requantization. They are numbers, or keys of arrays if there is a number for each channel.
     fn requantization(&mut self, form: &Requantization) -> Result<Tree, TargetError> {
         let kind = form.kind();
         let mut tree = map([("type", kind.name().into())]);
@@ -243,7 +244,7 @@ impl<'a> Network<'a> {
         Ok(tree)
     }
 
-    /// One integer for each channel, as an array of the narrowest of two types that holds them.
+    /// Stores one integer for each channel as an array, in the smaller of two types if they fit.
     fn channels(&mut self, key: &str, values: &[i64]) -> Result<String, TargetError> {
         let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
         let (elem, bytes) = match narrow {
@@ -257,7 +258,7 @@ impl<'a> Network<'a> {
         self.array(name, elem, &[values.len() as u64], &bytes)
     }
 
-    /// Weights and bias of a convolution over two axes or a fully connected layer, where they are constants.
+    /// Weights and bias of a two-dimensional convolution or a fully connected layer, if they are constant.
     fn parameters(&self, node: &Node) -> Option<Parameters<'a>> {
         let constant = |value: ValueId| self.module.constant(self.graph, value);
         let weight = constant(node.inputs.get(1).copied().flatten()?)?;
@@ -268,7 +269,7 @@ impl<'a> Network<'a> {
         let attribute = |key: &str| node.op.attribute(key);
         let (shape, groups) = match (node.op.term(), weight.shape(), attribute("groups")) {
             (Term::Conv, &[o, i, h, w], Some(Attribute::Int(groups))) => ([o, i, h, w], groups.try_into().ok()?),
-            // x·Wᵀ and nothing else.
+            // Only x·Wᵀ is supported.
             (Term::Gemm, &[o, i], _) => {
                 let factors = ["alpha", "beta"].map(attribute) == [1.0, 1.0].map(|one| Some(Attribute::Float(one)));
                 let sides =
@@ -285,7 +286,7 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// The node of a constant, the first time that it is named.
+    /// Writes the node of a constant when it is first used.
     fn constant(&mut self, value: ValueId, nodes: &mut Vec<Tree>) -> Result<(), TargetError> {
         let Some(tensor) = self.module.constant(self.graph, value) else {
             return Ok(());
@@ -316,14 +317,15 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// Attributes under the IR's own names. `with_parameters`: of a product whose weights are arrays.
+    /// The attributes under the IR's own names. `with_parameters` is true for a product whose weights are stored as
+    /// arrays.
     fn attributes(&self, node: &Node, with_parameters: bool) -> Result<Tree, TargetError> {
         let mut tree = Tree::Map(Vec::new());
         let gemm = node.op.term() == Term::Gemm && with_parameters;
         let requantize = node.op.term() == Term::Requantize;
         for (key, value) in node.op.attribute_list() {
             match value {
-                // Said by the layout of the weights, and by `requant`.
+                // The layout of the weights and `requant` already say this.
                 _ if gemm || requantize => {}
                 Attribute::Data(_) => return Err(TargetError::Unsupported(format!("`{key}` of {}", node.op.name()))),
                 value => tree.put(&key, plain(value)),
@@ -332,7 +334,7 @@ impl<'a> Network<'a> {
         Ok(tree)
     }
 
-    /// The key of an array of the node that is being written.
+    /// Key of an array of the node that is being written.
     fn key(&self, what: &str) -> String {
         format!("n{:04}_{what}", self.keys)
     }
@@ -364,21 +366,21 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Parameters of a product.
+/// Weights and bias of a product.
 struct Parameters<'a> {
     weight: &'a TensorData,
     bias: Option<&'a TensorData>,
-    /// Of the weights, as `[O, I, H, W]`.
+    /// Shape of the weights, as `[O, I, H, W]`.
     shape: [u64; 4],
     groups: u64,
 }
 
-/// The name of the accelerator's subgraph at this position.
+/// Name of the accelerator's subgraph at this position.
 pub(super) fn subgraph_name(index: usize) -> String {
     format!("{}_{index}", Processor::Mla.name())
 }
 
-/// SiMa's word for the rounding of a quantization transform; our own for those that it has none for. `None` for other nodes.
+/// SiMa's word for how a quantize node rounds; our own word if SiMa has none. `None` for other nodes.
 pub(super) fn rounding(node: &Node) -> Option<&'static str> {
     let Some(Attribute::Text(word)) = node
         .op
@@ -403,7 +405,7 @@ fn plain(attribute: Attribute) -> Tree {
         Attribute::Float(value) => f64::from(value).into(),
         Attribute::Floats(values) => Tree::List(values.into_iter().map(|v| f64::from(v).into()).collect()),
         Attribute::Text(text) => text.into(),
-        // Neither is an attribute of what is written here; they have places of their own.
+        // Such attributes are not written here; they have places of their own.
         Attribute::Data(_) | Attribute::Form(_) => Tree::Map(Vec::new()),
     }
 }

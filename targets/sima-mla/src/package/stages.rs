@@ -1,4 +1,5 @@
-//! Which nodes run together: what the accelerator computes between two visits to another processor is one subgraph.
+//! Finds out which nodes run together: everything that the accelerator computes between two steps of another processor
+//! is one subgraph.
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::graph::{Graph, Node, NodeId, Placement, Term, ValueId};
@@ -32,29 +33,30 @@ impl Processor {
     }
 }
 
-/// Something that is run at once.
+/// Something that runs in one step.
 pub(super) enum Stage {
-    /// A node that is not the accelerator's.
+    /// A node that does not run on the accelerator.
     Single(NodeId),
-    /// Nodes of the accelerator.
+    /// Nodes that run on the accelerator.
     Subgraph(Subgraph),
 }
 
-/// Nodes of the accelerator that run at one go.
+/// Nodes that run on the accelerator in one step.
 pub(super) struct Subgraph {
-    /// Each behind the producers of its operands.
+    /// The nodes, each after the producers of its operands.
     pub(super) nodes: Vec<NodeId>,
-    /// Values that they read from outside, constants left out; each once, in the order of the nodes.
+    /// Values that the nodes read from outside, without constants. Each is listed once, in the order of the nodes.
     pub(super) inputs: Vec<ValueId>,
-    /// Values of theirs that are read outside or leave the graph, in the order of the nodes.
+    /// Values of the nodes that are read outside or are outputs of the graph, in the order of the nodes.
     pub(super) outputs: Vec<ValueId>,
 }
 
-/// All nodes, in an order in which they can be run.
+/// All nodes, in an order in which they can run.
 ///
-/// A node's level is how often the way to it changes between the accelerator and the others, the most over all ways: it
-/// is even for the others and odd for the accelerator. What it reads has a lower level, or the same and runs in the
-/// same place. So the levels can be run one after the other, those of the accelerator each as one.
+/// The level of a node is the largest number of changes between the accelerator and other processors on any path to it.
+/// It is odd for nodes on the accelerator and even for others. A node only reads from lower levels, or from its own
+/// level on the same processor. So the levels can run one after the other, and each level of the accelerator in one
+/// step.
 pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
     let order = graph
         .topological_order()
@@ -66,7 +68,7 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
         let ours = Processor::of(node) == Processor::Mla;
         let least = node.inputs.iter().flatten().filter_map(|&value| graph.producer(value));
         let least = least.map(|(producer, _)| level_of[producer.index()]).max().unwrap_or(0);
-        // The next level of the right kind.
+        // The next level of the right parity.
         let level = least + usize::from((least % 2 == 1) != ours);
         level_of[id.index()] = level;
         if levels.len() <= level {
@@ -74,7 +76,7 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
         }
         levels[level].push(id);
     }
-    // By value: the last level that has it among its inputs. Each level is looked at once.
+    // For each value, the last level that has it as an input, so that each input is listed once.
     let mut seen = vec![None; graph.value_bound()];
     let stages = levels
         .into_iter()
@@ -87,7 +89,7 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
     Ok(stages.collect())
 }
 
-/// The nodes of one level with their border. It takes as many steps as they have operands and their results readers.
+/// The subgraph of one level. The time is proportional to the operands of its nodes and the readers of its results.
 fn subgraph(
     graph: &Graph,
     level: usize,
@@ -177,7 +179,7 @@ graph @main(%x: f32[1,4]) {
         let start = std::time::Instant::now();
         let stages = stages(module.main()).unwrap();
         assert_eq!(stages.len(), 3 * visits);
-        // A look at the whole graph for each of them would be more than a thousand million steps.
+        // Searching the whole graph for each visit would take more than a billion steps.
         assert!(start.elapsed().as_secs() < 5);
     }
 }

@@ -1,4 +1,4 @@
-//! Values of the graph as the package's documents speak of them.
+//! Describes values of the graph as the package's documents need them.
 
 use super::document::{Tree, map};
 use super::layout::stored;
@@ -7,11 +7,11 @@ use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Elem, Graph, Module, QuantParams, Reason, ReasonCode, ValueId};
 use strait_samples::NumberType;
 
-/// A value's name, how it lies and what it means.
+/// Name, layout and meaning of a value.
 pub(super) struct Described<'a> {
     pub(super) name: &'a str,
     pub(super) elem: Elem,
-    /// As it is stored: channels last.
+    /// Shape as it is stored, with channels last.
     pub(super) shape: Vec<u64>,
     pub(super) quant: Option<&'a QuantParams>,
 }
@@ -21,7 +21,7 @@ impl<'a> Described<'a> {
         let missing = || Reason::new(ReasonCode::NoValue, "a value is missing");
         let value = graph.value(id).ok_or_else(missing)?;
         let name = module.name(value.name);
-        // An extent that depends on data is 0 here; the host alone has such.
+        // A dimension that depends on data is 0 here. Only values on the host have such dimensions.
         let dims: Vec<u64> = value.ty.shape.iter().map(|dim| dim.fixed().unwrap_or(0)).collect();
         Ok(Described {
             name,
@@ -37,7 +37,7 @@ impl<'a> Described<'a> {
         Tree::List(extents.collect())
     }
 
-    /// For the network: type, shape and grid.
+    /// The entry in the network: type, shape, scale and zero point.
     pub(super) fn tree(&self) -> Tree {
         let mut tree = map([
             ("name", self.name.into()),
@@ -52,12 +52,13 @@ impl<'a> Described<'a> {
     }
 }
 
-/// SiMa's scale: q = round(real · S) + Z, the reciprocal of ours. Rounded to f64, so that 1 / S, rounded to f32, is ours.
+/// SiMa's scale, the reciprocal of ours: q = round(real · S) + Z. It is rounded to f64, so that 1 / S, rounded to f32,
+/// is our scale again.
 pub(super) fn multiplicative(scale: f32) -> f64 {
     1.0 / f64::from(scale)
 }
 
-/// One number, or one for each channel.
+/// The scales: one, or one for each channel.
 pub(super) fn scales(quant: &QuantParams) -> Tree {
     per(&quant.scale, |&scale| multiplicative(scale))
 }
@@ -73,7 +74,7 @@ fn per<T, U: Into<Tree>>(values: &Per<T>, one: impl Fn(&T) -> U) -> Tree {
     }
 }
 
-/// Pairs of scale and zero point: one, or one for each channel.
+/// Pairs of scale and zero point: one pair, or one for each channel.
 pub(super) fn channel_params(quant: &QuantParams) -> Vec<(f64, i32)> {
     let channels = quant.scale.channels().or(quant.zero_point.channels()).unwrap_or(1);
     let pair = |channel: usize| {
@@ -84,7 +85,7 @@ pub(super) fn channel_params(quant: &QuantParams) -> Vec<(f64, i32)> {
     (0..channels).map(pair).collect()
 }
 
-/// The package's name of a type.
+/// The package's name for an element type.
 pub(super) fn logical_name(elem: Elem) -> &'static str {
     match elem {
         Elem::F16 => "FP16",

@@ -58,7 +58,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
     let spec = spec.map_err(|error| failure::registry(&error.into()))?;
     let mut options = Options::new();
     for (name, value) in &arguments.option {
-        // A name that is not there is refused with those that are, as in a configuration.
+        // An unknown name is kept as text. It is refused later with a list of known names, as in a configuration.
         let value = match (spec.options.get(name).map(|row| row.kind), value.as_str()) {
             (Some(OptionType::Integer), text) => text
                 .parse()
@@ -70,7 +70,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
         options.insert(name.clone(), value);
     }
     let mut files = arguments.vectors.clone();
-    // Those of a table in a file lie beside it, if they came with it.
+    // Recordings that a table in a file names are looked for in the same folder.
     let beside = subject.parent().filter(|_| kind == Subject::Table);
     let named = spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let named = beside
@@ -88,7 +88,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
     examine(entry, &how).map_err(|error| failure::registry(&error).into())
 }
 
-/// The parts of an examination, as far as they take longer than a second.
+/// Shows the parts of an examination that take longer than a second.
 #[derive(Debug)]
 struct Shown(Watch);
 
@@ -116,7 +116,7 @@ fn recording(file: &Path) -> Result<Recording, Stop> {
     })
 }
 
-/// A library that its owner examines: nothing pins it.
+/// Loads a library for its owner to examine. It need not be pinned.
 fn library(path: &Path, arguments: &Check) -> Result<Arc<Library>, Stop> {
     let failed = |message: String| Stop::from(Diagnostic::error(codes::TARGET, message));
     let program = Program::this().map_err(|error| failed(format!("this program cannot be found: {error}")))?;

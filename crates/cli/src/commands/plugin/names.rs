@@ -9,7 +9,7 @@ use strait_target::Registry;
 
 use crate::arguments::Language;
 
-/// Words that are no name of a crate: the keywords of Rust, those that are kept for later, and the crates of its own.
+/// Words that cannot be the name of a crate: Rust's keywords, its reserved words, and the names of its own crates.
 /// Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
 const OF_RUST: &[&str] = &[
     "abstract",
@@ -70,7 +70,7 @@ const OF_RUST: &[&str] = &[
     "yield",
 ];
 
-/// An error where a target of this name could not be built or not be told from another one.
+/// An error if a target with this name could not be built, or could be confused with another one.
 pub(super) fn legal(name: &str, language: Language) -> Result<(), Stop> {
     let registry = Registry::builtin().map_err(|error| failure::registry(&error))?;
     let why = if registry.entries().any(|(id, _)| id == name) {

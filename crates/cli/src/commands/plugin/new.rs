@@ -14,7 +14,7 @@ use crate::{
     exit::Exit,
 };
 
-/// The table of every new target.
+/// The table that every new target starts with.
 const TABLE: &str = include_str!("../../../templates/target.toml");
 
 macro_rules! template {
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &New) -> Exit {
     }
 }
 
-/// A file of a project: its path and its content.
+/// A file of a project: its path and its contents.
 type File = (String, String);
 
 fn written(arguments: &New) -> Result<PathBuf, Stop> {
@@ -71,8 +71,8 @@ fn written(arguments: &New) -> Result<PathBuf, Stop> {
     Ok(folder)
 }
 
-/// Writes the files of a project, or nothing: where one cannot be written, those that were are taken away again. The folder
-/// is empty or not there.
+/// Writes all files of a project, or none: if one cannot be written, those written before are removed. The folder must
+/// be empty or missing.
 fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
     let was_there = folder.exists();
     let all = || {
@@ -86,7 +86,7 @@ fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
         Ok(())
     };
     all().inspect_err(|_| {
-        // What is told is why it could not be written.
+        // Report why the file could not be written, not what goes wrong here.
         let _ = fs::remove_dir_all(folder);
         if was_there {
             let _ = fs::create_dir(folder);
@@ -94,7 +94,7 @@ fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
     })
 }
 
-/// Scripts can be run.
+/// Makes a script executable.
 fn executable(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if path.extension().is_some_and(|extension| extension == "sh") {
@@ -105,7 +105,7 @@ fn executable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Files with the target's name in place of `NAME`, and the same as one word of a program in place of `CRATE`.
+/// Fills templates in: the target's name replaces `NAME`, and the name as a Rust identifier replaces `CRATE`.
 fn files(name: &str, templates: &[(&str, &str)]) -> Vec<File> {
     let word = name.replace('-', "_");
     let of = |template: &str| template.replace("CRATE", &word).replace("NAME", name);
@@ -131,7 +131,7 @@ fn c(name: &str) -> Vec<File> {
         (".gitignore", "*.so\ntable.inc\nrun-test\n"),
     ];
     let mut files = files(name, &templates);
-    // They are not about this target.
+    // These files are the same for every target.
     files.extend([
         ("strait_plugin.h".into(), header!("strait_plugin.h").into()),
         ("strait_ir.h".into(), header!("strait_ir.h").into()),
@@ -164,9 +164,9 @@ fn rust(name: &str, strait: Option<&str>) -> Result<Vec<File>, Stop> {
 
 /// Where a project finds the crates of Strait.
 enum Source {
-    /// The folder `crates` of a checkout.
+    /// The crates are in the folder `crates` of a checkout.
     Folder(PathBuf),
-    /// The address of a Git repository.
+    /// The crates are in a Git repository at this address.
     Git(String),
 }
 
@@ -181,19 +181,19 @@ impl Source {
         if strait.contains("://") {
             return Ok(Source::Git(strait.into()));
         }
-        // The project may lie anywhere.
+        // Use an absolute path, since the project may be anywhere.
         let sdk = fs::canonicalize(Path::new(strait).join("crates/plugin-sdk"))
             .map_err(|error| wrong(format!("{strait} is no checkout of Strait: {error}")))?;
         Ok(Source::Folder(sdk.parent().unwrap_or(&sdk).into()))
     }
 
-    /// The line of a manifest for one of the crates.
+    /// The line in the project's manifest for one of the crates.
     fn dependency(&self, folder: &str) -> String {
         let (key, value) = match self {
             Source::Folder(crates) => ("path", crates.join(folder).display().to_string()),
             Source::Git(address) => ("git", address.clone()),
         };
-        // As TOML writes a text.
+        // This writes the text as TOML does.
         format!("strait-{folder} = {{ {key} = {value:?} }}")
     }
 }

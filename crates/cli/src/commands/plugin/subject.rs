@@ -1,26 +1,27 @@
-//! The subject of `strait plugin check`, as it was named.
+//! Finds out what the argument of `strait plugin check` names.
 
 use std::{fs::File, io::Read as _, path::Path};
 
 use strait_target::Registry;
 
-/// The kind of a subject.
+/// What the argument names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// A table in a file.
+    /// A file with a table.
     Table,
     /// A library.
     Library,
-    /// A target of this program.
+    /// A target of this program, by its id.
     Id,
 }
 
-/// The first bytes of libraries of Linux, macOS and Windows: ELF, Mach-O of 64 bits, Mach-O for several processors, and PE.
+/// The first bytes of libraries on Linux (ELF), macOS (64-bit Mach-O, and Mach-O for several processors) and Windows
+/// (PE).
 const OF_LIBRARIES: [&[u8]; 4] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
 
 impl Subject {
-    /// By the extension; else an id that the program knows; else by the content of the file. A version may follow the
-    /// extension of a library, as in `libx.so.1`.
+    /// Decides by the file extension first, then by the ids that the program knows, then by the contents of the file. A
+    /// version may follow a library's extension, as in `libx.so.1`.
     pub(super) fn of(subject: &str, builtin: &Registry) -> Subject {
         let path = Path::new(subject);
         match path.extension().and_then(|extension| extension.to_str()) {
@@ -28,7 +29,7 @@ impl Subject {
             Some("so" | "dylib" | "dll") => Subject::Library,
             _ if builtin.entries().any(|(id, _)| id == subject) => Subject::Id,
             _ if is_library(path) || subject.contains(".so.") => Subject::Library,
-            // An id has neither.
+            // An id contains none of these characters.
             _ if path.is_file() || subject.contains(['/', '\\', '.']) => Subject::Table,
             _ => Subject::Id,
         }
@@ -37,7 +38,7 @@ impl Subject {
 
 fn is_library(path: &Path) -> bool {
     let mut begin = Vec::new();
-    // No device and no pipe, which may never answer.
+    // Devices and pipes are not opened, since reading from them may block for ever.
     let file = path.is_file().then(|| File::open(path).ok()).flatten();
     file.is_some_and(|file| file.take(4).read_to_end(&mut begin).is_ok())
         && OF_LIBRARIES.iter().any(|magic| begin.starts_with(magic))

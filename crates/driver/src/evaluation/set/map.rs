@@ -1,4 +1,4 @@
-//! Metrics of boxes: their outputs, or the command that makes boxes of outputs, and their labels.
+//! Prepares metrics of boxes: finds their outputs, or the command that computes boxes from outputs, and their labels.
 
 use strait_evaluate::{
     Better, Measure, Output, Unit,
@@ -11,7 +11,7 @@ use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 use super::One;
 
 impl One<'_> {
-    /// The one metric of several outputs.
+    /// The metric `map`, the only one that looks at several outputs.
     pub(super) fn map(&self) -> Result<Measure, Stop> {
         let table = self.table;
         let size = table.size;
@@ -42,7 +42,7 @@ impl One<'_> {
         })
     }
 
-    /// The outputs of boxes, scores and classes: those that are named, or that have these names.
+    /// The outputs with boxes, scores and classes. They are named in the configuration, or are called so.
     fn boxes(&self) -> Result<Source, Stop> {
         let table = self.table;
         let outputs = self.subject.outputs;
@@ -65,7 +65,7 @@ impl One<'_> {
         let classes = table.classes.is_some() || there("classes");
         let classes = classes.then(|| one(&table.classes, "classes")).transpose()?;
         let of = |index: usize| outputs.get(index).map_or(&[][..], |output| output.shape.as_slice());
-        // Extents that data decides on are looked at sample by sample.
+        // Dimensions that depend on data are checked for each sample.
         if of(boxes).last() != Some(&4) {
             let message = format!(
                 "boxes have four numbers each, and the output of them is {:?}",
@@ -77,7 +77,7 @@ impl One<'_> {
         Ok(Source::Outputs { boxes, scores, classes })
     }
 
-    /// Labels have no class that the scores lack, where these are one for each class.
+    /// Checks that labels have no class without a score, if there is one score for each class.
     fn check_classes(&self, source: &Source, objects: &[Vec<Object>]) -> Result<(), Stop> {
         let &Source::Outputs {
             boxes,

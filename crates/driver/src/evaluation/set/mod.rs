@@ -1,5 +1,5 @@
-//! From the words of a configuration to metrics that are ready for samples: outputs are found, labels opened, and whatever a
-//! metric needs and has not is said with the key at fault.
+//! Prepares metrics from their keys in the configuration: finds the outputs and opens the labels. If a metric lacks
+//! something that it needs, the error names the key at fault.
 
 mod map;
 
@@ -23,33 +23,33 @@ use crate::{
 
 use super::command::Command;
 
-/// The longest that a command may take, where the configuration does not say.
+/// How many seconds a command may take if the configuration does not say.
 const SECONDS: u64 = 600;
 
 /// A metric that is ready for samples.
 pub(crate) struct Judge {
     pub(crate) measure: Measure,
-    /// The command that computes it from the outputs on all samples; absent where it is computed here.
+    /// The command that computes the metric from the outputs on all samples; absent if it is computed here.
     pub(crate) command: Option<Command>,
 }
 
-/// The model and the samples that metrics are for.
+/// The model and samples that metrics are prepared for.
 pub(crate) struct Subject<'a> {
     pub(crate) outputs: &'a [Output],
-    /// The float model, where there is one, which knows the parts of outputs.
+    /// The float model, if there is one. It tells which parts outputs consist of.
     pub(crate) float: Option<&'a Module>,
     pub(crate) inputs: &'a [InputSpec],
     pub(crate) samples: &'a Samples,
-    /// The folder in which commands run.
+    /// Folder in which commands run.
     pub(crate) folder: &'a Path,
-    /// The labels of metrics without a file of their own.
+    /// The labels for metrics that do not name a file of their own.
     pub(crate) labels: Option<&'a Path>,
 }
 
-/// The metrics, ready for samples, in the order in which they are asked for.
+/// Prepares the metrics, in the order in which they are asked for.
 ///
 /// # Errors
-/// Outputs that a metric cannot judge, or that are not there, and labels that it lacks or cannot use.
+/// If an output is missing or a metric cannot judge it, or if labels are missing or cannot be used.
 pub(crate) fn judges(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Judge>, Stop> {
     let mut judges = Vec::new();
     for (place, table) in wanted {
@@ -59,7 +59,7 @@ pub(crate) fn judges(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -
     Ok(judges)
 }
 
-/// Gives findings without a key that of the metric.
+/// Adds the metric's key to findings that have none.
 fn about(stop: Stop, place: &KeyPath) -> Stop {
     match stop {
         Stop::Found(mut found) => {
@@ -106,7 +106,7 @@ impl One<'_> {
         .collect()
     }
 
-    /// A metric that a command computes.
+    /// Prepares a metric that a command computes.
     fn own(&self) -> Result<Measure, Stop> {
         let table = self.table;
         let (Some(_), Some(value), Some(better)) = (&table.command, &table.value, table.better) else {
@@ -145,8 +145,8 @@ impl One<'_> {
             .into()
     }
 
-    /// The outputs that a metric which compares looks at: the one that is named, or each that it can judge. Where it can judge
-    /// none, the first, which is then refused.
+    /// The outputs for a metric that compares with another model: the one that is named, or all that it can judge. If
+    /// it can judge none, the first, which is refused later.
     fn of_each(&self, judges: impl Fn(&Output) -> bool) -> Result<Vec<usize>, Stop> {
         if self.table.output.is_some() {
             return Ok(vec![self.output()?]);
@@ -163,7 +163,7 @@ impl One<'_> {
         })
     }
 
-    /// The output that is named, or the first.
+    /// The output that is named, or the first one.
     fn output(&self) -> Result<usize, Stop> {
         self.named(self.table.output.as_deref(), "output")
     }
@@ -212,7 +212,7 @@ impl One<'_> {
         })
     }
 
-    /// The file of the labels.
+    /// The file with the labels.
     fn labels(&self) -> Result<&Path, Stop> {
         let own = self.table.labels.as_ref().map(AsRef::<Path>::as_ref);
         let labels = own.or(self.subject.labels).ok_or_else(|| {
@@ -231,7 +231,7 @@ impl One<'_> {
         Ok(labels)
     }
 
-    /// The key that names the labels: the metric's own, or that of all.
+    /// The key that names the labels: the metric's own, or the one for all metrics.
     fn labels_key(&self) -> KeyPath {
         match self.table.labels.is_some() {
             true => self.place.clone().key("labels"),
@@ -253,7 +253,7 @@ impl One<'_> {
         read.map_err(|error| self.of_labels(error))
     }
 
-    /// A fault of labels, at their key.
+    /// A problem with labels, reported at their key.
     fn of_labels(&self, error: DataError) -> Stop {
         about(failure::data(error).into(), &self.labels_key())
     }
@@ -417,7 +417,7 @@ impl One<'_> {
     }
 }
 
-/// The refusal of an output that has no answer.
+/// The error for an output that holds no answer.
 fn no_answer(metric: &str, output: &Output) -> Diagnostic {
     let message = format!(
         "{metric} needs an output with a number for each class; {:?} has {}",
@@ -427,7 +427,7 @@ fn no_answer(metric: &str, output: &Output) -> Diagnostic {
     Diagnostic::error(codes::EVALUATION, message).help("`cosine`, `snr` and `psnr` judge outputs of real numbers")
 }
 
-/// Every label is one of the model's classes, as far as these are known.
+/// Checks that every label is one of the model's classes, if their number is known.
 fn check_labels(labels: &[u32], question: Question, output: &Output) -> Result<(), Stop> {
     let classes = match question {
         Question::Scores(classes) => classes,

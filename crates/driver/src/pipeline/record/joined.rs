@@ -1,5 +1,5 @@
-//! Grids of layers of the model that are one convolution in the canonical graph, or a convolution with several channels for each
-//! of their outputs.
+//! Converts recorded scales for layers that were joined into one convolution, or whose outputs became several channels
+//! each.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -10,13 +10,14 @@ use strait_target::{Joined, Recorded};
 use super::super::{given, lowered::Job};
 use crate::{diagnostic::Diagnostic, failure::codes};
 
-/// A finding, and the bytes of the record that it is about.
+/// A finding, and which bytes of the record it is about.
 type Told = (Range<usize>, Diagnostic);
 
-/// The rule that joins convolutions.
+/// Advice that names the rule which joins convolutions.
 const JOINS: &str = "`rewrite.off = [\"branches-to-grouped-conv\"]` leaves them apart";
 
-/// The grids as the convolutions have them. Those of other layers stay as they are.
+/// Converts the recorded scales so that each joined convolution has its own. The scales of other layers stay as they
+/// are.
 pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, Vec<Told>) {
     let (module, graph) = (job.canonical, job.canonical.main());
     let (mut kept, mut told) = (Vec::new(), Vec::new());
@@ -44,7 +45,7 @@ pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, V
     (kept, told)
 }
 
-/// The grid of an operand, made of those of the layers.
+/// The scales of one operand, made from those of the joined layers.
 fn one(operand: usize, joined: &Joined, own: &[&Recorded]) -> Result<Option<Recorded>, Box<Told>> {
     let Some(&first) = own.first() else { return Ok(None) };
     let names = || {

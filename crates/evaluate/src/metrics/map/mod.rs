@@ -1,15 +1,20 @@
 //! **map**: the mean average precision of boxes, in percent, as COCO defines it.
 //!
-//! In each image, the boxes of a class are gone through from the largest score down, the first of equal ones first, a hundred
-//! at most, and a thousand of all classes. Each takes the free object of its class that it overlaps most, if by the overlap in
-//! question (intersection over union): it is a hit, and the object is taken. Over all images, again from the largest score
-//! down, after k boxes with h hits the precision is h / k and the recall h / objects. The average precision is the mean over the recalls 0, 0.01, … 1 of the largest
-//! precision at that recall or behind it, 0 where no box leads there. The result is the mean over the classes that have
-//! objects, and over the overlaps 0.50, 0.55, … 0.95, or the one that is asked for. Crowds and sizes of objects are not told apart.
+//! In each image, the boxes of one class are matched in the order of their scores, from the largest down; of equal ones
+//! the first comes first. At most a hundred boxes of a class count, and a thousand of all classes. A box is matched
+//! with the free object of its class that it overlaps most, if their overlap (intersection over union) reaches the
+//! threshold. Then the box is a hit, and the object is no longer free.
 //!
-//! Which object a box takes depends on its image alone, so that of a sample its boxes' scores and hits are noted. The bootstrap
-//! draws images: a drawn image counts with all its boxes and objects, as often as it is drawn. A class whose only objects are
-//! in images that are not drawn has no part in that draw, so that with few objects the interval need not lie around the figure.
+//! Precision and recall are computed over all images, again from the largest score down. If h of the first k boxes are
+//! hits, the precision is h / k and the recall is h / objects. The average precision is the mean over the recalls 0,
+//! 0.01, … 1. At each recall it takes the largest precision at that recall or a higher one, or 0 if no box reaches it.
+//! The result is the mean over the classes that have objects, and over the thresholds 0.50, 0.55, … 0.95, or over the
+//! one threshold that was asked for. Crowds and object sizes are not treated specially.
+//!
+//! Which object a box is matched with depends only on its image. So the note of a sample is the scores and hits of its
+//! boxes. The bootstrap draws images: an image counts with all its boxes and objects as often as it is drawn. A class
+//! whose objects are all in images that were not drawn is left out of that draw. With few objects, the interval
+//! therefore need not contain the figure.
 
 mod ranked;
 
@@ -29,43 +34,44 @@ use crate::{
 
 use ranked::Ranked;
 
-/// Boxes of a class in an image that count.
+/// How many boxes of one class count in an image.
 const MOST_BOXES: usize = 100;
 
-/// Boxes of all classes in an image that count, so that memory does not grow with scores for each class.
+/// How many boxes of all classes count in an image. Without this limit, memory would grow with outputs that score every
+/// class for every box.
 const MOST_IN_ALL: usize = 1000;
 
-/// Overlaps of the mean.
+/// Overlap thresholds over which the mean is taken.
 pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
-/// Where boxes come from.
+/// Where the boxes come from.
 pub enum Source {
-    /// Outputs of the model at these positions.
+    /// The boxes are outputs of the model, at these indices.
     Outputs {
-        /// Four numbers for each box.
+        /// Index of the output with four numbers for each box.
         boxes: usize,
-        /// A number for each box, or for each box and class.
+        /// Index of the output with a score for each box, or for each box and class.
         scores: usize,
-        /// A class for each box.
+        /// Index of the output with a class for each box.
         classes: Option<usize>,
     },
-    /// A command, which prints them.
+    /// The boxes are printed by a command.
     Printed,
 }
 
-/// Compares boxes with those of labels.
+/// Compares the boxes that a model finds with those of the labels.
 pub struct Map {
     /// Where the boxes come from.
     pub source: Source,
-    /// The meaning of their four numbers.
+    /// What the four numbers of a box mean.
     pub format: BoxFormat,
-    /// The overlaps of the mean, ten at most.
+    /// Overlap thresholds over which the mean is taken, ten at most.
     pub overlaps: Vec<f64>,
-    /// The objects of each sample.
+    /// The labelled objects of each sample.
     pub objects: Vec<Vec<Object>>,
 }
 
-/// A box that was found.
+/// A box that the model found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Detection {
     class: u32,
@@ -73,7 +79,8 @@ struct Detection {
     corners: [f64; 4],
 }
 
-/// A box behind its image: whether it is a hit, for each overlap a bit.
+/// What is kept of a box once its image is done: its class and score, and whether it is a hit, one bit for each
+/// threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     class: u32,
@@ -153,7 +160,7 @@ impl Meter for Map {
 }
 
 impl Map {
-    /// The boxes among the outputs, without padding.
+    /// The boxes in the model's outputs, without padding.
     fn detections(
         &self,
         seen: &Seen<'_>,
@@ -214,7 +221,7 @@ impl Map {
         Ok(found)
     }
 
-    /// `[class, score, and four numbers]`
+    /// Reads a box from `[class, score, and four numbers]`.
     fn of_json(&self, json: &Json) -> Option<Detection> {
         let numbers: Vec<f64> = json.as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
         let [class, score, four @ ..] = numbers.as_slice() else {
@@ -228,7 +235,7 @@ impl Map {
         })
     }
 
-    /// Left, top, right and bottom.
+    /// Converts a box to left, top, right and bottom.
     fn corners(&self, [a, b, c, d]: [f64; 4]) -> [f64; 4] {
         match self.format {
             BoxFormat::Xyxy => [a, b, c, d],
@@ -284,7 +291,7 @@ impl Map {
     }
 }
 
-/// Intersection over union; 0 for boxes without area.
+/// Intersection over union of two boxes; 0 for boxes without area.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
     let extent = |low: f64, high: f64| (high - low).max(0.0);
     let area = |[left, top, right, bottom]: [f64; 4]| extent(left, right) * extent(top, bottom);
@@ -372,7 +379,8 @@ mod tests {
             Note::Claims(map.claims(1, &[found(0, 0.6, unit)])),
         ];
         let ranked = Ranked::new(&notes, &map.objects, 1);
-        // Class 0: a false box of the other image comes first; class 3 is not found; class 5 has no part.
+        // Class 0: a false box on the other image ranks first. Class 3: not found. Class 5: no object, so it does not
+        // count.
         assert_eq!(ranked.value(None), 100.0 * 0.5 / 2.0);
         assert_eq!(ranked.value(Some(&[1, 0])), 100.0 * 1.0 / 2.0);
         assert!(ranked.value(Some(&[0, 2])).is_nan());
@@ -435,7 +443,7 @@ mod tests {
             Ok(vec![found(4, 0.5, [1., 2., 3., 6.])])
         );
         assert_eq!(read(&map, &one, &[0.5], None).unwrap()[0].class, 0);
-        // A score for each class, of which one is padding.
+        // One score per class. A score of 0 is padding and is skipped.
         assert_eq!(
             read(&map, &one, &[0.0, 0.5, 0.25], None)
                 .unwrap()

@@ -6,10 +6,10 @@ use strait_samples::Object;
 
 use crate::meter::Note;
 
-/// All boxes of the classes that have objects, from the largest score down, each with its sample.
+/// All boxes of the classes that have objects, each with its sample, from the largest score down.
 pub(super) struct Ranked {
     overlaps: usize,
-    /// Boxes with their samples, and the number of objects in each sample that has some.
+    /// For each class: the boxes as (sample, hits), and for each sample with objects how many it has.
     classes: Vec<(Vec<(usize, u16)>, Vec<(usize, u32)>)>,
 }
 
@@ -46,7 +46,8 @@ impl Ranked {
         }
     }
 
-    /// The mean average precision in percent, each sample so often; NaN without an object.
+    /// The mean average precision in percent, with each sample counted as often as its weight says; NaN if there is no
+    /// object.
     pub(super) fn value(&self, weights: Option<&[u32]>) -> f64 {
         let weight = |sample: usize| weights.map_or(1, |weights| weights.get(sample).copied().unwrap_or(0));
         let (mut sum, mut classes) = (0.0, 0.0);
@@ -65,7 +66,8 @@ impl Ranked {
             for &(sample, hit) in claims {
                 let weight = u64::from(weight(sample));
                 boxes += weight;
-                // Behind a box that is no hit the recall is the same and the precision less, so that only hits matter.
+                // A box that is no hit leaves the recall as it is and lowers the precision, so only hits can be a
+                // maximum.
                 if hit == 0 || weight == 0 {
                     continue;
                 }
@@ -84,7 +86,8 @@ impl Ranked {
     }
 }
 
-/// The mean over 101 recalls of the largest precision at each or behind it, along (recall, precision) of rising recall.
+/// The mean over 101 recalls of the largest precision at that recall or a higher one. `path` has (recall, precision) by
+/// rising recall.
 fn average(path: &mut [(f64, f64)]) -> f64 {
     let mut largest = 0.0f64;
     for (_, precision) in path.iter_mut().rev() {
@@ -107,7 +110,8 @@ mod tests {
 
     #[test]
     fn the_average_is_the_envelope_at_101_recalls() {
-        // Of two objects one is found first, the other behind a false box: 51 recalls at 1, 50 at 2/3.
+        // Two objects: one is ranked first, the other after a false box. So 51 recalls have precision 1 and 50 have
+        // 2/3.
         assert!(
             (average(&mut [(0.5, 1.0), (0.5, 0.5), (1.0, 2.0 / 3.0)]) - (51.0 + 50.0 * 2.0 / 3.0) / 101.0).abs()
                 < 1e-12
