@@ -18,18 +18,18 @@ use super::leaf::{Pattern, Range};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
-    /// Weights. Absent keys: the target's default.
+    /// Weights. Absent keys have the target's default.
     #[serde(default)]
     pub weights: Weights,
-    /// Activations. Absent keys: the target's default.
+    /// Activations. Absent keys have the target's default.
     #[serde(default)]
     pub activations: Activations,
-    /// Which grids the operands and results of some layers share. Absent keys: the target's default.
+    /// Which operands and results of a layer share a grid. Absent keys have the target's default.
     #[serde(default)]
     pub alignment: Alignment,
-    /// Grids that a quantized model comes with and that the target cannot have. Absent: `"keep"`.
+    /// What to do with grids of a quantized model that the target cannot use. Absent: `"keep"`.
     pub given: Option<GivenGrids>,
-    /// Exceptions for some layers. Rules are read from top to bottom; key by key the later one wins.
+    /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
     #[serde(default)]
     pub rule: Vec<Rule>,
 }
@@ -39,9 +39,10 @@ pub struct Quantize {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GivenGrids {
-    /// The layers whose grids these are run in float, on the host; the report names each, and why.
+    /// Layers that need such grids run in float on the host. The report names each of them and the reason.
     Keep,
-    /// The values get grids that the target has, on the range of those of the model; the report names each, why, and the loss.
+    /// The values get grids that the target can use, with the ranges of the model's grids. The report names each of them, the
+    /// reason and the loss.
     Requantize,
 }
 
@@ -50,24 +51,25 @@ pub enum GivenGrids {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// Their type, one that the target has.
+    /// The type of weights. The target has to support it.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<CodesWord>"))]
     pub ty: Option<Integer>,
-    /// True: the zero point is 0. False, where the target has others: it need not be.
+    /// True: the zero point is 0. False: the zero point can differ from 0, if the target supports that.
     pub symmetric: Option<bool>,
-    /// Which scales they have, of those that the target has.
+    /// Which scales are allowed. The target has to support them.
     pub scale: Option<ScaleSet>,
-    /// One scale for what, of those that the target has for the type. In `[quantize]` it holds for the layers whose op has it,
-    /// in a rule for all. `"block"` is for weight-only layers.
+    /// How many weights share a scale. The target has to support it for the type. In `[quantize]` this applies to the layers
+    /// whose op supports it. In a rule it applies to all layers of the rule. `"block"` is for weight-only layers.
     pub per: Option<WeightPer>,
-    /// With `per = "block"`: the number of inputs that share a scale, one that the target has. Absent: its preferred one. In
-    /// `[quantize]`, layers whose inputs are no whole blocks have a scale for each channel; in a rule they are an error.
+    /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Absent: the target's
+    /// preferred size. If the inputs of a layer cannot be divided into whole blocks, the layer has a scale for each channel in
+    /// `[quantize]`, and it is an error in a rule.
     pub block: Option<NonZeroU32>,
-    /// Observer that makes a range from them, for each scale. Absent: `"minmax"`.
+    /// The observer that determines a range for each scale from the weights. Absent: `"minmax"`.
     pub observer: Option<Observer>,
-    /// Consequence where the bias of a channel does not fit into its type on the grid of the sums, or the scale of the
-    /// channel's weights is too small. Absent: `"coarser"`.
+    /// What to do if the bias of a channel does not fit its type on the grid of the sums, or if the scale of the channel's
+    /// weights is too small. Absent: `"coarser"`.
     pub unfit: Option<Unfit>,
 }
 
@@ -76,15 +78,16 @@ pub struct Weights {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
-    /// Their type, one that the target has. `"float32"`: layers with weights compute on real numbers, with weights that have
-    /// codes, on the host where the target has no row for that; all other layers run in float.
+    /// The type of activations. The target has to support it. With `"float32"`, layers with weights become weight-only: they
+    /// compute on real numbers with quantized weights, on the host if the target has no row for that. All other layers run in
+    /// float.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<ActivationWord>"))]
     pub ty: Option<Activation>,
-    /// True: the zero point is 0. False, where the target has others: it need not be. A grid that a definition fixes, as
-    /// that of a softmax's result, stays.
+    /// True: the zero point is 0. False: the zero point can differ from 0, if the target supports that. A grid that is fixed by
+    /// a definition, such as that of a softmax's result, does not change.
     pub symmetric: Option<bool>,
-    /// Which scales they have, of those that the target has; one for each tensor.
+    /// Which scales are allowed. The target has to support them. Each tensor has one scale.
     pub scale: Option<ScaleSet>,
 }
 
@@ -102,94 +105,100 @@ impl<T: Into<Activation>> From<T> for Activations {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// Of functions such as ReLU that become a clamp of their producer's requantization.
+    /// For functions such as ReLU that become a clamp of their producer's requantization.
     pub activation: Option<Align>,
-    /// Of sums and differences.
+    /// For sums and differences.
     pub elementwise: Option<Align>,
-    /// Of concatenations.
+    /// For concatenations.
     pub concat: Option<Align>,
-    /// Of average pools and means.
+    /// For average pools and means.
     pub pooling: Option<Align>,
-    /// Of resizes.
+    /// For resizes.
     pub resize: Option<Align>,
-    /// Of other ops that the target's table lists as passive. An op that only moves codes, as a maximum or a transpose does,
-    /// has one grid for operand and result whatever this says; the word then says whose.
+    /// For other ops that the target's table lists as passive. An op that only moves codes, such as a transpose or a maximum,
+    /// always has the same grid for operand and result. This key then decides whose grid it is.
     pub passive: Option<Align>,
-    /// True: a result that all readers want on one grid is made on that, and rounds once. False: it is made on a range of its
-    /// own, and requantized for readers of another grid, as far as the target requantizes codes.
+    /// True: if all readers of a result use one grid, the result is computed on that grid and rounded once. False: the result
+    /// has a grid from its own range. Readers with another grid requantize it, as far as the target can requantize codes.
     pub simplify: Option<bool>,
-    /// True: the grid that an aligned operand is made on is imposed on its other readers, too; the report names them. False:
-    /// they have the one that its producer leaves, and the aligned operand is requantized.
+    /// True: if an operand was aligned to a grid, its other readers have to use this grid, too. The report names them. False:
+    /// the other readers use the grid of the producer, and the aligned operand is requantized.
     pub force_overlap: Option<bool>,
 }
 
-/// It holds for the layers that all of `layers`, `op` and `between` choose, or only for those of their operands and
-/// results that `operands` and `results` count; and for the tensors that `tensors` names. At least one of `layers`, `op`,
-/// `between` and `tensors` is given. A layer has the name that it has in the model, or if it has none there, that of its
-/// first output; any source name counts, also after layers have been folded into one. A range, an observer, `operands` and
-/// `results` need a result or an operand that the named layer has kept. A rule that matches nothing is an
-/// error, which lists the nearest names, and so is a name without wildcards in it. A key that nothing of what is matched has a
-/// use for is an error, too, as weights of layers that have none; of several layers one is enough.
+/// A rule sets keys for some layers, operands or tensors. `layers`, `op` and `between` select layers; if several are given, a
+/// layer has to match all of them. `operands` and `results` restrict the rule to some operands and results of these layers.
+/// `tensors` selects tensors by name. At least one of `layers`, `op`, `between` and `tensors` is required.
+///
+/// A layer has the name that it has in the model. If it has none there, it has the name of its first output. After several
+/// layers were folded into one, it can be selected by any of their names. But for a range, an observer, `operands` and
+/// `results`, the named layer has to still have that operand or result.
+///
+/// It is an error if a rule matches nothing, or if a name without wildcards matches nothing; the message lists similar names.
+/// It is also an error if a key cannot be used by anything that the rule matches, for example `weights` for layers without
+/// weights. If the rule matches several layers, it is enough that one of them can use the key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Reason for the rule; printed in the report.
+    /// The reason for the rule, which the report prints.
     pub reason: Option<String>,
-    /// The targets that it is for, by their ids. Empty: all.
+    /// The ids of the targets to which the rule applies. Empty: all.
     #[serde(default)]
     pub target: Vec<String>,
     /// Source names of layers.
     #[serde(default)]
     pub layers: Vec<Pattern>,
-    /// Operators of the canonical model, by the words that reports have for them, whatever they were in the model: `"conv"`,
-    /// `"reduce_mean"`. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant weights is a
-    /// `"gemm"`, one of two activations a `"matmul"`; what was folded into another layer is none any more. A `"conv"` is a
-    /// `"depthwise_conv"`, too, where each of its channels is by itself, and else a `"dense_conv"`.
+    /// Names of ops as in reports, such as `"conv"` or `"reduce_mean"`. These are the ops after rewriting, which can differ
+    /// from the operators in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant
+    /// weights is a `"gemm"`, and a product of two activations a `"matmul"`. An op that was folded into another layer no longer
+    /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels is computed separately, and otherwise
+    /// `"dense_conv"`.
     #[serde(default)]
     pub op: Vec<Pattern>,
-    /// All layers on a way from one to another, both included.
+    /// All layers on any path from one layer to another, including both.
     pub between: Option<Between>,
-    /// Of the layers these operands alone, counted from 0 as in `strait inspect --quant`. Only `range`, `observer`,
-    /// `observer_options` and `activations` can be set for them. An operand that has a range of its own is requantized for its layer; others that
-    /// read the same tensor do so as before. What a layer alone reads is made on the range of its operand.
+    /// The rule applies only to these operands of the layers, counted from 0 as in `strait inspect --quant`. Only `range`,
+    /// `observer`, `observer_options` and `activations` can be set for operands. If an operand has a range of its own, it is
+    /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only reader, the
+    /// tensor is computed directly on this range.
     #[serde(default)]
     pub operands: Vec<u32>,
-    /// The same of results. A result is the tensor that it makes, as if `tensors` named it.
+    /// The rule applies only to these results of the layers. A result is the tensor that the layer computes, as if `tensors`
+    /// named it.
     #[serde(default)]
     pub results: Vec<u32>,
-    /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations`
-    /// can be set for them.
+    /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
-    /// True: it may match nothing, or nothing that has a use for its keys.
+    /// True: the rule may match nothing, or nothing that can use its keys.
     #[serde(default)]
     pub optional: bool,
     /// Where the layers compute.
     pub run: Option<Run>,
-    /// The values of their outputs, or of the operands, instead of what was measured.
+    /// The smallest and the largest value of their outputs, or of the operands. The range is then not measured.
     pub range: Option<Range>,
-    /// Observer that makes the ranges of their outputs, or of the operands, from what was measured.
+    /// The observer that determines the ranges of their outputs, or of the operands, from the measurements.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
-    /// Which grids their operands and results share.
+    /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
-    /// Of their results, as `alignment.simplify` of `[quantize]`.
+    /// As `alignment.simplify` of `[quantize]`, for the results of the layers.
     pub simplify: Option<bool>,
-    /// Their weights.
+    /// The weights of the layers.
     #[serde(default)]
     pub weights: Weights,
-    /// Of layers and `operands`: the activations that the layers compute on. A layer computes on one type: that of an operand is
-    /// that of the others. Its results have the type that their readers agree on, as far as the target has it for them. Of
-    /// `tensors` and `results`: as they leave the layers that make them. Where operands and results have one grid, as those
-    /// of a pooling, `symmetric` and `scale` are for all of them.
+    /// For layers and `operands`: the activations on which the layers compute. All operands of a layer have the same type. The
+    /// results get the type on which their readers agree, if the target supports it there. For `tensors` and `results`: the
+    /// values as their layers compute them. If operands and results have the same grid, as in a pool, `symmetric` and `scale`
+    /// apply to all of them.
     #[serde(default)]
     pub activations: Activations,
 }
 
-/// All layers on a way from one to another.
+/// All layers on any path from one layer to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -207,10 +216,11 @@ pub struct Between {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Run {
-    /// In float, on the host. Weights of convolutions and Gemms keep codes if this rule or a later one gives them a type.
+    /// In float, on the host. The weights of convolutions and Gemms are still quantized if this rule or a later one gives them
+    /// a type.
     Float,
-    /// In integers, also between layers on the host; an error where the target cannot.
+    /// In integers, even between layers on the host. It is an error if the target cannot do that.
     Integer,
-    /// In integers where the target can, otherwise on the host; on the host as well between layers that run there.
+    /// In integers if the target can do that, and otherwise on the host. A layer between layers on the host also runs there.
     Auto,
 }
