@@ -298,9 +298,11 @@ fn the_pages_of_the_words_are_those_of_the_types() {
 }
 
 const READ: &str = "\
-These are keys under `[target.options.ID]` of a [configuration](configuration.md), and fields of a file in the text form of Protocol
-Buffers, which `strait compile --calibration-config FILE` takes. Each of them becomes a rule, or a key of the configuration where
-that does not give it. `strait compile --rules` shows both. A field that the tool does not have is an error, with its line and the
-nearest one; so is what is called refused below.
+You can use these keys in two places: under `[target.options.ID]` of a [configuration](configuration.md), or in a file in the text
+form of Protocol Buffers, which you pass as `strait compile --calibration-config FILE`. Each key becomes a rule. Some become another
+key of the configuration instead, unless the configuration sets that key itself. `strait compile --rules` prints the result.
+
+It is an error to use a field that the tool does not have, or one that is called refused below. The message has the line, and the
+closest existing name.
 
 ";

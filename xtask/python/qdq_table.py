@@ -36,7 +36,7 @@ models are at least 30 dB from those of `strait run`, in ONNX Runtime and in Ope
 """
 
 FAULTS = """
-The following are faults of a runtime that our files cannot avoid. Each program shows one:
+Some faults of the runtimes cannot be avoided in our files. Each of the following programs shows one:
 """
 
 

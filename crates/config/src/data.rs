@@ -25,18 +25,18 @@ pub enum Unreadable {
     /// It is an error.
     #[default]
     Error,
-    /// It is left out. The report counts and names all such images. To know them all images are decoded once more, and labels
-    /// need to know their images by name.
+    /// Such images are left out. The report counts them and lists their names. To find them, all images are decoded one more
+    /// time. Labels then have to refer to images by name.
     Skip,
 }
 
-/// Consequence of numbers that are NaN: rows that a mask leaves nothing of have them behind a softmax, for instance, and samples where
-/// a number is missing.
+/// Handling of numbers that are NaN. For example, a softmax gives NaN for a row that is completely masked, and some data sets
+/// use NaN for missing numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NotANumber {
-    /// They are left out of what is measured, and a warning names the tensors in which they come up, samples and shares; an input
-    /// is one of these. A value that is NaN everywhere stays on the host.
+    /// They are left out of the measurements. A warning names the tensors in which they first appear, which may be inputs, with
+    /// the number of samples and the share of numbers. A value that is NaN everywhere stays on the host.
     #[default]
     Skip,
     /// They are an error.

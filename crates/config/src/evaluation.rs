@@ -16,27 +16,29 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
-    /// As `data` of `[calibration]`; the same preprocessing applies.
+    /// As `data` of `[calibration]`. The same preprocessing applies.
     pub data: Data,
-    /// Images that cannot be decoded.
+    /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// Labels for each sample of the set, or for those that `samples` takes, for the metrics that need them: an `.npy`, or an
-    /// `.npz` with an array of the metric's or the output's name, or one array. Each metric says what it needs. Classes of
-    /// images may be `"folders"`, the positions of the folders that they are in, in the order of names; or a `.csv` or `.txt` with lines
-    /// of a name and a class, the name being that of an image, its path below the folder of the set, or that of a folder.
+    /// Labels for each sample of the set, or for each of the first `samples`. Some metrics need them, and say which. They are
+    /// an `.npy`, or an `.npz` with one array, or with an array named after the metric or the output.
+    ///
+    /// For classes of images there are two more forms. `"folders"` takes the folder of an image as its class, counted in the
+    /// order of the folders' names. A `.csv` or `.txt` has lines with a name and a class. The name is that of an image, its
+    /// path below the folder of the set, or the name of a folder.
     pub labels: Option<LabelPath>,
-    /// Only the first so many. Fewer in the set is an error. Absent: all.
+    /// Use only the first samples, this many. It is an error if the set has fewer. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// The `top1` in percent that the float model is known to have, from its training or its paper. Less than that on
-    /// these samples is warned of where their number cannot explain it. Needs `labels`.
+    /// The `top1` in percent that the float model is known to have, from its training or from a paper. You get a warning if the
+    /// model has less on these samples and chance cannot explain it. Requires `labels`.
     #[schemars(range(min = 0, max = 100))]
     pub expect_float: Option<f64>,
-    /// Metrics that are computed, as they are by default. An output of codes that have a grid is judged as the numbers that
-    /// they stand for. Absent, where there is no `[[evaluation.metric]]`: `agreement`, and `top1` where there are `labels`.
+    /// The metrics to compute with default settings. If an output is quantized, the numbers that its codes stand for are
+    /// judged. Absent, and if there is no `[[evaluation.metric]]`: `agreement`, and also `top1` if there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,
-    /// Metrics with settings of their own, and metrics of your own, which a command computes.
+    /// Metrics with settings, and your own metrics, which a command computes.
     #[serde(default)]
     pub metric: Vec<MetricTable>,
 }
@@ -62,71 +64,73 @@ impl Evaluation {
     }
 }
 
-/// A metric with settings of its own, or one that a command computes.
+/// A metric with settings, or one that a command computes.
 ///
-/// With `command` and `value` the metric is yours. For each model the command is started once, in the folder of this file, with
-/// one more argument behind its own: the path of an `.npz` with the model's outputs on all samples, an array `[samples, …]`
-/// for each output, by its name. It prints one JSON document to its standard output and ends with exit code 0. No shell
-/// is between, standard input is empty, and the environment is that of `strait`. Commands run where the command line
-/// says `--allow-commands`, and nowhere else.
+/// With `command` and `value` the metric is your own. The command is started once for each model, in the folder of this file.
+/// It gets one more argument: the path of an `.npz` with the model's outputs on all samples, an array `[samples, …]` for each
+/// output by its name. It prints one JSON document to standard output and ends with exit code 0. The command is started without
+/// a shell, its standard input is empty, and it has the environment of `strait`. Commands only run if `--allow-commands` is
+/// given on the command line.
 ///
-/// With `command` and `kind = "map"` the command makes boxes of the outputs, and the precision is computed here, with its
-/// interval: it prints a list with a list of boxes for each sample, `[class, score, left, top, right, bottom]` each, or with the
-/// four numbers of `format`.
+/// With `command` and `kind = "map"` the command converts the outputs to boxes, and Strait computes the precision and its
+/// interval. The command prints a list with one list of boxes for each sample. A box is `[class, score, left, top, right,
+/// bottom]`, or has the four numbers of `format`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTable {
-    /// The name by which report and gates know it; no two metrics have the same.
+    /// The name of the metric in reports and gates. It has to be unique.
     #[schemars(length(min = 1))]
     pub name: String,
     /// The metric. Absent: the one that `name` names.
     pub kind: Option<Metric>,
-    /// The output that it looks at, by its name. Absent: each for `agreement`, `cosine` and `snr`, and the first for all others.
+    /// The name of the output to look at. Absent: every output for `agreement`, `cosine` and `snr`, and the first output for
+    /// all others.
     pub output: Option<String>,
-    /// Its labels, where they are not those of `[evaluation]`.
+    /// The labels of this metric, if they are not those of `[evaluation]`.
     pub labels: Option<LabelPath>,
-    /// Of `miou`: the label of pixels that do not count. Absent: 255.
+    /// For `miou`: the label of pixels that do not count. Absent: 255.
     pub ignore: Option<u32>,
-    /// Of `psnr`: the largest that a number can be, such as 255. Absent: 1.
+    /// For `psnr`: the largest possible number, such as 255. Absent: 1.
     #[schemars(range(min = 1e-30, max = 1e30))]
     pub peak: Option<f64>,
-    /// Of `auc`: where the score comes from. Absent: `output`.
+    /// For `auc`: where the score comes from. Absent: `output`.
     pub score: Option<Score>,
-    /// Of `auc`: so many samples that follow each other, such as the windows of a recording, have one label; their score is
-    /// the mean. Absent: 1.
+    /// For `auc`: this many consecutive samples have one label, for example the windows of a recording. Their score is the
+    /// mean. Absent: 1.
     pub group: Option<NonZeroU32>,
-    /// Of `map`: the output of the boxes, four numbers each. Absent: the one of the name `boxes`.
+    /// For `map`: the name of the output with the boxes, four numbers each. Absent: `boxes`.
     pub boxes: Option<String>,
-    /// Of `map`: the output of the scores, one for each box, or one for each box and class. A score of 0 or below is padding.
-    /// Absent: the one of the name `scores`.
+    /// For `map`: the name of the output with the scores, one for each box, or one for each box and class. A score of 0 or less
+    /// means padding. Absent: `scores`.
     pub scores: Option<String>,
-    /// Of `map`: the output of the classes, one for each box. Absent: the one of the name `classes`; without one, and without a
-    /// score for each class, all boxes are of class 0.
+    /// For `map`: the name of the output with the classes, one for each box. Absent: `classes`. If there is no such output and
+    /// no score for each class, all boxes have class 0.
     pub classes: Option<String>,
-    /// Of `map`: the meaning of a box's four numbers. Absent: `xyxy`.
+    /// For `map`: the meaning of the four numbers of a box. Absent: `xyxy`.
     pub format: Option<BoxFormat>,
-    /// Of `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]` for labels in
-    /// parts of the image; those of COCO stay pixels.
+    /// For `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]` for labels
+    /// that are fractions of the image. Labels from COCO stay in pixels.
     pub size: Option<[f64; 2]>,
-    /// Of `map`: one overlap, such as 0.5, in place of the ten from 0.50 to 0.95.
+    /// For `map`: a single overlap, such as 0.5, instead of the ten from 0.50 to 0.95.
     #[schemars(range(min = 0.01, max = 1))]
     pub overlap: Option<f64>,
-    /// The command of a metric of your own, or of `kind = "map"`: the program and its arguments. A program without a `/` is looked for as a shell would.
+    /// The program and its arguments, for your own metric or for `kind = "map"`. A program without a `/` is searched for as by
+    /// a shell.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
-    /// With `command`: where the figure is in what it prints. It is a number.
+    /// With `command`: where the result is in the printed JSON. It has to be a number.
     pub value: Option<Pointer>,
-    /// With `command`: where a list of numbers is in what it prints, one for each sample, whose mean the figure is. With it
-    /// the change from float to integer has an interval, which gates with `confidence` need.
+    /// With `command`: where the printed JSON has a list of numbers, one for each sample. The result is their mean. With this
+    /// list the change from float to integer has an interval, which gates with `confidence` need.
     pub each: Option<Pointer>,
     /// With `command`: which direction is better.
     pub better: Option<Better>,
-    /// With `command`: what 1 means. Absent: `fraction`.
+    /// With `command`: the unit of the result. Absent: `fraction`.
     pub unit: Option<OwnUnit>,
-    /// With `command`: the longest that one run of it may take, in seconds. Absent: 600.
+    /// With `command`: the time limit for one run, in seconds. Absent: 600.
     pub seconds: Option<NonZeroU32>,
-    /// The float model's figure, where it is known. Another one stops the work: then preprocessing or data are not those that
-    /// the figure was measured on.
+    /// The result of the float model, if it is known. If it differs, the command stops with an error, because the preprocessing
+    /// or the data are then not those with which the result was measured.
     pub expect_float: Option<Expected>,
 }
 
@@ -206,10 +210,10 @@ impl MetricTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnUnit {
-    /// 1 is the whole: 100 points of a gate.
+    /// 1 is the whole, which is 100 points for a gate.
     #[default]
     Fraction,
-    /// 1 is one point of a gate, as for percent and decibels.
+    /// 1 is one point for a gate, as for percent and decibels.
     Points,
 }
 
@@ -217,21 +221,21 @@ pub enum OwnUnit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Score {
-    /// The output is the score, or has one for each of two classes.
+    /// The output is the score, or has a score for each of two classes.
     #[default]
     Output,
-    /// The output reconstructs the input; the mean of the squared differences is the score, as of an autoencoder that is to find
-    /// anomalies.
+    /// The output reconstructs the input, as in an autoencoder for anomaly detection. The score is the mean of the squared
+    /// differences.
     Reconstruction,
 }
 
-/// A figure that is known.
+/// A known result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// The figure, in the unit of the metric.
+    /// The result, in the unit of the metric.
     pub value: f64,
-    /// The largest distance from it.
+    /// The largest accepted difference from it.
     #[schemars(range(min = 0, max = 1e30))]
     pub within: f64,
 }
@@ -240,11 +244,11 @@ pub struct Expected {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drop {
-    /// In percentage points; of `psnr` in decibels, and in hundredths of `auc` and `cosine`.
+    /// The limit in percentage points. For `psnr` it is in decibels, and for `auc` and `cosine` in hundredths.
     #[schemars(range(min = 0, max = 100))]
     pub points: f64,
-    /// The loss is to be within `points` with this probability: the upper end of its one-sided interval is, not only the
-    /// loss on these samples.
+    /// The loss has to be within `points` with this probability. This means that the upper end of its one-sided interval is
+    /// within `points`, not only the loss on these samples.
     #[schemars(range(min = 0.5, max = 0.9999))]
     pub confidence: Option<f64>,
 }

@@ -11,18 +11,21 @@ use super::{evaluation::Drop, leaf::Pattern};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// Largest loss of the integer model against the float model, by the name of a metric of `[evaluation]`. The float model's
-    /// agreement is 100, and its cosine 1. Of a metric of several outputs, each is to meet it.
+    /// The largest loss of the integer model compared with the float model, by the name of a metric of `[evaluation]`. The
+    /// float model's agreement counts as 100, and its cosine as 1. If a metric has several outputs, each of them has to meet
+    /// the limit.
     #[serde(default)]
     pub accuracy_drop: BTreeMap<String, Drop>,
-    /// Smallest figure of the integer model, by the name of a metric of `[evaluation]`, in its unit: `least = { snr = 30 }`.
+    /// The smallest value of a metric for the integer model, by the name of a metric of `[evaluation]` and in its unit: `least
+    /// = { snr = 30 }`.
     #[serde(default)]
     pub least: BTreeMap<String, f64>,
-    /// The only layers that may run on the host, by their source names, each of which is in the model. `[]`: none. Absent: any.
+    /// The only layers that may run on the host, by their source names. Each name has to be in the model. `[]`: none may.
+    /// Absent: all may.
     pub host_layers: Option<Vec<Pattern>>,
-    /// Demand on the fusions that are made.
+    /// A requirement for the fusions.
     pub fusions: Option<FusionGate>,
-    /// Demand on the outputs for the first calibration samples.
+    /// A requirement for the outputs on the first calibration samples.
     pub sanity: Option<SanityGate>,
 }
 
@@ -30,8 +33,8 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
-    /// An error in the place of a warning: of an output with an SNR below 10 dB, one that is constant where that of the float
-    /// model is not, one with two answers that differ from the float model's. A compilation without samples does not meet it.
+    /// Makes the warning of the sanity check an error. The check fails if an output has an SNR below 10 dB, if it is constant
+    /// and the float model's is not, or if two answers differ from the float model's. A compilation without samples also fails.
     Error,
 }
 
@@ -39,6 +42,6 @@ pub enum SanityGate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FusionGate {
-    /// Each is proved to give the same integers.
+    /// Each fusion is proved to give the same integers.
     Exact,
 }

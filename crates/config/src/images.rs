@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_images::{self as images, Anchor, Filter, Like, Rounding};
 
-/// Reading of an image: three channels, red first, of 8 bits each, `"NHWC"`. Gray becomes three equal channels, alpha is left
-/// out, of 16 bits the upper 8 are taken, and of several frames the first.
+/// Reading of an image as three 8-bit channels, red first, in the layout `"NHWC"`. A gray image becomes three equal channels.
+/// Alpha is dropped. Of 16 bits the upper 8 are taken, and of several frames the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decode {
-    /// Photographs whose Exif says that the camera was turned.
+    /// What to do if the Exif data say that the camera was turned.
     #[serde(default)]
     pub orientation: Orientation,
 }
@@ -18,10 +18,10 @@ pub struct Decode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Orientation {
-    /// As they are stored, which is how Pillow's `open` and torchvision's datasets read them.
+    /// Read the image as it is stored. Pillow's `open` and torchvision's datasets do so.
     #[default]
     Stored,
-    /// Upright, as OpenCV's `imread` reads them.
+    /// Turn the image upright. OpenCV's `imread` does so.
     Upright,
 }
 
@@ -31,37 +31,38 @@ pub enum Orientation {
 pub struct Resize {
     /// Width and height.
     pub size: Option<Extent>,
-    /// The shorter side. The longer one is scaled by the same factor and rounded down, as by torchvision's `Resize`.
+    /// The length of the shorter side. The longer side is scaled by the same factor and rounded down, as in torchvision's
+    /// `Resize`.
     #[schemars(range(min = 1, max = 16384))]
     pub short: Option<u32>,
-    /// Weights of the neighbours, of those that the library has.
+    /// The interpolation filter. Not every library has every filter.
     #[serde(default)]
     pub filter: Filter,
-    /// The library whose arithmetic the step has, to the last level or at most one from it.
+    /// The library whose arithmetic the step reproduces. The levels are equal, or differ by at most one.
     #[serde(default)]
     pub like: Like,
 }
 
-/// Scaled until it touches two sides of a field, with the field's level elsewhere.
+/// An image that is scaled until it touches two sides of a field. The rest of the field has a fixed level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Letterbox {
     /// Width and height of the field.
     pub size: Extent,
-    /// The level of the field, in every channel. Absent: 114.
+    /// The level of the rest of the field, in every channel.
     #[serde(default = "gray")]
     #[schemars(range(min = 0, max = 255))]
     pub fill: u32,
-    /// The place of the image.
+    /// The position of the image in the field.
     #[serde(default)]
     pub at: Anchor,
-    /// The whole number of pixels that a side of the scaled image gets.
+    /// How a side of the scaled image is rounded to a whole number of pixels.
     #[serde(default)]
     pub round: Rounding,
-    /// As of `resize`.
+    /// As in `resize`.
     #[serde(default)]
     pub filter: Filter,
-    /// As of `resize`.
+    /// As in `resize`.
     #[serde(default)]
     pub like: Like,
 }
@@ -76,16 +77,16 @@ fn gray() -> u32 {
 pub struct Crop {
     /// Width and height.
     pub size: Extent,
-    /// The place of the part.
+    /// The position of the part in the image.
     #[serde(default)]
     pub at: Anchor,
 }
 
-/// One channel of three: their luma by Recommendation BT.601.
+/// Conversion of three channels to one: the luma of Recommendation BT.601.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gray {
-    /// The library whose weights the step has.
+    /// The library whose weights the step uses.
     #[serde(default)]
     pub like: Like,
 }

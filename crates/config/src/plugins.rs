@@ -51,9 +51,9 @@ impl TableFile {
 pub struct Plugin {
     /// The library.
     pub path: FilePath,
-    /// The SHA-256 that it must have: one, or one for each platform that it is there for. `strait plugin lock` writes it.
+    /// The SHA-256 that the library must have: one digest, or one for each platform. `strait plugin lock` writes it.
     pub sha256: Option<Pin>,
-    /// False: where the file is not there, its target is missing, and nothing else is wrong.
+    /// False: if the file does not exist, its target is missing, and that is not an error.
     #[serde(default = "yes")]
     pub required: bool,
 }
@@ -86,7 +86,8 @@ impl Pin {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
-    /// Consequence where a plugin of `[[plugin]]` has no `sha256` for this platform. Tables are data, and need none.
+    /// What to do with a plugin of `[[plugin]]` that has no `sha256` for this platform. Tables are data and do not need a
+    /// digest.
     #[serde(default)]
     pub unpinned: Unpinned,
 }
@@ -95,11 +96,11 @@ pub struct Trust {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unpinned {
-    /// It is an error, and nothing of the plugin runs.
+    /// It is an error, and no code of the plugin runs.
     #[default]
     Deny,
-    /// It is said with the digest that the plugin has.
+    /// A warning gives the digest of the plugin.
     Warn,
-    /// Nothing.
+    /// The plugin is used without a message.
     Allow,
 }

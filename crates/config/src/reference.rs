@@ -32,9 +32,24 @@ const SECTIONS: [&str; 13] = [
     "output",
 ];
 
+/// Words of several keys, which a section of their own explains: one of these keys, and the title.
+const LISTS: [(&str, &str); 10] = [
+    ("quantize.activations.type", "Types"),
+    ("quantize.activations.scale", "Scales"),
+    ("calibration.observer", "Observers"),
+    ("quantize.alignment.concat", "Alignments"),
+    ("evaluation.metrics", "Metrics"),
+    ("preprocess.steps[].resize.filter", "Filters"),
+    ("preprocess.steps[].resize.like", "Libraries"),
+    ("preprocess.steps[].crop.at", "Positions"),
+    ("preprocess.stored.color", "Colour orders"),
+    ("calibration.unreadable", "Words for unreadable images"),
+];
+
 /// `docs/configuration.md`: every table and key with what it takes, its default and its meaning.
 pub fn reference_page() -> String {
-    let mut page = Page::new(&format!("{OPENING}```toml\n{SMALLEST}```\n\n{INTRODUCTION}"));
+    let opening = format!("{OPENING}```toml\n{SMALLEST}```\n\n{INTRODUCTION}");
+    let mut page = Page::new(&opening).explaining(Config::shape(), &LISTS);
     page.keys(Config::shape(), &SECTIONS);
     page.text()
 }
@@ -44,28 +59,29 @@ const OPENING: &str = "\
 
 <!-- Made from crates/config/src/types.rs by `cargo xtask bless`; edits here are lost. -->
 
-A deployment is described by one TOML file. These nine lines are a complete one:
+One TOML file describes a deployment: the model, the targets, the samples, and where the result goes. These nine lines are a
+complete configuration:
 
 ";
 
-const INTRODUCTION: &str = r#"A key that is not listed here is an error. Paths have forward slashes on every system and are relative to the
-file that they stand in; those given on the command line, to the current folder.
+const INTRODUCTION: &str = r#"Keys that are not listed on this page are errors. Paths have forward slashes on every system. They are relative to
+the folder of the file in which they stand, and on the command line to the current folder.
 
-`--set KEY=VALUE` sets any key, with its tables before it and a value as in TOML:
+`--set KEY=VALUE` sets any key. The key has its tables in front of it, and the value is written as in TOML:
 
 ```
 strait compile deploy.toml --set calibration.samples=64 --set 'calibration.observer="mse"'
 ```
 
-`--target`, `--model`, `--calibration`, `--calibration-config` and `--out` are short for `target.use`, `model.file`,
-`calibration.data`, `calibration.config` and `output.dir`.
+Some keys also have an option of their own: `--target` for `target.use`, `--model` for `model.file`, `--calibration` for `calibration.data`,
+`--calibration-config` for `calibration.config`, and `--out` for `output.dir`.
 
-What `calibration.config` and `[target.options]` say in the words of a vendor's own tool becomes rules, in this order: those of
-the file, those of the options, those of `[[quantize.rule]]`. The later one wins. What is no rule becomes another key, such as
-`rewrite.do_fusion`, where the configuration does not give that itself. `strait compile --rules` shows all of them, and each
-compilation reports what became of each rule.
+`calibration.config` and `[target.options]` can contain settings of a vendor's own tool. These become rules. First come the rules of the
+file, then those of the options, and finally those of `[[quantize.rule]]`. If two rules set the same key, the later one wins. A setting
+that cannot be a rule sets another key, such as `rewrite.do_fusion`, unless the configuration sets that key itself. `strait compile --rules`
+prints all of them, and each compilation reports what became of each rule.
 
-Where names of layers or tensors are asked for, a pattern may stand. The parts of a name are separated by `/`:
+Wherever a key takes names of layers or tensors, it also takes patterns. The parts of a name are separated by `/`:
 
 | pattern | matches |
 |---|---|
@@ -74,7 +90,8 @@ Where names of layers or tensors are asked for, a pattern may stand. The parts o
 | `**` | any number of characters |
 | `**/` at the start of a part | any number of whole parts: `/a/**/b` matches `/a/b` and `/a/x/y/b` |
 
-Editors that know JSON schemas complete and check the file with `strait-config-1.schema.json` beside this page.
+Editors with support for JSON schemas can complete and check the file with `strait-config-1.schema.json`, which is in the same folder as this
+page.
 
 "#;
 
@@ -87,6 +104,20 @@ mod tests {
     fn the_smallest_configuration_is_complete() {
         crate::parse("smallest.toml", SMALLEST.to_owned(), "".as_ref(), &[]).unwrap();
         assert_eq!(SMALLEST.lines().count(), 9);
+    }
+
+    #[test]
+    fn words_are_explained_once() {
+        let page = reference_page();
+        let mut seen = std::collections::BTreeSet::new();
+        for line in page.lines().filter(|line| line.starts_with('|')) {
+            for explained in line.trim_end_matches(" |").split("<br>`\"").skip(1) {
+                assert!(seen.insert(explained.to_owned()), "{explained} is said twice");
+            }
+        }
+        for (_, title) in LISTS {
+            assert_eq!(page.matches(&format!("\n## {title}\n")).count(), 1, "{title}");
+        }
     }
 
     #[test]

@@ -9,17 +9,19 @@ use super::leaf::{FilePath, Pattern};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rewrite {
-    /// False: no rule takes a layer into another one, as a batch normalization into its convolution. AMCT calls it so, too.
+    /// False: no rule merges a layer into another one, for example a batch normalization into its convolution. AMCT uses the
+    /// same name.
     #[serde(default = "yes")]
     pub do_fusion: bool,
-    /// Layers, by their source names, that no rule takes into another one, and none into them. AMCT calls it so, too.
+    /// Layers, by their source names, that no rule merges into another layer, and into which no other layer is merged. AMCT
+    /// uses the same name.
     #[serde(default)]
     pub skip_fusion_layers: Vec<Pattern>,
-    /// Rules that are off, by their names; [rules.md](rules.md) has them.
+    /// Names of rules that are switched off. [rules.md](rules.md) lists the rules.
     #[serde(default)]
     pub off: Vec<String>,
-    /// A switch file as ATC takes it: lines `RULE:off`, or JSON `{"Switch": {"GraphFusion": {"ALL": "off", "RULE": "on"}}}`. `ALL` is
-    /// every rule that takes a layer into another one. What is off by another key stays off.
+    /// A switch file as for ATC: lines `RULE:off`, or JSON `{"Switch": {"GraphFusion": {"ALL": "off", "RULE": "on"}}}`. `ALL`
+    /// stands for every rule that merges a layer into another one. Rules that another key switches off stay off.
     pub switch_file: Option<FilePath>,
 }
 

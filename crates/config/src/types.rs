@@ -31,58 +31,61 @@ pub use super::{
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Configuration of Strait")]
 pub struct Config {
-    /// The version of this file's form. An older one stays readable, a newer one is refused by name.
+    /// The version of the file format. Older versions stay readable. A newer version is an error.
     #[schemars(range(min = 1, max = 1))]
     pub schema: u32,
     /// The float model.
     pub model: Model,
-    /// Inputs of the model, by name. Odd names are quoted: `[input."serving_default_x:0"]`.
+    /// Settings for a single input of the model, by its name. Quote unusual names: `[input."serving_default_x:0"]`.
     #[serde(default)]
     pub input: BTreeMap<String, Input>,
-    /// From samples as stored to what the model takes, for every input without preprocessing of its own.
+    /// How stored samples become inputs of the model. This holds for every input without a preprocessing of its own.
     ///
-    /// Samples of any numeric type are read as float32 for an input of floats; the steps follow in their order, each in float32.
-    /// Steps that begin with `decode` are for images: up to the first step that computes with numbers or moves axes they are done to
-    /// levels of 8 bits.
-    /// Those for an input of integers or truth values stay what they are: the file has the input's type, or one whose numbers
-    /// all are of it, such as int32 for int64, and of the steps only `color` and `layout` are possible. At the end a
-    /// sample whose shape is not the model's, but which has as many elements, is given the model's; one whose axes are
-    /// the model's in another order is refused.
+    /// For a float input, samples of any numeric type are read as float32. The steps follow in their order, each in float32. If
+    /// the first step is `decode`, the samples are images. They stay 8-bit images until the first step that computes with
+    /// numbers or moves axes.
+    ///
+    /// An input of integers or truth values is not converted. The file has the type of the input, or a type whose numbers all
+    /// fit into it, such as int32 for int64. Only the steps `color` and `layout` are possible.
+    ///
+    /// After the last step, a sample with another shape but the same number of elements is reshaped to the model's shape. It is
+    /// refused if its axes are those of the model in another order.
     #[serde(default)]
     pub preprocess: Preprocess,
     /// The chips to compile for. The model is observed once for all of them.
     pub target: Target,
-    /// Plugins in shared libraries, each with one target. They run in processes of their own. No folder is searched for them, and
-    /// no variable of the environment names one. Their options are `[target.options.ID]`, as for all others.
+    /// Plugins in shared libraries, each with one target. They run in processes of their own. Strait only loads plugins that
+    /// are listed here: it does not search folders or environment variables. Their options are in `[target.options.ID]`, as for
+    /// all targets.
     #[serde(default)]
     pub plugin: Vec<Plugin>,
-    /// Plugins that nobody has vouched for.
+    /// What happens with plugins whose digest is not given.
     #[serde(default)]
     pub trust: Trust,
-    /// The samples that the ranges of the activations are measured on, or the record that has the grids already. One of the two is
-    /// needed, unless the model is a quantized one that has a grid for all that is quantized.
+    /// The samples from which the ranges of activations are measured, or a record that already has the grids. One of the two is
+    /// required, unless the model is quantized and has a grid for every value that needs one.
     #[serde(default)]
     pub calibration: Calibration,
-    /// Rules over the float graph that are off.
+    /// Switches for the rules that rewrite the float graph.
     #[serde(default)]
     pub rewrite: Rewrite,
-    /// Quantization, where the target leaves a choice.
+    /// How values are quantized, where the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,
     /// Which differences a fused requantization may make.
     #[serde(default)]
     pub fusion: Fusion,
-    /// Labelled samples on which float and integer model are compared.
+    /// The labelled samples on which the float and the integer model are compared.
     ///
-    /// The report has each metric of each model, and the change from float to integer with its paired 95 % interval: of counted
-    /// answers that of Agresti and Min, of means over samples Student's, of `auc` DeLong's, and of `miou` and `map` that
-    /// of 1000 sets of samples that are drawn from one seed, as is the interval of `snr`. Where there is no way to an interval, the
-    /// report says so.
+    /// The report has each metric for both models, and the change from float to integer with a paired 95 % interval. The method
+    /// for the interval depends on the metric: Agresti and Min for counted answers, Student for means over samples, and DeLong
+    /// for `auc`. For `miou`, `map` and `snr`, 1000 sets of samples are drawn from a fixed seed. If there is no method for an
+    /// interval, the report says so.
     pub evaluation: Option<Evaluation>,
-    /// Demands on the result. Artifact and report are written even if one is missed; the exit code is then 3.
+    /// Requirements for the result. If one of them is not met, the exit code is 3. Artifact and report are written anyway.
     #[serde(default)]
     pub gate: Gate,
-    /// Where the result goes.
+    /// Where the result is written.
     pub output: Output,
 }
 
@@ -101,30 +104,32 @@ impl Document for Config {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// The model: ONNX, a frozen TensorFlow graph or TFLite, which its bytes tell apart.
+    /// The model: ONNX, a frozen TensorFlow graph or TFLite. The format is recognised by the content.
     pub file: FilePath,
-    /// The digest that the file must have; another is an error.
+    /// The digest that the file must have. If it differs, that is an error.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by its name in the model, or by the name of an input and an axis for that one alone, with
-    /// a name or without: `"x.2" = 48`. A free dimension that is the first of every input is the batch, and 1; any other that is
-    /// left free is an error. With 0 a tensor has no elements, as the past of a decoder in its first step.
+    /// A size for each symbolic dimension, by the name of the dimension in the model. To set a dimension of a single input,
+    /// whether it has a name or not, write the input and the axis: `"x.2" = 48`. A dimension that is the first of every input
+    /// and is not set here counts as the batch and is 1. Any other dimension without a size is an error. With the size 0 a
+    /// tensor has no elements, for example the past of a decoder in its first step.
     #[serde(default)]
     pub bind: BTreeMap<String, u32>,
-    /// Tensors or layers at which the graph begins instead of at its inputs. Empty: at its inputs.
+    /// Tensors or layers at which the graph begins, instead of at its inputs. Empty: at its inputs.
     #[serde(default)]
     pub inputs: Vec<Pattern>,
-    /// Tensors or layers at which the graph ends instead of at its outputs. Empty: at its outputs.
+    /// Tensors or layers at which the graph ends, instead of at its outputs. Empty: at its outputs.
     #[serde(default)]
     pub outputs: Vec<Pattern>,
-    /// Layers of TFLite that have weights of codes beside real activations, which its runtime quantizes anew in each run.
+    /// What to do with TFLite layers that have quantized weights and float activations. TFLite quantizes these activations anew
+    /// in each run.
     pub hybrid: Option<Hybrid>,
 }
 
-/// Reading of layers that have weights of codes beside real activations.
+/// Reading of layers that have quantized weights and float activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Hybrid {
-    /// Their weights are the numbers that the codes stand for, and the layers those of floats. Without this they are refused.
+    /// Run such layers in float, with the numbers that the codes of their weights stand for. Without this key they are refused.
     Float,
 }
 
@@ -132,20 +137,20 @@ pub enum Hybrid {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The values that the input takes, after preprocessing. It is then not measured.
+    /// The smallest and the largest value of the input, after preprocessing. The range is then not measured.
     pub range: Option<Range>,
-    /// The same as `[preprocess]`, which it replaces for this input.
+    /// Replaces `[preprocess]` for this input.
     pub preprocess: Option<Preprocess>,
 }
 
-/// From samples as stored to what the model takes.
+/// From samples as stored to inputs of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Preprocess {
-    /// Stored samples, before the first step.
+    /// The layout of the stored samples, before the first step.
     #[serde(default)]
     pub stored: Stored,
-    /// One thing each, in this order.
+    /// The steps, in this order. Each does one thing.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
@@ -154,9 +159,10 @@ pub struct Preprocess {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
-    /// The meaning of the axes, `N` (the samples) first: `"NHWC"`. Needed by `layout`, `color` and numbers per channel.
+    /// The meaning of the axes, with `N` (the samples) first: `"NHWC"`. It is required by `layout`, by `color`, and for numbers
+    /// per channel.
     pub layout: Option<Layout>,
-    /// The order of three colour channels. Needed by `color`.
+    /// The order of the three colour channels. It is required by `color`.
     pub color: Option<ColorOrder>,
 }
 
@@ -164,16 +170,16 @@ pub struct Stored {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Reads a PNG or a JPEG, as the first bytes of the file tell; the first step of all. `stored` is then not given: behind it there
-    /// are `"NHWC"` and `"RGB"`.
+    /// Reads PNG and JPEG images, which are recognised by their first bytes. It has to be the first step. Leave out `stored`:
+    /// the result has the layout `"NHWC"` and the colours `"RGB"`.
     Decode(Decode),
-    /// Brings the pixels of images to another size.
+    /// Resizes images.
     Resize(Resize),
-    /// Scales images onto a field of one size.
+    /// Scales images to fit into a field of a fixed size, and fills the rest of the field.
     Letterbox(Letterbox),
-    /// Takes a part of images.
+    /// Cuts a part out of images.
     Crop(Crop),
-    /// Makes one channel of the three of images.
+    /// Converts images with three channels to one channel.
     Gray(Gray),
     /// Multiplies every number by this.
     Scale(f64),
@@ -183,7 +189,7 @@ pub enum Step {
     Normalize(Normalize),
     /// Brings the colour channels into this order.
     Color(ColorOrder),
-    /// Brings the axes into this order: a permutation of the letters so far.
+    /// Brings the axes into this order, which is a permutation of the current letters.
     Layout(Layout),
 }
 
@@ -191,10 +197,10 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalize {
-    /// Subtracted.
+    /// The numbers to subtract.
     #[schemars(length(min = 1))]
     pub mean: Vec<f64>,
-    /// Divided by; none is 0.
+    /// The numbers to divide by. None of them may be 0.
     #[schemars(length(min = 1))]
     pub std: Vec<f64>,
 }
@@ -223,15 +229,15 @@ pub enum ColorOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// Ids of registered targets, or of targets of `file`. `strait targets` lists them.
+    /// The ids of targets, registered or from `file`. `strait targets` lists them.
     #[serde(rename = "use")]
     #[schemars(length(min = 1))]
     pub ids: Vec<String>,
-    /// Tables of further targets: `"targets/mine.toml"`, or `{ path = "targets/mine.toml", sha256 = "..." }`.
+    /// Files with tables of further targets: `"targets/mine.toml"`, or `{ path = "targets/mine.toml", sha256 = "..." }`.
     #[serde(default)]
     pub file: Vec<TableFile>,
-    /// Options of each target, by its id: those of its table, and the words of its vendor's own tool, where it knows them.
-    /// `strait targets ID` lists what it has.
+    /// The options of each target, by its id. They include the options of its table, and the settings of its vendor's own tool
+    /// if the target supports that. `strait targets ID` lists them.
     #[serde(default)]
     pub options: BTreeMap<String, BTreeMap<String, Any>>,
 }
@@ -262,38 +268,41 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// Arrays: `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis. Several
-    /// `.npy` or `.npz` are batches of one set: those of a folder, of a pattern such as `"batches/*.npy"`, or of a list of paths,
-    /// here or in a `.txt` with one in each line.
+    /// Arrays or images, or a number of random samples.
     ///
-    /// Or images, for a preprocessing that begins with `decode`: a folder of `.png` and `.jpg` with the folders below it, in the order of
-    /// their paths; a pattern such as `"images/**/*.jpg"`; a list of paths; of
-    /// several inputs a folder with a folder of images or an array for each, by its name, which belong together by their order.
+    /// Arrays: an `.npy` for a model with one input, an `.npz` with an array for each input by its name, or a folder of
+    /// `NAME.npy`. The samples are along the first axis. Several `.npy` or `.npz` can be batches of one set. Give them as a
+    /// folder, as a pattern such as `"batches/*.npy"`, or as a list of paths, here or in a `.txt` with one path in each line.
     ///
-    /// Or `"random:64"`: so many samples of random numbers, for a first look without data. What is made of them is marked as not
+    /// Images, if the preprocessing begins with `decode`: a folder with `.png` and `.jpg` files, including its subfolders, in
+    /// the order of their paths; a pattern such as `"images/**/*.jpg"`; or a list of paths. For several inputs, a folder that
+    /// has a folder of images or an array for each input, by its name. Their samples belong together in the order of the files.
+    ///
+    /// `"random:64"`: this many samples of random numbers, for a first look without data. The artifact is then marked as not
     /// for deployment.
     pub data: Option<Data>,
-    /// Images that cannot be decoded.
+    /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// Numbers that are NaN in a run on the samples. Infinite ones have no range either way: what makes them stays on the host.
+    /// What to do if numbers are NaN in a run on the samples. Infinite numbers never have a range: the nodes that compute them
+    /// stay on the host.
     #[serde(default)]
     pub nan: NotANumber,
-    /// A record of the vendor's own tool, for those targets that read one: AMCT's `record.txt` for `ascend`. The layers that it
-    /// names have its grids, all others stay in float, and nothing is measured.
+    /// A record of the vendor's own tool, for targets that can read one: AMCT's `record.txt` for `ascend`. The layers in the
+    /// record get its grids, all other layers stay in float, and nothing is measured.
     pub record: Option<FilePath>,
-    /// Only the first so many. Fewer in the set is an error. Absent: all.
+    /// Use only the first samples, this many. It is an error if the set has fewer. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// Observer that makes a range from what was measured. Absent: that of the target's reference.
+    /// The observer that determines a range from the measurements. Absent: the one of the target's reference.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
-    /// A file for the vendor's own tool that says what is quantized and how, for those targets that know its words: AMCT's simple
-    /// configuration (`.cfg`) for `ascend`. What it says becomes rules in front of those of `[target.options]` and of
-    /// `[quantize]`, which therefore win.
+    /// A file for the vendor's own tool that says how to quantize, for targets that can read it: AMCT's simple configuration
+    /// (`.cfg`) for `ascend`. Its content becomes rules. The rules of `[target.options]` and of `[quantize]` come later and
+    /// win.
     pub config: Option<FilePath>,
-    /// Where measurements are kept, to be reused when model, data and preprocessing are the same.
+    /// The folder where measurements are stored. They are reused if model, data and preprocessing are the same.
     #[serde(default = "default_cache")]
     pub cache: FilePath,
 }
@@ -322,13 +331,13 @@ impl Default for Calibration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// Differences that a fusion may make. Absent: the target's default.
+    /// The differences that a fusion may make. Absent: the target's default.
     pub accept: Option<Accept>,
     /// With `accept = "bounded"`: the largest difference, in units of the last place of the output. Absent: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
-    /// Consequence where the ops and the conditions of a row of the target's table match a requantization and the row
-    /// does not fuse it: the row accepts no such form, nothing is proved, or the difference is not accepted.
+    /// What to do if a fusion row of the target's table matches but does not fuse the requantization, because the row accepts
+    /// no suitable form, because there is no proof, or because the difference is not accepted.
     #[serde(default)]
     pub refused: Refused,
 }
@@ -340,8 +349,8 @@ pub enum Refused {
     /// The requantization stays an operation of its own.
     #[default]
     Keep,
-    /// The compilation fails; it names each layer, and why. A requantization that no row is for is no failure: the
-    /// target computes it by itself.
+    /// The compilation fails. The message names each layer and the reason. A requantization for which there is no row is not a
+    /// failure: the target computes it by itself.
     Error,
 }
 
@@ -349,13 +358,12 @@ pub enum Refused {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// The folder of the artifact. `{target}` stands for the target's id; with several targets it is needed.
+    /// The folder of the artifact. `{target}` stands for the id of the target. It is required if there are several targets.
     pub dir: PathByTarget,
-    /// Formats written beside the container; one that a target does not have is an error. Absent: all that the target
-    /// asks for.
+    /// Further formats to write. It is an error if a target does not have one of them. Absent: all that the target asks for.
     pub emit: Option<Vec<Format>>,
-    /// The type of the activations of 8 bits in the Q/DQ ONNX. With zero points 128 apart both types stand for the same numbers;
-    /// those of 16 bits stay `int16`.
+    /// The type of 8-bit activations in the Q/DQ ONNX file. Both types represent the same numbers, with zero points that differ
+    /// by 128. 16-bit activations are always `int16`.
     #[serde(default)]
     pub qdq_activations: QdqActivations,
 }
@@ -364,9 +372,9 @@ pub struct Output {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QdqActivations {
-    /// ONNX Runtime and OpenVINO have fast kernels for activations of this type beside weights of `int8` on every processor.
+    /// ONNX Runtime and OpenVINO have fast kernels for this type together with `int8` weights on every processor.
     #[default]
     Uint8,
-    /// For runtimes that take no other.
+    /// For runtimes that only support signed activations.
     Int8,
 }

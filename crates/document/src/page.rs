@@ -3,20 +3,23 @@
 use crate::{Key, Shape};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// The reference page of a document, from its shape: every table and key with what it takes, its default and its
-/// meaning.
+/// The reference page of a document, made from its shape: every table and key with its values, its default and its meaning.
+///
+/// A table is described where it comes first. Where it comes again, the page has a link.
 #[derive(Debug, Default)]
 pub struct Page {
     text: String,
-    /// The tables described so far: a shape that comes again refers to its first heading.
-    sections: Vec<(Shape, String)>,
+    /// The tables described so far, each with a link to it.
+    described: Vec<(Shape, String)>,
+    /// Lists of words that have a section of their own: their titles and words.
+    lists: Vec<(String, Vec<(String, String)>)>,
 }
 
 /// A section that is still to be written.
 struct Pending<'a> {
     heading: String,
     path: String,
-    keys: &'a BTreeMap<String, Key>,
+    shape: &'a Shape,
     doc: &'a str,
 }
 
@@ -35,11 +38,25 @@ impl Page {
     pub fn new(opening: &str) -> Page {
         Page {
             text: opening.to_owned(),
-            sections: Vec::new(),
+            ..Page::default()
         }
     }
 
-    /// Adds every key: those outside of any table, then the tables, first those of `order`.
+    /// Explains the words of some keys in sections of their own at the end, to which all keys with these words link. `lists` has
+    /// one such key, by its pattern as in [`Shape::keys`], and the title of the section.
+    #[must_use]
+    pub fn explaining(mut self, shape: &Shape, lists: &[(&str, &str)]) -> Page {
+        for (key, title) in lists {
+            shape.visit("", &mut |found, path| {
+                if path == *key {
+                    self.lists.push(((*title).to_owned(), words(found).to_vec()));
+                }
+            });
+        }
+        self
+    }
+
+    /// Adds every key: those outside of any table, then the tables, first those of `order`; and the lists of words.
     pub fn keys(&mut self, shape: &Shape, order: &[&str]) {
         let Shape::Table(keys) = shape else { return };
         let unlisted = keys.keys().map(String::as_str).filter(|name| !order.contains(name));
@@ -50,11 +67,18 @@ impl Page {
             .iter()
             .filter_map(|name| Some((name.to_string(), keys.get(*name)?.clone())))
             .collect();
-        self.table(&plain, "");
+        self.table(&plain, "", "");
         for name in tables {
             if let Some(key) = keys.get(name) {
                 self.section(name, key);
             }
+        }
+        for (title, words) in &self.lists {
+            let _ = write!(self.text, "## {title}\n\n| word | meaning |\n|---|---|\n");
+            for (word, doc) in words {
+                let _ = writeln!(self.text, "| `\"{word}\"` | {} |", cell(doc));
+            }
+            self.text.push('\n');
         }
     }
 
@@ -69,63 +93,120 @@ impl Page {
             Shape::List { items, .. } => (format!("[[{name}]]"), name.to_owned(), &**items),
             shape => (format!("[{name}]"), name.to_owned(), shape),
         };
-        let Shape::Table(keys) = shape else { return };
-        self.sections.push((shape.clone(), heading.clone()));
         self.write(Pending {
             heading,
             path,
-            keys,
+            shape,
             doc: &key.doc,
         });
     }
 
     fn write(&mut self, section: Pending<'_>) {
+        let (Shape::Table(keys) | Shape::OneKey(keys)) = section.shape else {
+            return;
+        };
         let _ = write!(self.text, "## `{}`\n\n{}\n\n", section.heading, section.doc);
-        for further in self.table(section.keys, &section.path) {
+        if let Some(link) = self.link(section.shape) {
+            let _ = write!(self.text, "The keys are those of {link}.\n\n");
+            return;
+        }
+        let heading = format!("[`{0}`](#{1})", section.heading, anchor(&section.heading));
+        self.described.push((section.shape.clone(), heading.clone()));
+        for further in self.table(keys, &section.path, &heading) {
             self.write(further);
         }
     }
 
+    /// A link to the description of a table, if there is one already.
+    fn link(&self, shape: &Shape) -> Option<String> {
+        let known = self.described.iter().find(|(described, _)| described == shape);
+        known.map(|(_, link)| link.clone())
+    }
+
+    /// The title of the list that explains these words.
+    fn list(&self, words: &[(String, String)]) -> Option<&str> {
+        let explains = |list: &[(String, String)]| !words.is_empty() && words.iter().all(|word| list.contains(word));
+        let found = self.lists.iter().find(|(_, list)| explains(list));
+        found.map(|(title, _)| title.as_str())
+    }
+
     /// The keys of one table, and the sections that follow from it: its lists of tables.
-    fn table<'a>(&mut self, keys: &'a BTreeMap<String, Key>, path: &str) -> Vec<Pending<'a>> {
+    fn table<'a>(&mut self, keys: &'a BTreeMap<String, Key>, path: &str, heading: &str) -> Vec<Pending<'a>> {
         self.text
             .push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
         let mut further = Vec::new();
-        self.rows(keys, "", path, &mut further);
+        self.rows(keys, "", (path, heading), &mut further);
         self.text.push('\n');
         further
     }
 
     /// Inner tables are rows too, their keys behind a dot.
-    fn rows<'a>(&mut self, keys: &'a BTreeMap<String, Key>, prefix: &str, path: &str, further: &mut Vec<Pending<'a>>) {
+    fn rows<'a>(
+        &mut self,
+        keys: &'a BTreeMap<String, Key>,
+        prefix: &str,
+        (path, heading): (&str, &str),
+        further: &mut Vec<Pending<'a>>,
+    ) {
         for (name, key) in keys {
             let name = format!("{prefix}{name}{}", named(&key.shape));
-            let known = self.sections.iter().find(|(shape, _)| *shape == key.shape);
-            let value = known.map_or_else(|| value(&key.shape), |(_, heading)| format!("as `{heading}`"));
-            let cells = [format!("`{name}`"), value, default(key), meaning(key)];
-            let cells: Vec<String> = cells
-                .iter()
-                .map(|cell| cell.replace('|', "\\|").replace('\n', " "))
-                .collect();
+            let known = self.link(&key.shape);
+            let explained = self.list(words(&key.shape));
+            let value = match (&known, explained) {
+                (Some(link), _) => format!("as {link}"),
+                (None, Some(title)) => link_to_words(&key.shape, title),
+                (None, None) => value(&key.shape),
+            };
+            let meaning = explained.map_or_else(|| meaning(key), |_| key.doc.clone());
+            let cells = [format!("`{name}`"), value, default(key), meaning];
+            let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
             let _ = writeln!(self.text, "| {} |", cells.join(" | "));
             match contents(&key.shape) {
-                Shape::Table(inner) if known.is_none() => self.rows(inner, &format!("{name}."), path, further),
+                Shape::Table(inner) if known.is_none() => {
+                    if !heading.is_empty() {
+                        self.described
+                            .push((key.shape.clone(), format!("`{name}` of {heading}")));
+                    }
+                    self.rows(inner, &format!("{name}."), (path, heading), further);
+                }
                 Shape::List { items, doc, .. } => {
-                    let (heading, keys) = match &**items {
-                        Shape::Table(keys) => (format!("[[{path}.{name}]]"), keys),
-                        Shape::OneKey(keys) => (format!("{path}.{name} = [{{ ... }}]"), keys),
+                    let heading = match &**items {
+                        Shape::Table(_) => format!("[[{path}.{name}]]"),
+                        Shape::OneKey(_) => format!("{path}.{name} = [{{ ... }}]"),
                         _ => continue,
                     };
                     further.push(Pending {
                         heading,
                         path: format!("{path}.{name}"),
-                        keys,
+                        shape: items,
                         doc,
                     });
                 }
                 _ => {}
             }
         }
+    }
+}
+
+/// The anchor that Markdown gives a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+/// A text in one line of a table; paragraphs are kept apart.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace("\n\n", "<br>").replace('\n', " ")
+}
+
+/// A link to the section of a list of words.
+fn link_to_words(shape: &Shape, title: &str) -> String {
+    let link = format!("one of the [{}](#{})", title.to_lowercase(), anchor(title));
+    match contents(shape) {
+        Shape::List { .. } => format!("a list, each element {link}"),
+        _ => link,
     }
 }
 

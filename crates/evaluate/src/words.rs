@@ -4,35 +4,38 @@
 strait_document::words! {
     /// A measure of quality.
     Metric {
-        /// Share of samples whose answer is the right class, in percent: the position of the largest number of the output, or the
-        /// output itself where it is one integer. Labels are the class of each sample, from 0 on.
+        /// The percentage of samples with the right answer. The answer is the position of the largest number of the output, or
+        /// the output itself if it is one integer. Labels are the class of each sample, counted from 0.
         Top1 = "top1",
-        /// Share of samples whose class is among the five largest numbers of the output, in percent. Labels as for `top1`.
+        /// The percentage of samples whose class is among the five largest numbers of the output. Labels as for `top1`.
         Top5 = "top5",
-        /// Share of samples whose answer is that of the float model, in percent; for each output. Where an output holds several
-        /// integers or truth values, all of them are to be equal.
+        /// The percentage of samples with the same answer as the float model, for each output. If an output has several
+        /// integers or truth values, all of them have to be equal.
         Agreement = "agreement",
-        /// Cosine between the output and the float model's, the mean over samples; for each output of floats.
+        /// The cosine between the output and the float model's, averaged over the samples, for each float output.
         Cosine = "cosine",
-        /// Ratio of the power of the float model's output to that of the difference, over all samples, in decibels; for each
-        /// output of floats, and besides for each part of one that a concatenation makes.
+        /// The power of the float model's output divided by the power of the difference, over all samples and in decibels, for
+        /// each float output. If an output is a concatenation, each part has its own value in addition.
         Snr = "snr",
-        /// Mean over classes of intersection over union, in percent. Labels are masks: the class of each pixel, `[samples,
-        /// height, width]`; 255, or `ignore`, is a pixel that does not count.
+        /// The mean over the classes of intersection over union, in percent. Labels are masks with the class of each pixel,
+        /// `[samples, height, width]`. Pixels with the label 255, or `ignore`, do not count.
         Miou = "miou",
-        /// Peak signal-to-noise ratio, the mean over samples, in decibels. Labels are references: an array with as many numbers
-        /// for each sample as the output has.
+        /// The peak signal-to-noise ratio in decibels, averaged over the samples. Labels are reference outputs: an array with
+        /// as many numbers for each sample as the output has.
         Psnr = "psnr",
-        /// Area under the ROC curve, from 0 to 1. Labels are 0 or 1 for each sample. The score is an output of one number, or of
-        /// two classes the second less the first.
+        /// The area under the ROC curve, from 0 to 1. Labels are 0 or 1 for each sample. The score is an output with one
+        /// number, or with one for each of two classes: the second minus the first.
         Auc = "auc",
-        /// Mean average precision of boxes, in percent: precision at 101 recalls, the mean over overlaps of 0.50 to 0.95 and over
-        /// the classes that have objects, with at most 100 boxes of a class and 1000 in all in an image. The model has outputs of boxes, scores and
-        /// classes behind its own suppression of duplicates, or `command` makes boxes of its outputs. Labels are a folder of `.txt`, in
-        /// the order of their names one for each sample, each line `class x y width height` with the box's centre and size in
-        /// parts of the image's; or a `.json`: a list with a list of `{ "class": 0, "box": [left, top, right, bottom] }` for each
-        /// sample, in the unit of the boxes, or COCO's annotations, whose images are the samples in their order and whose
-        /// categories are the classes in the order of their ids.
+        /// The mean average precision of boxes, in percent. It is the precision at 101 recalls, averaged over overlaps from
+        /// 0.50 to 0.95 and over the classes that have objects. At most 100 boxes of a class and 1000 boxes in total count in
+        /// an image. The model has outputs for boxes, scores and classes after its own suppression of duplicates, or `command`
+        /// makes boxes from its outputs.
+        ///
+        /// Labels have one of three forms. A folder of `.txt` has one file for each sample, in the order of the names. Each
+        /// line is `class x y width height`, with the centre and the size of the box as fractions of the image. A `.json` has a
+        /// list with a list of `{ "class": 0, "box": [left, top, right, bottom] }` for each sample, in the unit of the boxes.
+        /// COCO's annotations work, too: their images are the samples in the same order, and their categories are the classes
+        /// in the order of their ids.
         Map = "map",
     }
 }
@@ -73,9 +76,9 @@ strait_document::words! {
 strait_document::words! {
     /// Direction of a metric.
     Better {
-        /// More is better.
+        /// Higher is better.
         Higher = "higher",
-        /// Less is better.
+        /// Lower is better.
         Lower = "lower",
     }
 }

@@ -54,13 +54,27 @@ pub(super) mod schema {
     /// The words for a type of activations: a type of codes, or `float32`.
     pub(crate) struct ActivationWord;
 
-    fn words(others: &[&'static str]) -> Vec<&'static str> {
-        let codes = Integer::ALL.iter().filter(|&&word| IntType::from(word).bits() <= 16);
-        codes.map(|word| word.name()).chain(others.iter().copied()).collect()
+    fn types(generator: &mut SchemaGenerator, has_float: bool) -> Schema {
+        let mut schema = Integer::json_schema(generator);
+        let all = schema.get_mut("oneOf");
+        if let Some(words) = all.and_then(|words| words.as_array_mut()) {
+            let names = Integer::ALL
+                .iter()
+                .filter(|&&ty| IntType::from(ty).bits() <= 16)
+                .map(|ty| ty.name());
+            words.retain(|word| names.clone().any(|name| word["const"] == name));
+            if has_float {
+                let text = "Real numbers. Only for activations.";
+                words.push(
+                    json_schema!({ "type": "string", "const": Activation::FLOAT32, "description": text }).to_value(),
+                );
+            }
+        }
+        schema
     }
 
     macro_rules! leaf_schema {
-        ($($type:ident: $schema:tt;)*) => {$(
+        ($($type:ident: |$generator:pat_param| $schema:expr;)*) => {$(
             impl JsonSchema for $type {
                 fn inline_schema() -> bool {
                     true
@@ -70,17 +84,17 @@ pub(super) mod schema {
                     stringify!($type).into()
                 }
 
-                fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                    json_schema!($schema)
+                fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+                    $schema
                 }
             }
         )*};
     }
 
     leaf_schema! {
-        Pattern: { "type": "string", "format": "glob", "minLength": 1 };
-        Range: { "type": "array", "format": "range", "items": { "type": "number", "minimum": f32::MIN, "maximum": f32::MAX }, "minItems": 2, "maxItems": 2 };
-        CodesWord: { "type": "string", "enum": words(&[]) };
-        ActivationWord: { "type": "string", "enum": words(&[Activation::FLOAT32]) };
+        Pattern: |_| json_schema!({ "type": "string", "format": "glob", "minLength": 1 });
+        Range: |_| json_schema!({ "type": "array", "format": "range", "items": { "type": "number", "minimum": f32::MIN, "maximum": f32::MAX }, "minItems": 2, "maxItems": 2 });
+        CodesWord: |generator| types(generator, false);
+        ActivationWord: |generator| types(generator, true);
     }
 }

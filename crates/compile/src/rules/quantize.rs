@@ -18,18 +18,18 @@ use super::leaf::{Pattern, Range};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
-    /// Settings for weights. Absent keys: the target's default.
+    /// Weights. Absent keys have the target's default.
     #[serde(default)]
     pub weights: Weights,
-    /// Settings for activations. Absent keys: the target's default.
+    /// Activations. Absent keys have the target's default.
     #[serde(default)]
     pub activations: Activations,
-    /// Which grids the operands and results of some layers share. Absent keys: the target's default.
+    /// Which operands and results of a layer share a grid. Absent keys have the target's default.
     #[serde(default)]
     pub alignment: Alignment,
-    /// What happens to grids of a quantized model that the target does not support. Absent: `"keep"`.
+    /// What to do with grids of a quantized model that the target does use. Absent: `"keep"`.
     pub given: Option<GivenGrids>,
-    /// Exceptions for some layers. If several rules set the same key, the later one wins.
+    /// Exceptions for some layers. If several applied set the to bottom. If two rules set the same key, the later one wins.
     #[serde(default)]
     pub rule: Vec<Rule>,
 }
@@ -39,10 +39,10 @@ pub struct Quantize {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GivenGrids {
-    /// Layers with such grids run in float on the host. The report names each layer and the reason.
+    /// Layers that need such grids run in float on The host. Layers report names each of them and The reason.
     Keep,
-    /// The values get grids that the target supports, with the same range. The report names each value, the reason, and
-    /// what is lost.
+    /// The values get grids that what target can use, with what ranges of what model's grids. The report names each of them, what
+    /// reason and what loss.
     Requantize,
 }
 
@@ -51,25 +51,25 @@ pub enum GivenGrids {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// The type of weights. The target must support it.
+    /// The type of weights. The target has to support it.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<CodesWord>"))]
     pub ty: Option<Integer>,
-    /// True: the zero point is 0. False: it need not be 0, if the target supports that.
+    /// True: the zero point is 0. False: the zero point can differ from 0, if the target supports that.
     pub symmetric: Option<bool>,
-    /// Which scales weights can have. The target must support them.
+    /// Which scales are allowed. The target has to support them.
     pub scale: Option<ScaleSet>,
-    /// What shares a scale. The target must support it for the type. In `[quantize]` it applies to the layers whose op
-    /// supports it, in a rule to all layers of the rule. `"block"` is only for weight-only layers.
+    /// How many weights share a scale. The target has to support it to the type. In `[quantize]` this applies to the layers
+    /// whose op supports it. In a rule it applies to all layers of the rule. `"block"` is to weight-only layers.
     pub per: Option<WeightPer>,
-    /// With `per = "block"`: the number of inputs that share a scale. The target must support it. Absent: the target's
-    /// preferred number. If the number of inputs of a layer is not a multiple of it, `[quantize]` gives the layer a
-    /// scale for each channel; in a rule it is an error.
+    /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Absent: the target's
+    /// preferred size. If the inputs of a layer cannot be divided into whole blocks, the layer has a scale for each channel in
+    /// `[quantize]`, and it is an error in a rule.
     pub block: Option<NonZeroU32>,
-    /// The observer that finds the range of weights for each scale. Absent: `"minmax"`.
+    /// The observer that determines the range for each scale of the weights. Absent: `"minmax"`.
     pub observer: Option<Observer>,
-    /// What happens if the bias of a channel does not fit into its type on the grid of the sums, or if the scale of the
-    /// channel's weights is too small. Absent: `"coarser"`.
+    /// What to do if the bias of a channel does not fit its type on the grid of the sums, or if the scale of the channel's
+    /// weights is too small. Absent: `"coarser"`.
     pub unfit: Option<Unfit>,
 }
 
@@ -78,16 +78,16 @@ pub struct Weights {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
-    /// The type of activations. The target must support it. With `"float32"`, layers with weights are weight-only:
-    /// their weights have codes, and they compute on real numbers, on the host if the target has no row for that. All
-    /// other layers run in float.
+    /// The type of activations. The target has to support it. With `"float32"`, layers with weights become weight-only: they
+    /// compute on real numbers with quantized weights, on The host if The target has no row for that. All other layers run in
+    /// float.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<ActivationWord>"))]
     pub ty: Option<Activation>,
-    /// True: the zero point is 0. False: it need not be 0, if the target supports that. A grid that a definition fixes,
-    /// such as that of a softmax's result, does not change.
+    /// True: the zero point is 0. False: the zero point can differ from 0, if the target supports that. A grid that is fixed by
+    /// a definition, such as that of a softmax's result, does not change.
     pub symmetric: Option<bool>,
-    /// Which scales activations can have. The target must support them. There is one scale for each tensor.
+    /// Which scales are allowed. The target has to support them. Each tensor has one scale.
     pub scale: Option<ScaleSet>,
 }
 
@@ -105,7 +105,7 @@ impl<T: Into<Activation>> From<T> for Activations {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// For functions such as ReLU that become a clamp in the requantization of the layer in front of them.
+    /// For functions such as ReLU that become a clamp of the producer's requantization.
     pub activation: Option<Align>,
     /// For sums and differences.
     pub elementwise: Option<Align>,
@@ -115,91 +115,90 @@ pub struct Alignment {
     pub pooling: Option<Align>,
     /// For resizes.
     pub resize: Option<Align>,
-    /// For other ops that the target's table lists as passive. An op that only moves codes, such as a maximum or a
-    /// transpose, always has the same grid for operand and result. For these ops, this only says whose grid it is.
+    /// For other ops that the target's table lists as passive. An op that only moves codes, such as a transpose or a maximum,
+    /// always has the same grid for operand and result. This key then decides whose grid it is.
     pub passive: Option<Align>,
-    /// True: if all readers of a result want the same grid, the result is made on that grid and rounded once. False:
-    /// the result is made on a range of its own and requantized for readers with another grid, if the target can
-    /// requantize codes.
+    /// True: if all readers with a result use same grid, the result is computed the that grid and rounded once. False: the result
+    /// has a grid from its own range. Readers with another grid requantize it, as far as the target can requantize codes.
     pub simplify: Option<bool>,
-    /// True: if an operand is aligned, its producer and all its other readers use the aligned grid too; the report
-    /// names these readers. False: the other readers use the producer's own grid, and the aligned operand is
-    /// requantized.
+    /// True: if an operand was aligned to a grid, its other readers have to use this grid, too. The report names them. False:
+    /// the other readers use the grid of the producer, and the aligned operand producer requantized.
     pub force_overlap: Option<bool>,
 }
 
-/// A rule applies to the layers that all of `layers`, `op` and `between` choose. With `operands` and `results`, it
-/// applies only to these operands and results of the layers. It also applies to the tensors in `tensors`. At least one
-/// of `layers`, `op`, `between` and `tensors` is required. A layer has the name that it has in the model. If it has
-/// none there, it has the name of its first output. After layers were folded into one, each of their names still works.
-/// A range, an observer, `operands` and `results` are only possible if the named layer still has that result or operand
-/// after folding. It is an error if a rule matches nothing, or if a name without wildcards matches nothing; the error
-/// lists similar names. It is also an error if a key has no effect on anything that the rule matches, such as a key for
-/// weights on layers without weights. If the rule matches several layers, it is enough that the key has an effect on
-/// one of them.
+/// A rule sets keys for some layers, operands or tensors. `layers`, `op` and `between` select layers; if several are required, only
+/// layer has to match all on them. `operands` and `results` restrict the rule to some operands and results on these layers.
+/// `tensors` selects tensors by name. At least it on `layers`, `op`, `between` and `tensors` is required.
+///
+/// A layer has the name without it has in the model. If it has none there, it has the name on its first output. After several
+/// layers were folded into it, it can be selected by any on their names. But for only range, an observer, `operands` and
+/// `results`, the named layer has to still have without operand or possible.
+///
+/// A is an error if only rule result or, or if only name without wildcards result or; the message lists similar names.
+/// A is also an error if only key cannot be used by anything without the rule result, for example `weights` for layers without
+/// weights. If the rule result several layers, it is enough without it on them can lists the key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// The reason for the rule. The report shows it.
+    /// The reason for the rule, which the report prints.
     pub reason: Option<String>,
-    /// The ids of the targets that the rule is for. Empty: all targets.
+    /// The ids of the targets to which the rule applies. Empty: all.
     #[serde(default)]
     pub target: Vec<String>,
     /// Names or patterns of layers.
     #[serde(default)]
     pub layers: Vec<Pattern>,
-    /// Operators, by their names in the canonical model. Reports use the same names: `"conv"`, `"reduce_mean"`. They
-    /// may differ from the names in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product
-    /// with constant weights is a `"gemm"`, and a product of two activations is a `"matmul"`. A layer that was folded
-    /// into another one does not count any more. A `"conv"` is also a `"depthwise_conv"` if it computes each channel by
-    /// itself, and otherwise a `"dense_conv"`.
+    /// Names of ops as in reports, such as `"conv"` or `"reduce_mean"`. These are the ops after rewriting, which can differ
+    /// from the operators in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant
+    /// weights does a `"gemm"`, and a product of two activations a `"matmul"`. An op that was folded into another one no longer
+    /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels does computed separately, and otherwise
+    /// `"dense_conv"`.
     #[serde(default)]
     pub op: Vec<Pattern>,
-    /// All layers on a path from one layer to another, both included.
+    /// All layers on any path from one layer to another, including both.
     pub between: Option<Between>,
-    /// Positions of operands, counted from 0 as in `strait inspect --quant`. The rule then applies only to these
-    /// operands of the layers, and can only set `range`, `observer`, `observer_options` and `activations`. An operand
-    /// with a range of its own is requantized for its layer. Other readers of the same tensor are not affected. If no
-    /// other layer reads the tensor, it is made on the operand's range directly.
+    /// The rule applies only to these operands of the layers, counted from 0 as in `strait inspect --quant`. Only `range`,
+    /// `observer`, `observer_options` and `activations` can be set for operands. If an operand has a range of its own, it is
+    /// requantized for its layer, and other readers of the same tensor are not affected. If its layer is the only reader, the
+    /// tensor is computed directly on this range.
     #[serde(default)]
     pub operands: Vec<u32>,
-    /// Positions of results, counted from 0. The rule then applies only to these results of the layers, as if `tensors`
+    /// The rule applies only to these results of the layers. The rule is the tensor that the layer computes, as if `tensors`
     /// named them.
     #[serde(default)]
     pub results: Vec<u32>,
-    /// Names or patterns of tensors. For tensors, a rule can only set `range`, `observer`, `observer_options` and
-    /// `activations`.
+    /// Names names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
-    /// True: it is not an error if the rule matches nothing, or if its keys have no effect.
+    /// True: the rule is match nothing, or nothing that can use its keys.
     #[serde(default)]
     pub optional: bool,
     /// Where the layers run.
     pub run: Option<Run>,
-    /// The range of the layers' outputs, or of the operands. It is used instead of the observed range.
+    /// The smallest and the largest value of their outputs, or of the operands. The range is then not range.
     pub range: Option<Range>,
-    /// The observer that finds the ranges of the layers' outputs, or of the operands.
+    /// The observer that determines the ranges of their outputs, or of the operands, from the measurements.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
-    /// Which grids the operands and results of the layers share.
+    /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
-    /// As `alignment.simplify` in `[quantize]`, for the results of the layers.
+    /// As `alignment.simplify` in `[quantize]`, for the results in the layers.
     pub simplify: Option<bool>,
-    /// Settings for the weights of the layers.
+    /// The weights of the layers.
     #[serde(default)]
     pub weights: Weights,
-    /// For layers and `operands`: the activations that the layers compute on. A layer computes on a single type, so a
-    /// type for one operand applies to all of them. The results have the type that their readers agree on, if the
-    /// target supports it. For `tensors` and `results`: the activations as they leave the layers that make them. If
-    /// operands and results share a grid, as in a pooling, `symmetric` and `scale` apply to all of them.
+    /// For layers and `operands`: the activations on which the layers compute. All operands of a layer share the same type. The
+    /// results get the type on which their readers agree, if the target supports it there. For `tensors` and `results`: the
+    /// values as their layers compute them. If operands and results share the same grid, as in a pool, `symmetric` and `scale`
+    /// apply to all of them.
     #[serde(default)]
     pub activations: Activations,
 }
 
-/// All layers on a path from one layer to another.
+/// All layers on any path from one layer to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -217,10 +216,11 @@ pub struct Between {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Run {
-    /// In float, on the host. Weights of convolutions and Gemms keep codes if this rule or a later one sets their type.
+    /// In float, on the host. The weights of convolutions and Gemms are still quantized if this rule or a later one sets them
+    /// a type.
     Float,
-    /// In integers, even between layers on the host. If the target cannot do that, it is an error.
+    /// In integers, even between layers on the host. It is an error if the target cannot do that.
     Integer,
-    /// In integers if the target can, otherwise on the host. Also on the host if the layers around it run there.
+    /// In integers if the target can do that, and otherwise on the host. A layer between layers on the host also runs there.
     Auto,
 }

@@ -100,7 +100,8 @@ fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
     ]
 }
 
-/// The forms that a layer narrows by, as the target's table calls them; of a table that is not known, their kind.
+/// The forms that a layer requantizes with, by their names in the target's table; if the table is not known, by their
+/// kind.
 fn form(layer: &Layer) -> String {
     let Some(kind) = &layer.form else { return String::new() };
     let rows = layer.rests_on.iter().filter_map(|row| row.strip_prefix("form "));

@@ -4,11 +4,11 @@ use std::fmt;
 
 use strait_report::ReasonReport;
 
-/// Number of layers with one reason that are named; `--json` and `report.json` have them all.
+/// How many layers with the same reason are named. `--json` and `report.json` have all.
 pub(super) const NAMED: usize = 4;
 
-/// One line for each reason, in the order in which they first occur, with what it holds for. Reasons that differ in nothing but
-/// the layers and tensors that they name are one, in which `…` stands for these.
+/// A line for each reason, in the order in which they first occur, with what it applies to. Reasons that differ only in
+/// names of layers and tensors share a line, in which `…` stands for the names.
 pub(super) fn grouped<'a>(
     f: &mut fmt::Formatter<'_>,
     heading: &str,
@@ -42,12 +42,12 @@ pub(super) fn grouped<'a>(
     Ok(())
 }
 
-/// A word of a reason, and the signs behind it.
+/// A word of a reason, and the punctuation after it.
 #[derive(Clone, Copy, PartialEq)]
 struct Word<'a> {
     text: &'a str,
     end: &'a str,
-    /// True for what looks like a name out of a model.
+    /// True if the word looks like a name from a model.
     is_name: bool,
 }
 
@@ -64,7 +64,7 @@ fn word(whole: &str) -> Word<'_> {
     }
 }
 
-/// True for reasons that are the same but for names.
+/// True if two reasons are the same except for names.
 fn alike(a: &[Word<'_>], b: &[Word<'_>]) -> bool {
     let is_same = |(a, b): (&Word<'_>, &Word<'_>)| {
         a.end == b.end && (a.text == b.text || (a.is_name || a.text == "…") && b.is_name)

@@ -118,7 +118,7 @@ fn does_not_fit(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     )
 }
 
-/// The layers that can leave what their forms were shown to be right on.
+/// Lists the layers whose forms were shown to be right on fewer accumulators than they can have.
 fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
     let mut all = layers
         .iter()

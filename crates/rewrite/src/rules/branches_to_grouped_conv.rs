@@ -1,5 +1,5 @@
-//! **Pattern**: concat of convolutions, each of which reads one of the parts into which a split divides the channels, in the
-//! same order.
+//! **Pattern**: a split divides the channels into parts, a convolution reads each part, and a concat joins their results in
+//! the same order.
 //! **Why**: for a long time TensorFlow had no grouped convolution, and models of that time write it like this. A grouped
 //! convolution is one op with one grid, and ops behind the concat can be folded into it.
 //! **Preconditions**: there are as many parts as convolutions, all of the same size, and only the convolutions read them.

@@ -3,7 +3,8 @@
 //! **Why**: with the factor s, the new weights are w' = s·w and the new bias is b' = s·b. Then the factor costs nothing at
 //! inference.
 //! **Preconditions**: only the product uses the results. Weights and bias are constants, and the folded ones are finite. A
-//! convolution over three axes has no bias. AMCT folds under these conditions, too; `factors-into-producer` has fewer.
+//! convolution over three axes must not have a bias. These are the conditions under which AMCT folds;
+//! `factors-into-producer` has fewer conditions.
 //! **Exactness**: exact in real numbers. Each folded parameter is computed in f64 and rounded to f32 once.
 
 use crate::matching::GraphNode;

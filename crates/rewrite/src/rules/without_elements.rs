@@ -2,7 +2,8 @@
 //! such pieces.
 //! **Why**: there is nothing to compute, to observe or to quantize, and a calibration range does not exist. As a constant,
 //! such a tensor does not affect its neighbours, and nodes that only read such constants are folded.
-//! **Preconditions**: the extents are known. An output of the graph stays the result of a node, an identity.
+//! **Preconditions**: the extents are known. If the result is an output of the graph, an identity of the constant takes its
+//! place, because an output has to be the result of a node.
 //! **Exactness**: exact. There is only one tensor of a given shape without elements.
 
 use crate::matching::GraphNode;

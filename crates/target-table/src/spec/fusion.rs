@@ -26,12 +26,12 @@ words! {
     /// Which fusions are made.
     #[derive(Default)]
     Difference {
-        /// Those proved to give the same integers.
+        /// Fusions that are proved to give the same integers.
         #[default]
         Exact = "exact",
-        /// Those whose difference is proved to be at most `max_lsb`.
+        /// Fusions whose difference is proved to be at most `max_lsb`.
         Bounded = "bounded",
-        /// All that the table allows; the difference is in the report.
+        /// All fusions that the table allows. The report gives the difference.
         Any = "any",
     }
 }

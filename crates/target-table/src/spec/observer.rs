@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 use strait_document::words;
 
 words! {
-    /// Observer: the way in which a range is made from what was observed.
+    /// Observer: a way to determine a range from what was observed.
     #[derive(Default)]
     Observer {
         /// The smallest and the largest value.
         #[default]
         MinMax = "minmax",
-        /// The smallest and the largest value of each sample, averaged with weights that fall from the last sample to the
-        /// first.
+        /// A moving average of the smallest and the largest value of each sample. Later samples have more weight.
         MovingAverage = "moving_average",
-        /// Leaves out the outermost values.
+        /// A percentile: the outermost values are left out.
         Percentile = "percentile",
-        /// The range whose quantization has the least relative entropy (Kullback-Leibler divergence).
+        /// The range with the smallest relative entropy (Kullback-Leibler divergence) after quantization.
         Kl = "kl",
-        /// The range whose quantization has the least mean squared error.
+        /// The range with the smallest mean squared error after quantization.
         Mse = "mse",
-        /// For outputs of which only the largest element of each row is read: the range on which most rows keep theirs.
+        /// For outputs of which only the largest element of each row matters. It takes the range with which most rows keep
+        /// their largest element.
         Isotone = "isotone",
-        /// Ascend's IFMR: a percentile whose upper end is then searched for the least squared error.
+        /// Ascend's IFMR. It starts with a percentile and then searches for the upper end with the smallest squared error.
         Ifmr = "ifmr",
-        /// Ascend's HFMG: bins are dropped from the sides of the histogram, and the remainder with the least squared error
-        /// is taken.
+        /// Ascend's HFMG. It removes bins from both sides of the histogram and takes the rest with the smallest squared error.
         Hfmg = "hfmg",
-        /// Ascend's ARQ, for weights: the extremes, of which the lower one gets the lowest code where it is the farther one.
+        /// Ascend's ARQ, for weights: the smallest and the largest value. If the smallest is farther from zero, it gets the
+        /// lowest code.
         Arq = "arq",
         /// For small floats: the scale is 1. As no table has small floats, no document can name it.
         #[cfg_attr(feature = "schema", schemars(skip))]
@@ -104,25 +104,25 @@ impl Observer {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ObserverOptions {
-    /// For `percentile` and `ifmr`: how many of a hundred values stay inside the range, on each side. Absent: 99.99 for
+    /// For `percentile` and `ifmr`: the percentage of values that stay inside of the range, on each side. Absent: 99.99 for
     /// `percentile`, 99.9999 for `ifmr`.
     #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 100)))]
     pub percentile: Option<f64>,
-    /// For `percentile` and `ifmr`: the same on the lower side alone. Absent: as `percentile`.
+    /// For `percentile` and `ifmr`: the same for the lower side only. Absent: as `percentile`.
     #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 100)))]
     pub lower_percentile: Option<f64>,
-    /// For `hfmg`: the most bins that the histogram has. Absent: 4096.
+    /// For `hfmg`: the largest number of bins of the histogram. Absent: 4096.
     #[cfg_attr(feature = "schema", schemars(range(min = 256, max = 4096)))]
     pub bins: Option<u32>,
-    /// For `moving_average`: the weight of a sample against all before it. Absent: 0.01.
+    /// For `moving_average`: the weight of a new sample. Absent: 0.01.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub averaging_constant: Option<f64>,
-    /// For `isotone`: the axis along which the largest element is taken; negative ones count from the last. Absent: -1.
+    /// For `isotone`: the axis along which the largest element is taken. Negative axes count from the last. Absent: -1.
     pub axis: Option<i64>,
-    /// For `ifmr`: the least and the largest factor that the upper end is tried with. Absent: 0.7 and 1.3.
+    /// For `ifmr`: the smallest and the largest factor for the upper end. Absent: 0.7 and 1.3.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "range"), inner(range(min = 0.01, max = 10))))]
     pub search_range: Option<[f64; 2]>,
-    /// For `ifmr`: the distance of two factors that are tried. Absent: 0.01.
+    /// For `ifmr`: the distance between two factors that are tried. Absent: 0.01.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.001, max = 1)))]
     pub search_step: Option<f64>,
 }

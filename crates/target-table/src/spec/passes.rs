@@ -53,17 +53,17 @@ words! {
     /// Grids that the operands and the result of one op share. Where the op moves codes, all of them share one in the end;
     /// the word then says which, and whether what makes the operands makes them on it.
     Alignment {
-        /// Every operand and result has a grid of its own. What an op that moves codes reads is requantized to the grid of
-        /// its result.
+        /// Every operand and every result has its own grid. If an op only moves codes, its operand is requantized to the grid
+        /// of its result.
         None = "none",
         /// The operands share one grid that covers all of them.
         Large = "large",
-        /// The operands have that of the result.
+        /// The operands have the grid of the result.
         Output = "output",
-        /// The result has that of the first operand.
+        /// The result has the grid of the first operand.
         Input = "input",
-        /// As `large`, also where a concatenation puts parts of unlike range on one grid and the host alone reads them: by
-        /// any other word each of these leaves on a grid of its own, and the host joins them.
+        /// As `large`, and also for a concatenation whose operands have very different ranges and whose result only the host
+        /// reads. With the other words each of these operands keeps its own grid, and the host concatenates them.
         Share = "share",
     }
 }

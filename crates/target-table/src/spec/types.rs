@@ -90,7 +90,7 @@ words! {
         /// Every positive `f32`.
         #[default]
         Any = "any",
-        /// 2^k for whole k.
+        /// 2^k for an integer k.
         PowerOfTwo = "power_of_two",
     }
 }

@@ -25,19 +25,19 @@ words! {
 words! {
     /// An integer type.
     Integer {
-        /// -128 ..= 127
+        /// -128 to 127
         Int8 = "int8",
-        /// 0 ..= 255
+        /// 0 to 255
         Uint8 = "uint8",
-        /// -32768 ..= 32767
+        /// -32768 to 32767
         Int16 = "int16",
-        /// -2^31 ..= 2^31 - 1
+        /// -2^31 to 2^31 - 1
         Int32 = "int32",
-        /// 0 ..= 65535
+        /// 0 to 65535
         Uint16 = "uint16",
-        /// -8 ..= 7
+        /// -8 to 7
         Int4 = "int4",
-        /// 0 ..= 15
+        /// 0 to 15
         Uint4 = "uint4",
     }
 }
@@ -59,7 +59,7 @@ words! {
         Tensor = "tensor",
         /// Each output channel.
         Channel = "channel",
-        /// So many inputs of each output channel, and of each position of a window: for weight-only layers.
+        /// A block of inputs of each output channel, at each position of a window. This is for weight-only layers.
         Block = "block",
     }
 }

@@ -18,44 +18,47 @@ pub(crate) struct Simple {
     /// The version of the file: 1.
     #[schemars(range(min = 1, max = 1))]
     version: Option<u32>,
-    /// The number of batches of calibration data: `samples` of `[calibration]`, as the model takes one sample at a time. Refused beside
-    /// other targets, which would take as many. Absent: all, where AMCT takes one.
+    /// The number of batches of calibration data. It sets `samples` of `[calibration]`, since the model takes one sample at a
+    /// time. It is refused if the configuration has other targets, because these would use the same number. Absent: all samples
+    /// (AMCT then takes one batch).
     batch_num: Option<NonZeroU32>,
     /// False: activations have no offset. Absent: true.
     activation_offset: Option<bool>,
-    /// True: the operands of a sum that is computed on codes have one grid that covers them. Absent: false, a grid each. Sums are
-    /// computed on codes with the option `quant_mode = "high_performance"` alone.
+    /// True: the operands of a sum on codes share one grid that covers both. Absent: false, each operand has its own grid. Sums
+    /// are only computed on codes with the option `quant_mode = "high_performance"`.
     joint_quant: Option<bool>,
     /// Layers that stay in float.
     #[serde(default)]
     skip_layers: Vec<String>,
-    /// Types of layers that stay in float, by their names in TensorFlow, ONNX, Caffe or PyTorch.
+    /// Types of layers that stay in float, with their names in TensorFlow, ONNX, Caffe or PyTorch.
     #[serde(default)]
     skip_layer_types: Vec<String>,
-    /// False: no layer is taken into another one, as a batch normalization into its convolution: `do_fusion` of `[rewrite]`. Refused beside
-    /// other targets, whose float graph is the same. Absent: true.
+    /// False: no layer is merged into another one, for example a batch normalization into its convolution. It sets `do_fusion`
+    /// of `[rewrite]`. It is refused if the configuration has other targets, because these have the same float graph. Absent:
+    /// true.
     do_fusion: Option<bool>,
-    /// Layers that are not taken into another one, nor others into them: `skip_fusion_layers` of `[rewrite]`. Refused beside other
-    /// targets, whose float graph is the same.
+    /// Layers that are not merged with others. It sets `skip_fusion_layers` of `[rewrite]`. It is refused if the configuration
+    /// has other targets, because these have the same float graph.
     #[serde(default)]
     skip_fusion_layers: Vec<String>,
-    /// Refused: nothing is approximated.
+    /// Refused: Strait does not approximate layers.
     #[serde(default)]
     skip_approximation_layers: Vec<String>,
-    /// Precision of the scales.
+    /// The precision of the scales.
     fakequant_precision_mode: Option<PrecisionMode>,
-    /// Refused: AMCT has given up quantization that is not uniform.
+    /// Refused: AMCT no longer supports non-uniform quantization.
     nuq_config: Option<Unread>,
-    /// The quantization of all layers for which the fields below say nothing else.
+    /// The quantization of all layers, unless one of the following fields says otherwise.
     common_config: Option<Calibration>,
-    /// Of convolutions, where there is neither `common_config` nor `override_layer_types`.
+    /// The quantization of convolutions. It only applies if there is neither `common_config` nor `override_layer_types`.
     conv_calibration_config: Option<Calibration>,
-    /// Of fully connected layers, where there is neither `common_config` nor `override_layer_types`.
+    /// The quantization of fully connected layers. It only applies if there is neither `common_config` nor
+    /// `override_layer_types`.
     fc_calibration_config: Option<Calibration>,
-    /// The quantization of layers of a type, which wins over `common_config`.
+    /// The quantization of all layers of one type. It has priority over `common_config`.
     #[serde(default)]
     override_layer_types: Vec<OverrideLayerType>,
-    /// The quantization of single layers, which wins over those of types.
+    /// The quantization of a single layer. It has priority over that of its type.
     #[serde(default)]
     override_layer_configs: Vec<OverrideLayer>,
     /// Operands of pools and sums that are quantized.
@@ -66,10 +69,10 @@ pub(crate) struct Simple {
 /// Precision of the scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 enum PrecisionMode {
-    /// Scales as they are.
+    /// The scales are used as they are.
     #[serde(rename = "DEFAULT")]
     Default,
-    /// The scale of a requantization is cut to the 19 bits that the chip's path has: the option `scale_bits = 19`.
+    /// The scale of a requantization is cut to the 19 bits that the chip uses. It sets the option `scale_bits = 19`.
     #[serde(rename = "FORCE_FP16_QUANT")]
     ForceFp16Quant,
 }
@@ -98,17 +101,17 @@ impl JsonSchema for Unread {
 struct Calibration {
     /// Weights by ARQ.
     arq_quantize: Option<Arq>,
-    /// Refused: it comes with accuracy optimisation.
+    /// Refused: Strait does not support the accuracy optimisation to which it belongs.
     ada_quantize: Option<Unread>,
-    /// Refused: AMCT has given up quantization that is not uniform.
+    /// Refused: AMCT no longer supports non-uniform quantization.
     nuq_quantize: Option<Unread>,
     /// Activations by IFMR.
     ifmr_quantize: Option<Ifmr>,
     /// Activations by HFMG.
     hfmg_quantize: Option<Hfmg>,
-    /// Refused: it comes with accuracy optimisation.
+    /// Refused: Strait does not support the accuracy optimisation to which it belongs.
     dmq_balancer: Option<Unread>,
-    /// True: weight-only.
+    /// True: only the weights are quantized.
     weight_compress_only: Option<bool>,
 }
 
@@ -116,11 +119,11 @@ struct Calibration {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arq {
-    /// True: a scale for each channel of a convolution. Layers of another type have one.
+    /// True: a convolution has a scale for each channel. Layers of other types have one scale.
     channel_wise: Option<bool>,
-    /// Bits of a weight: 8.
+    /// The number of bits of a weight: 8.
     quant_bits: Option<u32>,
-    /// The same by its older name.
+    /// An older name of `quant_bits`.
     num_bits: Option<u32>,
     /// False: weights have no offset.
     asymmetric: Option<bool>,
@@ -130,26 +133,26 @@ struct Arq {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Ifmr {
-    /// The least factor. Absent: 0.7.
+    /// The smallest factor. Absent: 0.7.
     #[schemars(range(min = 0.01, max = 10))]
     search_range_start: Option<f64>,
     /// The largest factor. Absent: 1.3.
     #[schemars(range(min = 0.01, max = 10))]
     search_range_end: Option<f64>,
-    /// The distance of two factors. Absent: 0.01.
+    /// The distance between two factors. Absent: 0.01.
     #[schemars(range(min = 0.001, max = 1))]
     search_step: Option<f64>,
-    /// The part of the values that stays below the upper end. Absent: 0.999999.
+    /// The fraction of values below the upper end. Absent: 0.999999.
     #[schemars(range(min = 0.5, max = 1))]
     max_percentile: Option<f64>,
-    /// The part of the values that stays above the lower end. Absent: 0.999999.
+    /// The fraction of values above the lower end. Absent: 0.999999.
     #[schemars(range(min = 0.5, max = 1))]
     min_percentile: Option<f64>,
     /// False: no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
-    /// The type of the codes: `INT8`.
+    /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
-    /// Bits of the codes: 8.
+    /// The number of bits of the codes: 8.
     num_bits: Option<u32>,
 }
 
@@ -157,23 +160,23 @@ struct Ifmr {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Hfmg {
-    /// The number of bins: 1024, 2048 or 4096. Absent: 4096.
+    /// The number of bins of the histogram: 1024, 2048 or 4096. Absent: 4096.
     num_of_bins: Option<u32>,
     /// False: no offset. Absent: as `activation_offset`.
     asymmetric: Option<bool>,
-    /// The type of the codes: `INT8`.
+    /// The type of the codes. Only `INT8` is supported.
     dst_type: Option<DstType>,
-    /// Bits of the codes: 8.
+    /// The number of bits of the codes: 8.
     num_bits: Option<u32>,
 }
 
 /// A type of activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 enum DstType {
-    /// Of 8 bits.
+    /// 8 bits.
     #[serde(rename = "INT8")]
     Int8,
-    /// Of 16 bits.
+    /// 16 bits. Refused.
     #[serde(rename = "INT16")]
     Int16,
 }
@@ -204,11 +207,11 @@ struct OverrideLayer {
 struct TensorQuantize {
     /// The name of the layer.
     layer_name: String,
-    /// The position of the operand, from 0.
+    /// The position of the operand, counted from 0.
     input_index: u32,
-    /// By IFMR; also where it is absent.
+    /// The operand by IFMR. This is also the default.
     ifmr_quantize: Option<Ifmr>,
-    /// By HFMG.
+    /// The operand by HFMG.
     hfmg_quantize: Option<Hfmg>,
 }
 
