@@ -100,9 +100,9 @@ mod tests {
         lines.push(line("b", "type", "the result is i16, not i32"));
         lines.push(line("c", "other", &behind("norm_9")));
         let expected = "  v0, v1, v2, v3 and 2 more: it stands behind …, which has one already [chain]\n\
-                        \x20 not fused: a: the result is i8, not i32 [type]\n\
-                        \x20 not fused: b: the result is i16, not i32 [type]\n\
-                        \x20 not fused: c: it stands behind norm_9, which has one already [other]\n";
+                        \x20 a: the result is i8, not i32 [type]\n\
+                        \x20 b: the result is i16, not i32 [type]\n\
+                        \x20 c: it stands behind norm_9, which has one already [other]\n";
         assert_eq!(Lines(lines).to_string(), expected);
     }
 }
