@@ -143,7 +143,7 @@ fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result
     }
 }
 
-/// Those of a target's options that are settings of its tool.
+/// The options of a target that are settings of the vendor's tool.
 fn of_dialect(options: &Node, shape: &Shape) -> Node {
     let Value::Table(entries) = &options.value else {
         return options.clone();

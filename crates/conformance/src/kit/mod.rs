@@ -61,20 +61,20 @@ pub trait ExaminationProgress: fmt::Debug {
     fn advance(&self, done: usize);
 }
 
-/// Shows nothing.
+/// Ignores the progress of an examination.
 impl ExaminationProgress for () {
     fn begin(&self, _: &str, _: usize) {}
     fn advance(&self, _: usize) {}
 }
 
-/// What an examination works with.
+/// What a target is examined with.
 #[derive(Clone, Copy, Debug)]
 pub struct Examination<'a> {
     /// Values of the target's options. Options that are absent have their defaults.
     pub options: &'a Options,
     /// The library that the target comes from, if it does.
     pub library: Option<&'a Library>,
-    /// Recorded layers.
+    /// Layers recorded on the chip, to compare with.
     pub recordings: &'a [Recording],
     /// How long one call of the target's code may take. After that it counts as hanging.
     pub patience: Duration,

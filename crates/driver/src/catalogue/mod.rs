@@ -67,10 +67,10 @@ pub struct List {
     pub targets: Vec<Card>,
 }
 
-/// Everything that a target's table says.
+/// A target's table, prepared for display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// The target itself.
+    /// General information about the target, as in a list of targets.
     pub target: Card,
     /// Types of activations and weights, with their scales and zero points.
     pub types: Vec<TypeLine>,

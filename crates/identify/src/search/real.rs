@@ -6,14 +6,14 @@ use strait_requantize::Rounding;
 
 /// Float factors, as bit patterns. `result(pattern, accumulator)` computes the result.
 pub(super) struct Patterns<R> {
-    /// The range of all patterns.
+    /// The range of all bit patterns that are searched.
     pub(super) all: [u64; 2],
     /// Computes the result. For a positive accumulator it grows with the pattern, for a negative one it falls.
     pub(super) result: R,
 }
 
 impl<R: Fn(u64, i64) -> i64> Patterns<R> {
-    /// The patterns in an interval that meet a bound; `None` if there are none.
+    /// Narrows an interval of bit patterns to those that meet a bound. `None` if there are none.
     pub(super) fn cut(&self, [low, high]: [u64; 2], edge: &Edge) -> Option<[u64; 2]> {
         let holds = |bits: u64| edge.holds((self.result)(bits, edge.x));
         // A larger factor makes positive results larger and negative ones smaller.
@@ -34,7 +34,7 @@ impl<R: Fn(u64, i64) -> i64> Patterns<R> {
         Some(if grows { [yes, high] } else { [low, yes] })
     }
 
-    /// The patterns that meet all bounds.
+    /// The interval of bit patterns that meet all bounds. `None` if there are none.
     pub(super) fn narrow(&self, edges: &[Edge]) -> Option<[u64; 2]> {
         edges.iter().try_fold(self.all, |left, edge| self.cut(left, edge))
     }
