@@ -66,7 +66,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Uses other samples instead, and as many as before.
+    /// Replaces the samples by those in `data`, and uses as many as before.
     pub fn instead(&mut self, data: &Path) {
         self.data.source = Set::from(data).source;
     }
