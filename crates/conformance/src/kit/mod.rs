@@ -153,8 +153,8 @@ fn kit(entry: &Entry, spec: &TargetSpec, mut lines: Vec<Line>) -> Kit {
     }
 }
 
-/// The target with each other value of an option that has an overlay. If one cannot be made, the table is at fault, and
-/// the lines about the table say so.
+/// The target with every other value of each option that changes its table. If one cannot be made, the table is at
+/// fault, and the lines about the table say so.
 fn variants(entry: &Entry, chosen: &Options, spec: &TargetSpec) -> Vec<(String, Arc<dyn Target>)> {
     let mut variants = Vec::new();
     for (option, values) in &spec.overlay {

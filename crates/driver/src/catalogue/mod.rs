@@ -114,7 +114,7 @@ pub struct TypeLine {
     pub bias: Option<String>,
 }
 
-/// Groups of ops for the passes.
+/// Groups of ops that the passes treat alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassLines {
     /// Ops that compute on codes, so that their operands are quantized.
