@@ -169,8 +169,7 @@ pub(crate) struct Compile {
     /// Allow the commands that metrics of the configuration name to be run
     #[arg(long)]
     pub(crate) allow_commands: bool,
-    /// Print the rules of the configuration in order, including those that options and the vendor's file are turned
-    /// into, and compile nothing
+    /// Only print the rules of the configuration in order, with those that options and the vendor's file add
     #[arg(long)]
     pub(crate) rules: bool,
     /// Print each layer and all remarks too, and not only what fits on a screen
@@ -455,8 +454,7 @@ pub(crate) struct Identify {
     /// Only this layer; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) layer: Vec<String>,
-    /// Accept an arithmetic that misses at most this percentage of a layer's outputs, since some recorded values are
-    /// wrong
+    /// Accept an arithmetic that misses at most this percentage of a layer's outputs, because some may be wrong
     #[arg(long, value_name = "PERCENT", default_value = "0%")]
     pub(crate) tolerate: Tolerance,
     /// Print one JSON object

@@ -76,7 +76,7 @@ struct Phase {
 }
 
 impl Watch {
-    /// Begins to watch.
+    /// Starts the thread that shows the progress and watches for interrupts.
     pub(crate) fn new() -> Watch {
         let shared = Arc::new(Shared {
             phase: Mutex::default(),

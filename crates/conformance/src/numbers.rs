@@ -1,6 +1,6 @@
 //! Random numbers that are the same in every run.
 
-/// A xorshift generator.
+/// A pseudo-random number generator (xorshift).
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
@@ -18,7 +18,7 @@ impl Numbers {
         self.0
     }
 
-    /// A number in `low ..= high`.
+    /// The next pseudo-random number in `low ..= high`.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let count = high.wrapping_sub(low).cast_unsigned().wrapping_add(1).max(1);
         // The upper bits are more random.

@@ -29,7 +29,7 @@ pub struct FormReport {
     pub more: usize,
 }
 
-/// Something that is wrong.
+/// A wrong result of a target, or a loop that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The requantization, which is within the limits of the form.

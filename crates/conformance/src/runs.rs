@@ -534,7 +534,7 @@ impl Run {
     }
 }
 
-/// A chosen accumulator for each channel.
+/// Chooses one accumulator for each channel.
 fn biases(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Vec<i64> {
     let one = |channel| {
         accumulators(form, channel, 1, widths.ends(), numbers)

@@ -69,7 +69,7 @@ pub struct QuantizedLayer {
 pub struct ConfigReport {
     /// Which one it is: `operand N` or `result N` of a layer, `input N` or `output N` of the model, counted from 0.
     pub port: String,
-    /// Name of the tensor there.
+    /// Name of the tensor at this operand or result.
     pub tensor: String,
     /// Index of the config's scheme in [`Quantization::schemes`].
     pub scheme: usize,

@@ -33,7 +33,7 @@ pub struct ArtifactWriter {
 /// The files of an artifact that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// Names that are taken.
+    /// Names that files of the artifact have already.
     names: FileNames,
     /// Files that are complete, by name.
     pub(crate) whole: BTreeMap<String, FileEntry>,
@@ -232,7 +232,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// All folders above the files.
+/// All folders that contain one of the files.
 fn folders<'a>(files: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
     let above = |name: &'a String| name.match_indices('/').map(move |(end, _)| name[..end].to_owned());
     files.flat_map(above).collect()

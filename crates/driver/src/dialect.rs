@@ -143,7 +143,7 @@ fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result
     }
 }
 
-/// Those of a target's options that are settings of its tool.
+/// The options of a target that are settings of the vendor's tool.
 fn of_dialect(options: &Node, shape: &Shape) -> Node {
     let Value::Table(entries) = &options.value else {
         return options.clone();
@@ -235,7 +235,7 @@ impl Expansion {
     /// one value for all targets that are compiled together, so all of them have to agree.
     fn settled(self, loaded: &Loaded) -> Result<TranslatedRules, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
-        // A configuration of many rules is long, and mostly no word of a tool asks for a default.
+        // Computed only if a setting asks for a default: this is rare, and a configuration with many rules is long.
         let defaults = LazyCell::new(|| serde_json::to_value(&loaded.config).unwrap_or_default());
         for (path, by_target) in self.keys {
             let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));

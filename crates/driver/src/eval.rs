@@ -33,13 +33,13 @@ pub struct FloatSide<'a> {
 pub struct SimulatedSide {
     /// The configuration.
     pub loaded: Loaded,
-    /// The targets that it may use.
+    /// The registered targets that the configuration may use.
     pub registry: Registry,
 }
 
 /// What is to be measured.
 pub struct Request<'a> {
-    /// The samples.
+    /// The samples to evaluate on.
     pub data: Set,
     /// The labels for metrics that do not name a file of their own.
     pub labels: Option<&'a Path>,
@@ -66,7 +66,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Uses other samples instead, and as many as before.
+    /// Replaces the samples by those in `data`, and uses as many as before.
     pub fn instead(&mut self, data: &Path) {
         self.data.source = Set::from(data).source;
     }

@@ -38,7 +38,7 @@ pub trait Progress: Sync {
     /// The phase is over.
     fn end(&self) {}
 
-    /// There is something worth knowing.
+    /// Something worth knowing has come up, for example to be shown to the user.
     fn say(&self, text: &str) {
         let _ = text;
     }
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         watch.step(name, total, work)
     }
 
-    /// What runs may use.
+    /// The number of threads, the limits and the plan options with which graphs are run.
     pub(crate) fn means(&self) -> Means<'static> {
         Means {
             threads: self.threads,
@@ -204,7 +204,7 @@ impl Watch for Session<'_> {
         self.progress.advance(done);
     }
 
-    /// Reports work that takes long.
+    /// Announces a run that takes long, with its number of operations.
     fn admitted(&self, demand: &Demand, samples: usize) {
         if demand.operations().saturating_mul(samples as u64) > WORTH_SAYING {
             let busiest = demand.busiest();

@@ -73,7 +73,7 @@ pub struct PartFigure {
     pub simulated: Option<Figure>,
 }
 
-/// Unit of a figure.
+/// The unit in which a metric's figures are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -108,7 +108,7 @@ impl Unit {
     }
 }
 
-/// A figure of one model.
+/// The figure that a metric gives for one model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -123,7 +123,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure without an interval.
+    /// Makes a figure without a confidence interval.
     pub fn plain(value: f64) -> Figure {
         Figure {
             value,
@@ -171,7 +171,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// A difference with this distribution.
+    /// Makes the difference of two figures, whose interval follows from this distribution.
     pub fn new(value: f64, spread: Spread) -> Change {
         Change {
             value,

@@ -5,7 +5,7 @@
 
 use crate::interval::Spread;
 
-/// Number of sets that are drawn.
+/// Number of resampled sets that are drawn for an interval.
 const RESAMPLES: usize = 1000;
 
 /// The random generator SplitMix64 (Steele, Lea and Flood 2014), with seed 0.

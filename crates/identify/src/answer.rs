@@ -36,14 +36,14 @@ pub struct Answer {
 pub enum Rereading {
     /// The channels lie along this axis.
     Channels(Axis),
-    /// The input has another zero point.
+    /// The zero point of the input differs from the stated one.
     InputZeroPoint {
         /// Zero point that the file states.
         stated: i64,
         /// Zero point with which the layer can be explained.
         found: i64,
     },
-    /// The output has another zero point.
+    /// The zero point of the output differs from the stated one.
     ZeroPoint {
         /// Zero point that the file states.
         stated: i32,
@@ -186,7 +186,7 @@ impl Subject {
         }
     }
 
-    /// A name for the row of a target's table.
+    /// A proposed name for the table row that states this arithmetic.
     pub fn name(&self) -> String {
         match self {
             Subject::Hypothesis(hypothesis) => hypothesis.name(),

@@ -26,9 +26,9 @@ pub(crate) struct Edge {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// f(x) ≥ y
+    /// A lower bound: f(x) ≥ y.
     AtLeast,
-    /// f(x) ≤ y
+    /// An upper bound: f(x) ≤ y.
     AtMost,
 }
 

@@ -1,4 +1,4 @@
-//! The arithmetics that are tried.
+//! The arithmetics that the search tries.
 
 use std::fmt;
 use strait_requantize::Rounding;

@@ -8,7 +8,7 @@ use strait_requantize::{
     scales::{ScaleError, ascend, litert, onnx_runtime},
 };
 
-/// The rule of a runtime.
+/// A rule by which a runtime computes requantization parameters from scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// LiteRT's convolutions on int8.

@@ -1,4 +1,4 @@
-//! Compares a library's codes with the form.
+//! Compares a library's codes with those that the form defines.
 
 use strait_kernels::integer::Tile;
 use strait_requantize::{IntType, Requantization};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use strait_plugin_interface::INTERFACE_MAJOR;
 
-/// A test call.
+/// A test call that checks whether a library keeps to the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Probe {
     /// A normal tile, as this host hands it over.
@@ -34,35 +34,35 @@ pub enum Probe {
     Reopened,
 }
 
-/// What a test call is about.
+/// What a test call tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// Versions of the interface.
+    /// How the library treats other versions of the interface.
     Versions,
-    /// Sizes of structs, and room for codes.
+    /// How the library treats other sizes of structs, and too little room for codes.
     Sizes,
-    /// Arguments that are null.
+    /// How the library treats null arguments.
     Nulls,
-    /// Bytes that are no model.
+    /// How `emit` treats bytes that are no model.
     Garbage,
-    /// Several targets at a time.
+    /// Whether several targets can be open at a time.
     Targets,
 }
 
 /// The structs that a host hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Struct {
-    /// `strait_host`
+    /// The struct `strait_host`.
     Host,
-    /// `strait_open`
+    /// The struct `strait_open`.
     Open,
-    /// `strait_form`
+    /// The struct `strait_form`.
     Form,
-    /// `strait_tile`
+    /// The struct `strait_tile`.
     Tile,
-    /// `strait_emit`
+    /// The struct `strait_emit`.
     Emit,
-    /// `strait_node`
+    /// The struct `strait_node`.
     Node,
 }
 
@@ -75,7 +75,7 @@ pub enum Size {
     Larger,
 }
 
-/// Which argument is null.
+/// Which argument of a test call is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Argument {
     /// The host's struct.
@@ -174,12 +174,12 @@ impl Probe {
         }
     }
 
-    /// True if `requantize` is called.
+    /// True if this test calls `requantize`.
     pub fn requantizes(self) -> bool {
         self.call() == "requantize"
     }
 
-    /// What the call is about.
+    /// What this call tests.
     pub fn about(self) -> About {
         match self {
             Probe::Entry { .. } | Probe::EntryAgain => About::Versions,

@@ -70,14 +70,14 @@ impl Part {
     }
 }
 
-/// How long calls may take. The limits change no bit of any result.
+/// Time limits for a plugin. They change no bit of any result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Until the library is loaded.
+    /// Time limit for loading a library.
     pub load: Duration,
-    /// For one call, except one that writes files.
+    /// Time limit for one call, except a call of `emit`.
     pub call: Duration,
-    /// For all files of a model.
+    /// Time limit for writing all files of a model with `emit`.
     pub emit: Duration,
 }
 
@@ -284,7 +284,7 @@ pub(crate) struct Clock {
     until: Instant,
 }
 
-/// Waiting for a worker.
+/// What is needed to wait for a worker: its process id and a deadline.
 pub(crate) struct Waiting<'a> {
     pub(crate) clock: &'a Clock,
     /// Process id of the worker.

@@ -15,7 +15,7 @@ use crate::wire::{Answer, Request, TileHeader};
 /// How a library is asked for the codes of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trial {
-    /// In a single call.
+    /// Each tile is computed in a single call.
     Once,
     /// In several calls, with marks around accumulators and codes, and with other bytes in the place of the codes each
     /// time.
@@ -25,10 +25,10 @@ pub enum Trial {
     Fenced,
     /// All tiles are computed at once, each on a thread of its own.
     Together {
-        /// How often each thread calls.
+        /// How often each thread calls the library.
         rounds: u32,
     },
-    /// Some thousand times.
+    /// The tile is computed some thousand times.
     Often,
 }
 
@@ -46,30 +46,30 @@ pub enum Misdeed {
     Structs,
     /// The library leaves out a code.
     Unwritten {
-        /// Index of the code.
+        /// Index of the code within its tile.
         at: u64,
     },
-    /// The next call gives another code.
+    /// A repeated call gives a different code.
     Again {
-        /// Index of the code.
+        /// Index of the code within its tile.
         at: u64,
-        /// Codes of the two calls.
+        /// The codes that the first and the second call gave.
         codes: [i32; 2],
     },
     /// A code depends on what lies around the accumulators.
     Around {
-        /// Index of the code.
+        /// Index of the code within its tile.
         at: u64,
-        /// Codes of the two calls.
+        /// The codes that the first and the second call gave.
         codes: [i32; 2],
     },
-    /// When it is called on several threads at once, it gives another code.
+    /// Called on several threads at once, the library gives a different code.
     Together {
         /// Index of the tile.
         tile: u64,
-        /// Index of the code.
+        /// Index of the code within its tile.
         at: u64,
-        /// Codes of the two calls.
+        /// The codes that the first and the second call gave.
         codes: [i32; 2],
     },
 }
@@ -95,7 +95,7 @@ impl RegisteredForm {
 pub struct TileRequest<'a> {
     /// The form as the library was told it.
     pub registered: &'a RegisteredForm,
-    /// The form itself.
+    /// The form, with which the codes are compared.
     pub form: &'a Requantization,
     /// Rows, columns and channels of the tile.
     pub tile: Tile,
@@ -119,7 +119,7 @@ pub struct Tried {
 pub struct Traces {
     /// True if the system provides this information.
     pub known: bool,
-    /// Process id.
+    /// Id of the process.
     pub process: u32,
     /// Number of threads.
     pub threads: u64,

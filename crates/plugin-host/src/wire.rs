@@ -122,7 +122,7 @@ pub(crate) enum Answer {
     },
 }
 
-/// A plugin as it describes itself.
+/// What a plugin says about itself: its package, its versions and which functions it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Description {
     pub(crate) package: String,

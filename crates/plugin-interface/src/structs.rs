@@ -180,31 +180,33 @@ layout! {
         json: *const u8,
         /// Size of the JSON in bytes.
         json_size: u64,
-        /// For each entry, one of the `FAMILY_` constants.
+        /// Array of channel entries: the family of arithmetic, one of the `FAMILY_` constants.
         family: *const u32,
-        /// For each entry, one of the `ROUND_` constants.
+        /// Array of channel entries: the rounding, one of the `ROUND_` constants.
         rounding: *const u32,
-        /// For each entry, the factor in the formula of its family.
+        /// Array of channel entries: the factor in the family's formula.
         factor: *const i32,
-        /// For each entry, the addend in the formula of its family.
+        /// Array of channel entries: the addend in the family's formula.
         addend: *const i64,
-        /// For each entry, the shift in the formula of its family.
+        /// Array of channel entries: the shift in the family's formula.
         shift: *const u32,
-        /// For each entry, the zero point in the formula of its family.
+        /// Array of channel entries: the zero point in the family's formula.
         zero_point: *const i32,
-        /// For each entry, the scale in the formula of its family.
+        /// Array of channel entries: the scale in the family's formula.
         scale: *const f64,
-        /// For each entry, the second scale in the formula of its family.
+        /// Array of channel entries: the second scale in the family's formula.
         second_scale: *const f64,
-        /// For each entry, the offset in the formula of its family.
+        /// Array of channel entries: the offset in the family's formula.
         offset: *const f64,
-        /// For each entry, the smallest accumulator for which the form is defined. A smaller one counts as this one.
+        /// Array of channel entries: the smallest accumulator for which the form is defined. Smaller ones count as this
+        /// one.
         domain_low: *const i64,
-        /// For each entry, the largest accumulator for which the form is defined. A larger one counts as this one.
+        /// Array of channel entries: the largest accumulator for which the form is defined. Larger ones count as this
+        /// one.
         domain_high: *const i64,
         /// The thresholds of all channels, one channel after the other.
         thresholds: *const i32,
-        /// For each entry, its number of thresholds.
+        /// Array of channel entries: the number of thresholds.
         threshold_count: *const u32,
     }
 }
@@ -216,9 +218,9 @@ layout! {
         struct_size: u32,
         /// Size of one accumulator in bits: 32 or 64.
         accumulator_bits: u32,
-        /// Number of rows.
+        /// Number of rows of the tile.
         rows: u64,
-        /// Number of columns.
+        /// Number of columns of the tile.
         columns: u64,
         /// Axis of the channels: one of the `CHANNELS_` constants.
         channel_axis: u32,
@@ -226,7 +228,7 @@ layout! {
         first_channel: u32,
         /// The accumulators: `rows * columns` of them, row by row, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
         accumulators: *const c_void,
-        /// Memory for as many codes, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
+        /// Memory for one code per accumulator, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
         codes: *mut c_void,
         /// Size of the memory for codes, in bytes.
         codes_size: u64,

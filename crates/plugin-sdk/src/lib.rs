@@ -61,7 +61,7 @@ pub mod form {
     pub use strait_requantize::{FormKind, IntType, Per, Requantization, Rounding};
 }
 
-/// Graphs, with their nodes and values.
+/// Types for reading graphs: their nodes and values.
 pub mod graph {
     pub use crate::export::{Export, Foreign};
     pub use strait_core::{Attribute, Channels, Elem, Graph, Module, Node, NodeId, Placement, QuantParams};

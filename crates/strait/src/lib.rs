@@ -101,7 +101,7 @@ pub mod extend {
     pub use strait_import::{Assumed, Decoded, Format, NodeFault, ReadError, ReadOptions};
 }
 
-/// What a [`Verification`] consists of.
+/// The types that a [`Verification`] is made of.
 #[cfg(feature = "compile")]
 pub mod verification {
     pub use strait_artifact::{Computed, FusionLine, Runs, Subject, Unsound};

@@ -58,7 +58,7 @@ pub struct Rules(rules::Rules);
 pub struct LayerRule(Rule);
 
 impl Rules {
-    /// No rules.
+    /// Makes an empty set of rules.
     pub fn new() -> Rules {
         Rules::default()
     }

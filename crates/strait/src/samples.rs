@@ -79,7 +79,7 @@ impl Samples {
         Samples(Arc::new(Adapter(source)))
     }
 
-    /// Samples in memory.
+    /// Makes samples from tensors that stay in memory.
     pub fn new(samples: impl IntoIterator<Item = Vec<Tensor>>) -> Samples {
         Samples::from_source(InMemory(samples.into_iter().collect()))
     }

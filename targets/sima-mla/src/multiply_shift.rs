@@ -9,7 +9,7 @@ struct Constants {
     factor: i64,
     addend: i64,
     shift: u32,
-    /// 2^s − 1
+    /// The mask 2^s − 1, which selects the lowest s bits.
     mask: u64,
     half: u64,
     zero_point: i64,

@@ -9,7 +9,7 @@ use strait_plugin_sdk::kernel::{Epilogue, KernelError, Loops, PerChannel};
 /// a `half` of one.
 struct Constants {
     shift: u32,
-    /// 2^s − 1
+    /// The mask 2^s − 1, which selects the lowest s bits.
     mask: u32,
     half: u32,
 }

@@ -27,7 +27,7 @@ const MOST_OF_COMPILATION: f64 = 0.1;
 /// How often the memory of a child process is measured.
 const TICK: Duration = Duration::from_millis(2);
 
-/// What one compilation costs.
+/// The measured cost of one compilation.
 #[derive(Clone, Copy)]
 struct Cost {
     seconds: f64,

@@ -12,7 +12,7 @@ const CHANNELS: usize = 4;
 const SIDE: usize = 4;
 const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
 
-/// The target of most compilations.
+/// The target that most measured compilations are for.
 pub(super) const TARGET: &str = "generic-int8";
 
 /// Shape of the input of every graph, without the batch dimension.
@@ -45,7 +45,7 @@ impl Shape {
     }
 }
 
-/// All shapes.
+/// All families of graphs that are measured.
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
         is_marked: true,

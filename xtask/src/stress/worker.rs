@@ -15,7 +15,7 @@ const TRUE_ERRORS: &[&str] = &[
     "the file is cut short",
 ];
 
-/// What all workers share.
+/// The settings that all worker threads share.
 pub(super) struct Setting {
     strait: PathBuf,
     folder: PathBuf,

@@ -26,7 +26,7 @@ pub struct Fusions {
 /// A fusion row of the target's table and what it did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Name of the row.
+    /// Name of the fusion row.
     pub row: String,
     /// The operations that the row can fuse a requantization into.
     pub ops: Vec<String>,

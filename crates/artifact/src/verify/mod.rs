@@ -36,9 +36,9 @@ pub struct Request<'a> {
 /// The graphs that are verified.
 #[derive(Clone, Copy)]
 struct Graphs<'a> {
-    /// Both graphs with the bodies of control flow inlined.
+    /// The lowered and the fused graph, with the bodies of control flow inlined.
     open: &'a Module,
-    /// Both graphs as they run.
+    /// The lowered and the fused graph, as they run.
     whole: &'a Module,
     /// The bodies of the main graph.
     bodies: &'a Bodies,

@@ -16,7 +16,7 @@ pub(super) struct Work<'a> {
     pub(super) watch: &'a dyn Watch,
 }
 
-/// What the runs found.
+/// What running both graphs on samples found.
 #[derive(Default)]
 pub(super) struct Ran {
     pub(super) runs: Runs,

@@ -1,4 +1,4 @@
-//! `strait calibrate`
+//! Runs `strait calibrate`.
 
 use std::{num::NonZeroUsize, path::Path};
 

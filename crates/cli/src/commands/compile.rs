@@ -1,4 +1,4 @@
-//! `strait compile`
+//! Runs `strait compile`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `strait eval`
+//! Runs `strait eval`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `strait identify`
+//! Runs `strait identify`.
 
 use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 use strait_identify::{Answer, Vectors, VectorsError, document, json};

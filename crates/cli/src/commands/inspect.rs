@@ -1,4 +1,4 @@
-//! `strait inspect`
+//! Runs `strait inspect`.
 
 use strait_driver::{inspect, shown::Shown};
 

@@ -1,4 +1,4 @@
-//! `strait run`
+//! Runs `strait run`.
 
 use std::path::PathBuf;
 

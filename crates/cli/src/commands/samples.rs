@@ -1,4 +1,4 @@
-//! `strait samples`
+//! Runs `strait samples`.
 
 use strait_driver::{
     config,

@@ -1,4 +1,4 @@
-//! `strait targets`
+//! Runs `strait targets`.
 
 use strait_driver::{catalogue, stop::Stop, targets};
 

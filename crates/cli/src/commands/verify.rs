@@ -1,4 +1,4 @@
-//! `strait verify`
+//! Runs `strait verify`.
 
 use strait_driver::{
     session::Session,

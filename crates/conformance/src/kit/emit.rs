@@ -62,12 +62,12 @@ impl Emitted {
         self.files.insert(name.to_owned(), first);
     }
 
-    /// What was written, in numbers.
+    /// Number of networks for which files were written.
     pub(super) fn networks(&self) -> usize {
         self.files.len()
     }
 
-    /// Numbers of what was written.
+    /// A summary with the numbers of networks, files and bytes that were written.
     pub(super) fn summary(&self) -> String {
         let all = || self.files.values().flat_map(BTreeMap::values);
         let (networks, files) = (self.networks(), all().count());

@@ -29,7 +29,7 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// The lines about what is computed.
+    /// The lines of the report about what the kernels compute.
     pub(super) const SEMANTICS: [Subject; 7] = [
         Subject::Rows,
         Subject::Thresholds,
@@ -97,7 +97,7 @@ impl Fault {
         }
     }
 
-    /// The fault for a wrong result.
+    /// Makes the fault for a wrong result.
     pub(super) fn wrong(
         form: &Requantization,
         run: &str,

@@ -74,7 +74,7 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
     others
 }
 
-/// What fusions happened in all networks.
+/// The fusions that were made in all test networks.
 pub(super) struct Fusions {
     /// Every fusion row that the table has with any value of its options, and how often it was used.
     rows: BTreeMap<String, usize>,
@@ -98,7 +98,7 @@ impl Fusions {
         }
     }
 
-    /// Adds the fusions of a network.
+    /// Adds the fusions that were made in one test network.
     pub(super) fn add(&mut self, name: &str, made: &Made) {
         for fused in &made.fusion.fired {
             *self.rows.entry(fused.row.clone()).or_default() += 1;

@@ -16,7 +16,7 @@ pub(super) struct Interface {
     pub(super) garbage: usize,
     /// The lines of the report about the interface.
     pub(super) lines: Vec<Line>,
-    /// Faults that belong to other lines.
+    /// Faults that belong to other lines of the report.
     pub(super) faults: Vec<Fault>,
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What a line is about.
+/// What a line of the report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// The C interface of a library.
@@ -22,20 +22,20 @@ pub enum Group {
     Silicon,
 }
 
-/// One thing that is checked.
+/// A line of the report: one thing that the kit checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What the line is about.
+    /// What this line of the report is about.
     pub group: Group,
-    /// Name of the line.
+    /// Name of this line of the report, such as `ties`.
     pub name: String,
-    /// What was looked at, with numbers.
+    /// What was checked, with counts.
     pub checked: String,
-    /// The first few faults.
+    /// The first few faults that were found.
     pub findings: Vec<String>,
-    /// Number of faults that are not listed.
+    /// Number of further faults, which are not listed.
     pub more: usize,
-    /// Why nothing was checked for this line; absent if it was.
+    /// Why this could not be checked. `None` if it was checked.
     pub skipped: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct Kit {
 /// Why a line was not checked if a call has hung.
 pub(super) const HUNG: &str = "not asked, since a call hangs";
 
-/// How many faults a line lists.
+/// How many faults a line of the report lists, at most.
 const KEPT: usize = 5;
 
 impl Line {
@@ -90,7 +90,7 @@ impl Line {
         }
     }
 
-    /// `passed`, `failed` or `not checked`.
+    /// The outcome of the check: `passed`, `failed` or `not checked`.
     pub fn outcome(&self) -> &'static str {
         match (&self.findings[..], &self.skipped) {
             ([_, ..], _) => "failed",

@@ -61,20 +61,20 @@ pub trait ExaminationProgress: fmt::Debug {
     fn advance(&self, done: usize);
 }
 
-/// Shows nothing.
+/// Ignores the progress of an examination.
 impl ExaminationProgress for () {
     fn begin(&self, _: &str, _: usize) {}
     fn advance(&self, _: usize) {}
 }
 
-/// What an examination works with.
+/// What a target is examined with.
 #[derive(Clone, Copy, Debug)]
 pub struct Examination<'a> {
     /// Values of the target's options. Options that are absent have their defaults.
     pub options: &'a Options,
     /// The library that the target comes from, if it does.
     pub library: Option<&'a Library>,
-    /// Recorded layers.
+    /// Layers recorded on the chip, to compare with.
     pub recordings: &'a [Recording],
     /// How long one call of the target's code may take. After that it counts as hanging.
     pub patience: Duration,
@@ -153,8 +153,8 @@ fn kit(entry: &Entry, spec: &TargetSpec, mut lines: Vec<Line>) -> Kit {
     }
 }
 
-/// The target with each other value of an option that has an overlay. If one cannot be made, the table is at fault, and
-/// the lines about the table say so.
+/// The target with every other value of each option that changes its table. If one cannot be made, the table is at
+/// fault, and the lines about the table say so.
 fn variants(entry: &Entry, chosen: &Options, spec: &TargetSpec) -> Vec<(String, Arc<dyn Target>)> {
     let mut variants = Vec::new();
     for (option, values) in &spec.overlay {

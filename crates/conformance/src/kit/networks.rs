@@ -20,7 +20,7 @@ use strait_target::{
     spec::{Activation, Format, Integer},
 };
 
-/// The networks, by name.
+/// The test networks in text form, by name.
 const NETWORKS: [(&str, &str); 6] = [
     ("pooled", include_str!("../../networks/pooled.strait")),
     ("residual", include_str!("../../networks/residual.strait")),
@@ -108,7 +108,7 @@ pub(super) struct Choices {
     /// Names of values that leave their node, or the host, with another type than the node computes with, and this
     /// type.
     pub(super) leaves: Option<(&'static [&'static str], Integer)>,
-    /// The largest difference that a fusion may make, if not the table's.
+    /// The largest difference that a fusion may make. `None` for the limit in the target's table.
     pub(super) most: Option<u32>,
 }
 

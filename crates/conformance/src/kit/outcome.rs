@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_requantize::IntType;
 use strait_target::{TargetSpec, spec::Integer};
 
-/// Counts of what was looked at.
+/// Counts of what was checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counts {
     of: BTreeMap<Subject, u64>,
-    /// Number of requantizations.
+    /// Number of requantizations that were checked.
     pub(super) requantizations: u64,
     /// Number of requantizations that a library has no model of.
     pub(super) left: u64,
@@ -59,7 +59,7 @@ impl Counts {
     }
 }
 
-/// The line for accumulators of a class.
+/// The line of the report under which accumulators of this class are checked.
 pub(super) fn subject(class: Class) -> Subject {
     match class {
         Class::Tie => Subject::Ties,

@@ -91,7 +91,7 @@ impl Part {
 /// Into how many rows, or columns, the accumulators are divided if a form has a single set of parameters.
 const LANES: usize = 7;
 
-/// A tile with all chosen accumulators.
+/// Makes one tile of all chosen accumulators.
 pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
     match (form.channels(), channels) {
         (None, [one]) => {

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread};
 use strait_plugin_host::{Library, LoadError, PluginError, register};
 use strait_target::{Options, Registry, Target};
 
-/// Further processes of a library.
+/// Further processes that have loaded the same library.
 pub(super) struct Processes(Vec<Library>);
 
 /// How many further processes are used.

@@ -26,7 +26,7 @@ impl Rows {
         }
     }
 
-    /// A line for each row.
+    /// The lines of the report: one for each row of the table.
     pub(super) fn lines(self) -> impl Iterator<Item = Line> {
         self.0.into_iter().map(|(row, reached)| {
             let name = format!("op {row}");

@@ -8,7 +8,7 @@ use strait_target::{
     spec::{FusionRow, Integer, Produced, When},
 };
 
-/// The lines about the table.
+/// The lines of the report about the target's table.
 pub(super) fn lines(entry: &Entry, spec: &TargetSpec) -> Vec<Line> {
     vec![id(entry), overlays(entry, spec), forms(spec), fusions(spec)]
 }

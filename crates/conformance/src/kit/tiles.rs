@@ -97,7 +97,7 @@ pub(super) fn lines(
     outcome::lines(&faults, &counts, &said)
 }
 
-/// The library in all its processes.
+/// The library under test, in its first and in further processes.
 struct Subjected<'a> {
     library: &'a Library,
     options: &'a Options,

@@ -67,10 +67,10 @@ pub struct List {
     pub targets: Vec<Card>,
 }
 
-/// Everything that a target's table says.
+/// A target's table, prepared for display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// The target itself.
+    /// General information about the target, as in a list of targets.
     pub target: Card,
     /// Types of activations and weights, with their scales and zero points.
     pub types: Vec<TypeLine>,
@@ -114,7 +114,7 @@ pub struct TypeLine {
     pub bias: Option<String>,
 }
 
-/// Groups of ops for the passes.
+/// Groups of ops that the passes treat alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassLines {
     /// Ops that compute on codes, so that their operands are quantized.

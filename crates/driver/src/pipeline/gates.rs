@@ -1,4 +1,4 @@
-//! Checks the demands of `[gate]`.
+//! Checks the demands that a configuration makes in `[gate]`.
 
 use strait_compile::rules::matches_layer;
 use strait_core::{Module, Op, Placement};
@@ -12,7 +12,7 @@ use crate::{
     report::{GateReport, Report},
 };
 
-/// Compares a report with the demands.
+/// Checks whether a report meets the demands.
 pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateReport> {
     let mut gates = Vec::new();
     let mut add = |gate: &str, met: bool, text: String| {

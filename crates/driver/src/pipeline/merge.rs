@@ -1,4 +1,4 @@
-//! Joins statistics of shares.
+//! Joins the statistics that were collected on shares of the samples.
 
 use std::{
     fs,

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, num::NonZeroU32};
 use strait_core::{Module, Node, NodeId, Op};
 use strait_target::Joined;
 
-/// Numbers of outputs of the convolutions, by their names in the source model.
+/// The number of outputs of each convolution, by its name in the source model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outputs(BTreeMap<String, u64>);
 

@@ -42,7 +42,7 @@ pub(super) struct Ready {
     /// Digest of the samples, or of the record.
     pub(super) calibration: Digest,
     pub(super) requests: Requests,
-    /// Numbers of outputs of the model's own layers.
+    /// How many outputs each convolution of the model has, before rules rewrite it.
     pub(super) outputs: Outputs,
 }
 

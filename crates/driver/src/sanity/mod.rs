@@ -58,7 +58,7 @@ pub(crate) struct Reference<'a> {
     read: Vec<OutputRead>,
 }
 
-/// What is known about an output.
+/// How an output is read: as an answer, and in which parts.
 struct OutputRead {
     /// Set if the index of the output's largest number may be an answer.
     reading: Option<Reading>,

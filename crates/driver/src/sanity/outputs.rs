@@ -61,7 +61,7 @@ impl Squares {
     }
 }
 
-/// How an output is an answer.
+/// How an output is read as an answer: as a class, or as plain scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// A softmax makes or reads the output.

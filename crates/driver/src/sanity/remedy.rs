@@ -23,7 +23,7 @@ use super::{
     simulated::{Lift, Simulated},
 };
 
-/// How often layers are added to a rule.
+/// How often the search adds further layers to a rule, at most.
 const ROUNDS: usize = 3;
 
 /// A rule that improves the SNR by less than this, in dB, helps little.

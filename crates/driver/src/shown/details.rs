@@ -1,4 +1,4 @@
-//! The details of a report: each layer, and all that the first screen only counts.
+//! Shows the details of a report: every layer, and everything of which the first screen only shows a count.
 
 use std::{
     collections::BTreeMap,

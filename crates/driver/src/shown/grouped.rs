@@ -1,4 +1,4 @@
-//! Reasons that hold for several layers, as one line.
+//! Groups layers that have the same reason, such as for running on the host, and shows each group on one line.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use strait_report::ReasonReport;
 /// How many layers with the same reason are named. `--json` and `report.json` have all.
 pub(super) const NAMED: usize = 4;
 
-/// A line for each reason, in the order in which they first occur, with what it applies to. Reasons that differ only in
-/// names of layers and tensors share a line, in which `…` stands for the names.
+/// Writes one line for each reason, with the layers that have it. Reasons come in the order in which they first occur.
+/// If two reasons differ only in names of layers and tensors, they share a line, and `…` stands for the names.
 pub(super) fn grouped<'a>(
     f: &mut fmt::Formatter<'_>,
     heading: &str,

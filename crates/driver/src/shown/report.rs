@@ -1,4 +1,4 @@
-//! The report for people: what fits on one screen, and needs no manual.
+//! Shows the report to people. It fits on one screen and can be understood without a manual.
 
 use std::fmt::{self, Display};
 
@@ -47,7 +47,7 @@ impl Display for Shown<'_, Report> {
     }
 }
 
-/// What came out, in a sentence.
+/// The result of the compilation in one sentence: where layers run, and how many fusions were made.
 fn verdict(summary: &Summary) -> String {
     let all = summary.accelerator + summary.host;
     let layers = table::count(all, "layer");
@@ -73,7 +73,7 @@ fn verdict(summary: &Summary) -> String {
     format!("{run}; {fusions}")
 }
 
-/// True if the first samples showed nothing that somebody has to look at.
+/// True if running the first samples showed nothing that the user should look at.
 fn is_sound(sanity: &Sanity) -> bool {
     let faulty = sanity.outputs.iter().any(|output| !output.faults.is_empty());
     !faulty && sanity.layers.is_empty() && sanity.rule.is_none()
@@ -89,7 +89,7 @@ fn size(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     )
 }
 
-/// The layers on the host and the requantizations that were not fused, with the reasons.
+/// Lists the layers that run on the host and the requantizations that were not fused, with the reasons.
 fn does_not_fit(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     let host = report.layers.iter();
     let host = host.filter_map(|layer| Some((format!("{} ({})", layer.name, layer.op), layer.host.as_ref()?)));

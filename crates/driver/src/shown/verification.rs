@@ -11,7 +11,7 @@ use super::Shown;
 /// How many findings are shown.
 const MOST_FINDINGS: usize = 20;
 
-/// A largest difference in words.
+/// A limit on the difference, in words.
 fn bound(max_lsb: u32) -> String {
     match max_lsb {
         u32::MAX => "not decided".to_owned(),

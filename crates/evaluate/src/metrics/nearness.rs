@@ -38,7 +38,7 @@ pub struct Nearness {
     pub parts: Option<Parts>,
 }
 
-/// Which metric is computed.
+/// Which of the metrics of this module is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The cosine of the angle between the outputs.

@@ -7,7 +7,7 @@ use strait_requantize::{
     form::{MAX_ADDEND, MAX_SHIFT},
 };
 
-/// Bounds on x·m + c.
+/// Bounds on x·m + c, with unknown m and c.
 struct Lines {
     /// Pairs of x and t for the bounds x·m + c ≥ t.
     above: Vec<(i128, i128)>,

@@ -6,14 +6,14 @@ use strait_requantize::Rounding;
 
 /// Float factors, as bit patterns. `result(pattern, accumulator)` computes the result.
 pub(super) struct Patterns<R> {
-    /// The range of all patterns.
+    /// The range of all bit patterns that are searched.
     pub(super) all: [u64; 2],
     /// Computes the result. For a positive accumulator it grows with the pattern, for a negative one it falls.
     pub(super) result: R,
 }
 
 impl<R: Fn(u64, i64) -> i64> Patterns<R> {
-    /// The patterns in an interval that meet a bound; `None` if there are none.
+    /// Narrows an interval of bit patterns to those that meet a bound. `None` if there are none.
     pub(super) fn cut(&self, [low, high]: [u64; 2], edge: &Edge) -> Option<[u64; 2]> {
         let holds = |bits: u64| edge.holds((self.result)(bits, edge.x));
         // A larger factor makes positive results larger and negative ones smaller.
@@ -34,20 +34,20 @@ impl<R: Fn(u64, i64) -> i64> Patterns<R> {
         Some(if grows { [yes, high] } else { [low, yes] })
     }
 
-    /// The patterns that meet all bounds.
+    /// The interval of bit patterns that meet all bounds. `None` if there are none.
     pub(super) fn narrow(&self, edges: &[Edge]) -> Option<[u64; 2]> {
         edges.iter().try_fold(self.all, |left, edge| self.cut(left, edge))
     }
 }
 
-/// Patterns of all positive f32, normal and subnormal.
+/// Bit patterns of all positive f32, normal and subnormal.
 const SINGLE: [u64; 2] = [1, f32::MAX.to_bits() as u64];
 
 fn single(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// half_even(f32(x)·m) + z
+/// Patterns of m in half_even(f32(x)·m) + z.
 pub(super) fn after(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     Patterns {
         all: SINGLE,
@@ -55,7 +55,7 @@ pub(super) fn after(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// half_even(f32(x)·m + z)
+/// Patterns of m in half_even(f32(x)·m + z).
 pub(super) fn inside(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     Patterns {
         all: SINGLE,
@@ -63,7 +63,7 @@ pub(super) fn inside(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// half_away(f64(x)·m) + z, with m in the range that the form allows: 2^-129 to 2^31.
+/// Patterns of m in half_away(f64(x)·m) + z. The form allows m from 2^-129 to 2^31.
 pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     Patterns {
         all: [2f64.powi(-129).to_bits(), 2f64.powi(31).to_bits() - 1],
@@ -74,7 +74,7 @@ pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
     }
 }
 
-/// A number in the interval of patterns with at most this many significant bits; `None` if there is none.
+/// A float with at most this many significant bits whose bit pattern is in the interval; `None` if there is none.
 pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);
@@ -85,13 +85,13 @@ pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     inside.map(single)
 }
 
-/// The number with this many significant bits that is nearest to a pattern.
+/// The float of a bit pattern, cut to this many significant bits.
 pub(super) fn nearest(pattern: u64, bits: u8) -> f32 {
     let spare = 24 - u32::from(bits.min(24));
     single((pattern >> spare << spare).max(1 << spare))
 }
 
-/// The middle of an interval of patterns, as 53 bits and an exponent.
+/// The double in the middle of an interval of bit patterns, as a multiplier of 53 bits and an exponent.
 pub(super) fn parts([low, high]: [u64; 2]) -> Option<(i64, i8)> {
     let bits = low.midpoint(high);
     let multiplier = (bits & ((1 << 52) - 1)) | 1 << 52;

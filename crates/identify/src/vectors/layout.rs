@@ -4,9 +4,9 @@
 /// [outputs, inputs, height, width] for weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Positions of the axes of images, both inputs and outputs.
+    /// For each axis of the images, both inputs and outputs, its position in the file.
     pub(super) image: [usize; 4],
-    /// Positions of the axes of weights.
+    /// For each axis of the weights, its position in the file.
     pub(super) weight: [usize; 4],
 }
 

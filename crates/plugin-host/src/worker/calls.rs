@@ -260,7 +260,7 @@ impl Plugin {
         self.forms.get(&number).ok_or_else(|| Fault::ours("no such form"))
     }
 
-    /// Remembers a form.
+    /// Stores a form under a number, for later calls.
     pub(super) fn prepare(&mut self, number: u64, row: String, json: &[u8]) -> Result<(), Fault> {
         let form: Requantization = serde_json::from_slice(json).map_err(|error| Fault::ours(error.to_string()))?;
         let arrays = Arrays::new(&form, row, json).map_err(|error| Fault::ours(error.to_string()))?;

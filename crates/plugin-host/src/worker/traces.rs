@@ -7,7 +7,7 @@ use std::hint::black_box;
 use crate::trial::Traces;
 
 impl Traces {
-    /// The state now.
+    /// Reads the current state of this process.
     pub(super) fn now() -> Traces {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let field = |name: &str| {

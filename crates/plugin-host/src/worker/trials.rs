@@ -193,7 +193,7 @@ fn fenced(checked: &CheckedTile<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The bytes of a struct.
+/// The bytes of a struct of the interface.
 pub(super) fn bytes<T: c::Layout>(of: &T) -> &[u8] {
     // SAFETY: structs of the interface have no gaps between their fields.
     unsafe { slice::from_raw_parts(std::ptr::from_ref(of).cast(), size_of::<T>()) }

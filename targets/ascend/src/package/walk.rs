@@ -131,7 +131,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// Converts all nodes.
+    /// Converts all nodes of the graph.
     pub(super) fn run(mut self) -> Result<(Module, Vec<Layer>, Vec<String>), TargetError> {
         let order = self.graph.topological_order();
         let order = order.map_err(|_| unsupported("the lowered graph has a cycle".into()))?;

@@ -33,7 +33,7 @@ impl Processor {
     }
 }
 
-/// Something that runs in one step.
+/// A step of the program that runs on one processor.
 pub(super) enum Stage {
     /// A node that does not run on the accelerator.
     Single(NodeId),

@@ -1,4 +1,4 @@
-//! `strait plugin check`
+//! Runs `strait plugin check`.
 
 use std::{path::Path, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! `strait plugin lock`
+//! Runs `strait plugin lock`.
 
 use strait_driver::lock;
 

@@ -1,4 +1,4 @@
-//! `strait plugin`
+//! Runs the subcommands of `strait plugin`.
 
 mod check;
 mod lock;

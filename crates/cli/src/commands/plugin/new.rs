@@ -1,4 +1,4 @@
-//! `strait plugin new`
+//! Runs `strait plugin new`.
 
 use std::{
     fs, io,
