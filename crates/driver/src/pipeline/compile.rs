@@ -33,11 +33,12 @@ use super::{
     denied::left_in_float,
     effects::effects,
     emit, gates, given, inputs,
-    lowered::{self, Job, Lowered, annotated_with, lowered},
+    lowered::{self, Lowered, annotated_with, lowered},
     nan, observe,
-    read::{FloatModel, read_model, reading},
+    read::reading,
     ready::{Ready, ready},
 };
+use crate::pipeline::job::Job;
 
 /// An artifact that was written.
 #[derive(Clone, Debug)]
@@ -381,29 +382,6 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     );
     let help = "`requantize` of its plugin answers STRAIT_UNSUPPORTED to all of their forms";
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
-}
-
-/// Reads the float model that the configuration names.
-///
-/// # Errors
-/// If the file cannot be read, or is not the one that the configuration expects.
-pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
-    let model = &loaded.config.model;
-    let read = read_model(&reading(model), model.file.as_ref()).map_err(|mut found| {
-        for finding in &mut found.0 {
-            let key = finding.key.take().unwrap_or(KeyPath::of(&["model", "file"]));
-            finding.excerpt = loaded.error("", &key, "", "").excerpt;
-        }
-        found
-    })?;
-    match &model.sha256 {
-        Some(expected) if expected.hex() != read.files.file().to_string() => {
-            let path = KeyPath::of(&["model", "sha256"]);
-            let finding = loaded.error(codes::DIGEST, &path, "the model is not the one that is asked for", "");
-            Err(finding.note(format!("the file has {}", read.files.file())).into())
-        }
-        _ => Ok(read),
-    }
 }
 
 /// Adds up the counts of the rules for all targets and of those for one target. The latter try again what was refused

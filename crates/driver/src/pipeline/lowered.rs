@@ -1,64 +1,25 @@
 //! Compiles for one target: from the canonical module to integers.
 
-use std::sync::Arc;
+use crate::pipeline::job::Job;
 
 use strait_compile::{
-    Built, CompileError, GivenGrid, Resolved, Task, fusion_policy,
-    rules::{self, GivenGrids, Rule, Rules, Selection},
+    Built, CompileError, GivenGrid, Resolved, fusion_policy,
+    rules::{self, GivenGrids, Rule, Selection},
 };
-use strait_core::{Bodies, Module, Switches};
-use strait_import::FreeDimension;
+use strait_core::Module;
 use strait_lower::{Fusion, Until};
-use strait_quantize::{Observation, Requests, Settings};
-use strait_target::{
-    Origin, Target,
-    spec::{Format, TargetSpec},
-};
-use strait_verify::Ranges;
+use strait_quantize::{Requests, Settings};
+use strait_target::spec::TargetSpec;
 
 use crate::{
     config::{KeyPath, Loaded, types::Refused},
-    diagnostic::{Diagnostic, Diagnostics, SourceText},
+    diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     session::{Session, Steps},
     stop::Stop,
 };
 
-use super::{denied, given, model_grids, outputs::Outputs, ready::Ready, record};
-
-/// What the phases for one target work with.
-#[derive(Clone)]
-pub(super) struct Job<'a> {
-    pub(super) loaded: &'a Loaded,
-    pub(super) canonical: &'a Module,
-    /// The bodies of control flow that are inlined in the main graph.
-    pub(super) bodies: &'a Bodies,
-    pub(super) rules: &'a Rules,
-    pub(super) selection: &'a Selection,
-    pub(super) observation: &'a Observation,
-    pub(super) target: Arc<dyn Target>,
-    /// Where the target comes from.
-    pub(super) origin: Origin,
-    /// The formats that are written besides the artifact.
-    pub(super) formats: Vec<Format>,
-    /// For each input of integers, the range of its numbers in the calibration samples.
-    pub(super) ranges: &'a Ranges,
-    /// The record of a vendor's tool that has the scales, if it replaces samples.
-    pub(super) record: Option<&'a Arc<SourceText>>,
-    /// Which rules are switched off.
-    pub(super) switches: &'a Switches,
-    /// The batch dimensions that nobody has set.
-    pub(super) batch: &'a [FreeDimension],
-    /// Numbers of outputs of the model's own layers.
-    pub(super) outputs: &'a Outputs,
-}
-
-impl Job<'_> {
-    /// True if there are neither samples nor a record, so that all scales come from the model.
-    pub(super) fn has_nothing_measured(&self) -> bool {
-        self.record.is_none() && self.loaded.config.calibration.data.is_none()
-    }
-}
+use super::{denied, given, model_grids, ready::Ready, record};
 
 /// The integer model for one target, and remarks on the scales that the model came with.
 pub(super) struct Lowered {
@@ -131,26 +92,6 @@ pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<
         ..job.clone()
     };
     annotated(&job, session)
-}
-
-impl Job<'_> {
-    fn id(&self) -> &str {
-        self.target.spec().id.as_str()
-    }
-
-    fn task<'a>(&'a self, resolved: &'a Resolved, session: &Session<'_>) -> Task<'a> {
-        Task {
-            float: self.canonical,
-            bodies: self.bodies,
-            observation: self.observation,
-            target: &self.target,
-            resolved,
-            ranges: self.ranges,
-            random_inputs: 1,
-            limits: session.limits,
-            threads: session.threads,
-        }
-    }
 }
 
 /// The configuration, resolved for this module, with the scales that are given by the program and the record.

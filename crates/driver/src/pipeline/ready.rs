@@ -17,7 +17,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{compile::read, inputs, model_grids, outputs::Outputs, record, switches::switches};
+use super::{inputs, model_grids, outputs::Outputs, read::read, record, switches::switches};
 
 /// A model and samples that are ready to be observed.
 pub(super) struct Ready {

@@ -26,7 +26,8 @@ use crate::{
     table,
 };
 
-use super::{compile::read, inputs};
+use super::inputs;
+use crate::pipeline::read::read;
 
 /// Name of the file that lists the samples.
 const INDEX_FILE: &str = "index.json";

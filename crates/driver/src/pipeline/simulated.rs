@@ -22,10 +22,11 @@ use crate::{
 
 use super::{
     compile::settings_digest,
-    lowered::{Job, annotated},
+    lowered::annotated,
     observe,
     ready::{Ready, ready},
 };
+use crate::pipeline::job::Job;
 
 /// The float graph with rounding wherever the artifact's integer graph has codes. For this, the model in `loaded` is
 /// annotated and its parameters are quantized for the target once more, with the same statistics.
