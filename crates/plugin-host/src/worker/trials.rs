@@ -17,8 +17,8 @@ use super::calls::{Fault, Plugin};
 use super::memory::{Aligned, Fenced, Room};
 use super::probes::Handed;
 use super::tiles::CheckedTile;
+use crate::conduct::{Misdeed, Trial};
 use crate::held::code;
-use crate::trial::{Misdeed, Trial};
 use crate::wire::{Fence, TileHeader};
 
 /// What the memory for codes is filled with before a call. The two differ in every byte.
