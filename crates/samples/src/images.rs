@@ -10,11 +10,11 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use strait_images::{ImageError, MOST_BYTES, Pipeline, decoder};
 
+use crate::digest::text;
 use crate::{
     error::{DataError, Kind},
     listing::Listing,
     marks::{self, Mark, Marks},
-    source::text,
 };
 
 /// How many images are decoded before counting again whether there are enough readable ones.
