@@ -4,7 +4,8 @@ use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Node, NodeId, TensorData, Term, ValueId};
 
-use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand, unsupported};
+use super::unsupported;
+use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand};
 
 /// A product on codes, with everything that it is written from.
 struct Product<'a> {
