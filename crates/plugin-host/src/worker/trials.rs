@@ -140,12 +140,11 @@ fn alone(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>,
         return Err(Fault::ours("a call without an answer"));
     };
     let (width, out) = (checked.width(), checked.header.out);
-    let unwritten = match first.inside() == second.inside() {
-        true => None,
-        false => {
-            let mut both = first.inside().iter().zip(second.inside());
-            both.position(|(a, b)| [*a, *b] == FILLS)
-        }
+    let unwritten = if first.inside() == second.inside() {
+        None
+    } else {
+        let mut both = first.inside().iter().zip(second.inside());
+        both.position(|(a, b)| [*a, *b] == FILLS)
     };
     if let Some(at) = unwritten {
         misdeeds.push(Misdeed::Unwritten {

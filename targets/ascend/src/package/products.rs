@@ -54,12 +54,11 @@ impl<'m, F: Flavour> Walk<'m, F> {
         let factor = scales.map(|scale| scale * grid.scale);
         let conv = node.op.term() == Term::Conv;
         let shape = self.export.shape_of(result);
-        let (op, weights, attributes) = match conv {
-            true => ("Conv", weights.clone(), convolution(node, weights.shape())),
-            false => {
-                let op = if shape.len() == 2 { "Gemm" } else { "MatMul" };
-                (op, transposed(weights)?, Vec::new())
-            }
+        let (op, weights, attributes) = if conv {
+            ("Conv", weights.clone(), convolution(node, weights.shape()))
+        } else {
+            let op = if shape.len() == 2 { "Gemm" } else { "MatMul" };
+            (op, transposed(weights)?, Vec::new())
         };
         self.layers.push(Layer {
             name: layer.to_owned(),
