@@ -92,7 +92,7 @@ pub fn read(file: &Bytes, integrity: Integrity) -> Result<Model, ModelError> {
         Integrity::Full => &[],
         Integrity::SkipTensors => &[TENSORS],
     })?;
-    let tensors = tensors(sections.require(TENSOR_TABLE)?, sections.require(TENSORS)?)?;
+    let tensors = read_tensors(sections.require(TENSOR_TABLE)?, sections.require(TENSORS)?)?;
     Ok(Model {
         module: strait_core::bytes::decode(sections.require(GRAPHS)?, &|index| tensors.get(index).cloned())?,
         certificates: sections
@@ -102,7 +102,7 @@ pub fn read(file: &Bytes, integrity: Integrity) -> Result<Model, ModelError> {
 }
 
 /// The bytes of each tensor, found with the tensor table.
-fn tensors(table: &[u8], content: &Bytes) -> Result<Vec<Bytes>, FormatError> {
+fn read_tensors(table: &[u8], content: &Bytes) -> Result<Vec<Bytes>, FormatError> {
     let damaged = |text: String| FormatError::Damaged(format!("section `{TENSOR_TABLE}`: {text}"));
     if !table.len().is_multiple_of(ENTRY) {
         return Err(damaged(format!(

@@ -20,7 +20,7 @@ use crate::{
     },
     diagnostic::Diagnostic,
     dialect::expanded,
-    evaluation::{Judge, Side, Subject, doubts, grid, judges, notes, unexpected, whole_of},
+    evaluation::{Judge, Side, Subject, doubts, grid, make_judges, notes, unexpected, whole_of},
     failure::{self, codes},
     report::{self, DataReport, Report},
     sanity::{self, Reference},
@@ -33,10 +33,10 @@ use super::{
     denied::left_in_float,
     effects::effects,
     emit, gates, given, inputs,
-    lowered::{self, Lowered, annotated_with, lowered},
+    lowered::{self, Lowered, annotate_with, lower},
     nan, observe,
     read::reading,
-    ready::{Ready, ready},
+    ready::{Ready, prepare},
 };
 use crate::pipeline::job::Job;
 
@@ -74,7 +74,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         })?;
         jobs.push((target, origin, formats, folder, writer));
     }
-    let ready = ready(loaded, session)?;
+    let ready = prepare(loaded, session)?;
     for (target, ..) in &jobs {
         let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
         lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
@@ -237,7 +237,7 @@ fn for_target(
         batch: &ready.batch,
         outputs: &ready.outputs,
     };
-    let lowered = lowered(&job, session)?;
+    let lowered = lower(&job, session)?;
     let mut remarks = Remarks::new(&before.remarks, session);
     remarks.tell(lowered.remarks.iter().cloned());
     remarks.tell(emit::float_biases(&job, &lowered));
@@ -260,7 +260,7 @@ fn for_target(
             spec: target.spec(),
             integer: &lowered.built.module,
             loops: &loops,
-            with: &|rules| annotated_with(&job, rules, session),
+            with: &|rules| annotate_with(&job, rules, session),
         };
         report.sanity = reference.hold(&integer, &subject, session)?;
         report.lints = reference.heard(std::mem::take(&mut report.lints), &subject, session)?;
@@ -423,7 +423,7 @@ fn prepare(
     session: &Session<'_>,
 ) -> Result<Prepared, Stop> {
     let data = (&evaluation.data, evaluation.unreadable);
-    let samples = inputs::samples(loaded, "evaluation", data, evaluation.samples, specs)?;
+    let samples = inputs::open_samples(loaded, "evaluation", data, evaluation.samples, specs)?;
     let metrics = evaluation.chosen_metrics();
     let subject = Subject {
         outputs: &outputs(float),
@@ -433,7 +433,7 @@ fn prepare(
         folder: &loaded.folder,
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
-    let judges = judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
+    let judges = make_judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
     // Check this before any work begins.
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;

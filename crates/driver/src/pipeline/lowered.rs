@@ -42,8 +42,8 @@ pub(super) fn foresee(
 }
 
 /// Compiles, and checks that the result has what the configuration asks for.
-pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
-    let resolved = resolved(job)?;
+pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
+    let resolved = resolve(job)?;
     let (task, steps) = (
         job.task(&resolved, session),
         Steps {
@@ -66,9 +66,9 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     })
 }
 
-/// The annotated module that [`lowered`] lowers, with its parameters quantized.
-pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
-    let resolved = resolved(job)?;
+/// The annotated module that [`lower`] lowers, with its parameters quantized.
+pub(super) fn annotate(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
+    let resolved = resolve(job)?;
     let phase = format!("quantize ({})", job.id());
     session.phase(&phase, None, |_| {
         let quantized = strait_compile::quantize(&job.task(&resolved, session));
@@ -79,7 +79,7 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
 }
 
 /// The annotated module that results if the configuration has further rules, which name layers or tensors.
-pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
+pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
     let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {
         let known = &mut all.quantize.rule;
@@ -91,11 +91,11 @@ pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<
         selection: &selection,
         ..job.clone()
     };
-    annotated(&job, session)
+    annotate(&job, session)
 }
 
 /// The configuration, resolved for this module, with the scales that are given by the program and the record.
-fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
+fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     let (spec, config) = (job.target.spec(), &job.loaded.config);
     let mut settings =
         rules::settings(job.canonical, job.rules, job.selection, spec).map_err(|found| job.loaded.told(found))?;

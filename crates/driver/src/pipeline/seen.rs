@@ -178,7 +178,7 @@ fn opened(loaded: &Loaded, chosen: SeenSamples, specs: &[InputSpec]) -> Result<S
     };
     let data = (&evaluation.data, evaluation.unreadable);
     let most = chosen.most.or(evaluation.samples);
-    Ok(inputs::samples(loaded, "evaluation", data, most, specs)?)
+    Ok(inputs::open_samples(loaded, "evaluation", data, most, specs)?)
 }
 
 impl Unfinished {
