@@ -226,16 +226,15 @@ fn summary(results: &[(&str, bool, Duration)]) -> String {
         .filter(|(_, passed, _)| !passed)
         .map(|(name, _, _)| *name)
         .collect();
-    match failed.is_empty() {
-        true => text + &format!("all {} steps are green", results.len()),
-        false => {
-            text + &format!(
-                "{} of {} steps failed: {}",
-                failed.len(),
-                results.len(),
-                failed.join(", ")
-            )
-        }
+    if failed.is_empty() {
+        text + &format!("all {} steps are green", results.len())
+    } else {
+        text + &format!(
+            "{} of {} steps failed: {}",
+            failed.len(),
+            results.len(),
+            failed.join(", ")
+        )
     }
 }
 

@@ -1,86 +1,18 @@
 //! Compiles a model for one target, step by step.
 
-use std::{
-    collections::BTreeMap,
-    num::NonZeroUsize,
-    sync::{Arc, Mutex},
-};
+use crate::built::{Built, Kept, Revision};
+use crate::task::Task;
+use std::sync::{Arc, Mutex};
 
-use strait_core::CertificateRecord;
-use strait_core::{Bodies, Module};
-use strait_execute::{Demand, Limits, Threads};
-use strait_lower::Fusion;
-use strait_quantize::{Observation, annotate::Findings};
-use strait_target::{Target, spec::Nearness};
-use strait_verify::{Ranges, VerifyError, VerifyOptions, verify_module};
+use strait_execute::{Demand, Threads};
+use strait_verify::{VerifyError, VerifyOptions, verify_module};
 
 use crate::{
-    CompileError, OwnGrids, Resolved, Shares, TargetLoops, Watch, blame, check_invariants,
+    CompileError, TargetLoops, Watch, blame, check_invariants,
     fuse::{certificates, closed, fused},
     own_model,
     quantize::quantize_from,
-    revise::{Kept, Revision},
 };
-
-/// Everything that the compilation for one target needs.
-#[derive(Clone)]
-pub struct Task<'a> {
-    /// The float graph, after the rules of the target's table were applied.
-    pub float: &'a Module,
-    /// The bodies of control flow. The main graph of `float` has them inlined.
-    pub bodies: &'a Bodies,
-    /// The statistics of the values of `float`.
-    pub observation: &'a Observation,
-    /// The target to compile for.
-    pub target: &'a Arc<dyn Target>,
-    /// The user's rules, resolved to nodes and values of `float`.
-    pub resolved: &'a Resolved,
-    /// For each integer input, the range of its values in the samples. Random inputs for verification are drawn from
-    /// it.
-    pub ranges: &'a Ranges,
-    /// How many random inputs the fused graph is compared with the lowered one on.
-    pub random_inputs: usize,
-    /// The limits that each run has to keep.
-    pub limits: Limits,
-    /// Number of threads to work on. It does not change a bit of the result.
-    pub threads: NonZeroUsize,
-}
-
-/// The integer model for one target.
-#[derive(Debug)]
-pub struct Built {
-    /// The lowered graph and the fused one, which is `main`. Both share one pool of tensors.
-    pub module: Module,
-    /// The same module with the bodies of control flow inlined in both graphs. `None` if the model has no control flow.
-    pub open: Option<Module>,
-    /// The annotated float graph that the integers were made from, with its parameters baked.
-    pub annotated: Module,
-    /// What annotation noticed that costs accuracy.
-    pub findings: Findings,
-    /// What became of the grids that the model came with.
-    pub own_grids: OwnGrids,
-    /// For each node of the lowered graph, by its name, the row of the target's table that it was made by.
-    pub origins: BTreeMap<String, String>,
-    /// How near each requantization is to the ideal one, by the requantization's name.
-    pub nearness: BTreeMap<String, Nearness>,
-    /// The fusions that were made, and those that were refused.
-    pub fusion: Fusion,
-    /// The certificates of the fusions: what each of them claims.
-    pub certificates: Vec<CertificateRecord>,
-    /// How many layers were compared with the target's own model of its arithmetic. `None` if the target has no such
-    /// model, or before [`hold`] has run.
-    pub own_model: Option<Shares>,
-    /// If this model was revised from another one: which part of it was made anew.
-    pub revision: Option<Revision>,
-    pub(crate) kept: Kept,
-}
-
-impl Built {
-    /// The module with the bodies of control flow inlined in both graphs.
-    pub fn open(&self) -> &Module {
-        self.open.as_ref().unwrap_or(&self.module)
-    }
-}
 
 /// Compiles for one target and checks the result: [`build`], then [`hold`].
 ///

@@ -10,6 +10,7 @@
 //! - [`compile()`] does the rest.
 
 mod blame;
+mod built;
 mod compile;
 mod error;
 mod foresee;
@@ -25,9 +26,13 @@ mod revise;
 pub mod rules;
 mod shares;
 mod simulated;
+mod task;
 mod watch;
 
-pub use compile::{Built, Task, build, compile, hold, verify};
+pub use built::Built;
+pub use built::Simulated;
+pub use built::{Anew, Revision};
+pub use compile::{build, compile, hold, verify};
 pub use error::{CompileError, Denied, LayerError};
 pub use foresee::foresee;
 pub use loops::{OwnLoops, TargetLoops};
@@ -36,8 +41,7 @@ pub use observed::{InMemory, Observed};
 pub use of_target::OfTarget;
 pub use quantize::{OwnGrids, Quantized, UnfittingGrids, is_unfit, quantize};
 pub use resolved::{GivenGrid, Resolved, fusion_policy};
-pub use revise::{Anew, Revision};
 pub use shares::{Shares, shares};
-pub use simulated::Simulated;
 pub use strait_quantize::Settings;
+pub use task::Task;
 pub use watch::{Silent, Watch};

@@ -72,7 +72,7 @@ impl Model {
         let covered = Coverage::all(samples.count() as u64);
         let all = (&requests, samples.as_ref(), &covered);
         let observation = observe((&self.module, &self.bodies), all, &means, watch)?;
-        let ranges = ranges(&self.module, samples.as_ref())?;
+        let ranges = measure_ranges(&self.module, samples.as_ref())?;
         Ok(Observed {
             model: self,
             observation,
@@ -85,7 +85,7 @@ impl Model {
 }
 
 /// The smallest and the largest value of each integer input. Verification draws its random inputs from these ranges.
-fn ranges(module: &Module, samples: &dyn Samples) -> Result<Ranges, CompileError> {
+fn measure_ranges(module: &Module, samples: &dyn Samples) -> Result<Ranges, CompileError> {
     let graph = module.main();
     let whole = graph.inputs().iter().enumerate().filter_map(|(position, &input)| {
         let value = graph.value(input).filter(|value| !value.ty.elem.is_float())?;

@@ -56,10 +56,7 @@ pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, La
         }
         let Some(own) = own else { continue };
         let shares = shares.get_or_insert_with(Shares::default);
-        match own {
-            true => shares.own += 1,
-            false => shares.host += 1,
-        }
+        if own { shares.own += 1 } else { shares.host += 1 }
     }
     Ok(shares)
 }

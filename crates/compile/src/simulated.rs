@@ -6,7 +6,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     num::NonZeroUsize,
     sync::{Arc, PoisonError},
 };
@@ -18,38 +17,16 @@ use strait_execute::{
 use strait_lower::{LowerError, Parameters, Resimulated, resimulate, simulate};
 use strait_quantize::observe::Samples;
 
-use crate::{Built, CompileError, Watch, revise::Last};
+use crate::built::{Last, Simulated, Values};
+use crate::{Built, CompileError, Watch};
 
 /// How many bytes of values are kept if no memory limit is given.
 const KEPT: u64 = 1 << 30;
-
-/// The outputs of the fake-quantized model on samples.
-pub struct Simulated {
-    /// For each sample, the model's outputs in their order.
-    pub outputs: Vec<Vec<Arc<Tensor>>>,
-    /// How many nodes of the model were run on each sample to get these outputs.
-    pub nodes: usize,
-    samples: Arc<dyn Samples>,
-    annotated: Module,
-    /// The values that are worth keeping.
-    keeps: BTreeSet<ValueId>,
-    /// For each sample, the values of `keeps` that are in memory.
-    kept: Vec<Values>,
-}
-
-type Values = BTreeMap<ValueId, Arc<Tensor>>;
 
 /// The failure of one sample, before its index is known.
 enum Failure {
     Data(String),
     Run(ExecuteError),
-}
-
-impl fmt::Debug for Simulated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Simulated");
-        shown.field("samples", &self.outputs.len()).finish_non_exhaustive()
-    }
 }
 
 impl Built {

@@ -13,6 +13,7 @@ mod given;
 pub mod images;
 pub mod leaf;
 mod load;
+mod loaded;
 mod overrides;
 pub mod plugins;
 pub mod preprocess;
@@ -23,7 +24,8 @@ mod settings;
 pub mod types;
 
 pub use given::Given;
-pub use load::{Loaded, load, parse};
+pub use load::{load, parse};
+pub use loaded::Loaded;
 pub use overrides::Override;
 pub use reference::reference_page;
 pub use strait_document::{Glob, KeyPath, codes};

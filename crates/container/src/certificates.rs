@@ -1,6 +1,6 @@
 //! The section of the container file with the fusions' certificates.
 
-use crate::model::ModelError;
+use crate::error::ModelError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use strait_core::CertificateRecord;

@@ -1,6 +1,7 @@
-use crate::ModelError;
+use crate::FormatError;
 use std::io;
 use std::path::{Path, PathBuf};
+use strait_core::bytes::BytesError;
 use strait_core::codes;
 use strait_file_names::NameError;
 
@@ -115,4 +116,24 @@ impl ArtifactError {
             source,
         }
     }
+}
+
+/// Why a container file cannot be read or made.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The container is damaged or of another version.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// When reading: the IR bytes are damaged or have another version. When writing: the module cannot be stored.
+    #[error(transparent)]
+    Graphs(#[from] BytesError),
+    /// The section of certificates is damaged.
+    #[error("section `certificates`: {0}")]
+    Certificates(serde_json::Error),
+    /// The section of certificates is too long.
+    #[error("section `certificates` has {0} bytes, which is more than is read")]
+    TooManyCertificates(usize),
+    /// No model was added to the artifact. The caller is at fault.
+    #[error("an artifact needs a model")]
+    Missing,
 }

@@ -1,11 +1,11 @@
 //! The sections of `model.strait`: the graphs as IR bytes, their tensors, and the certificates of the fusions.
 
 use crate::certificates;
+use crate::error::ModelError;
 use crate::format::{self, ALIGNMENT, FormatError, Integrity, NewSection, Sections};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use strait_core::bytes::BytesError;
 use strait_core::{CertificateRecord, Module, TensorData};
 
 /// Section with the IR bytes of the module.
@@ -30,26 +30,6 @@ pub struct Model {
     pub module: Module,
     /// The certificates of the fusions, in the order of the fused graph.
     pub certificates: Vec<CertificateRecord>,
-}
-
-/// Why a container file cannot be read or made.
-#[derive(Debug, thiserror::Error)]
-pub enum ModelError {
-    /// The container is damaged or of another version.
-    #[error(transparent)]
-    Format(#[from] FormatError),
-    /// When reading: the IR bytes are damaged or have another version. When writing: the module cannot be stored.
-    #[error(transparent)]
-    Graphs(#[from] BytesError),
-    /// The section of certificates is damaged.
-    #[error("section `certificates`: {0}")]
-    Certificates(serde_json::Error),
-    /// The section of certificates is too long.
-    #[error("section `certificates` has {0} bytes, which is more than is read")]
-    TooManyCertificates(usize),
-    /// No model was added to the artifact. The caller is at fault.
-    #[error("an artifact needs a model")]
-    Missing,
 }
 
 /// A container file that is ready to be written.
@@ -112,7 +92,7 @@ pub fn read(file: &Bytes, integrity: Integrity) -> Result<Model, ModelError> {
         Integrity::Full => &[],
         Integrity::SkipTensors => &[TENSORS],
     })?;
-    let tensors = tensors(sections.require(TENSOR_TABLE)?, sections.require(TENSORS)?)?;
+    let tensors = read_tensors(sections.require(TENSOR_TABLE)?, sections.require(TENSORS)?)?;
     Ok(Model {
         module: strait_core::bytes::decode(sections.require(GRAPHS)?, &|index| tensors.get(index).cloned())?,
         certificates: sections
@@ -122,7 +102,7 @@ pub fn read(file: &Bytes, integrity: Integrity) -> Result<Model, ModelError> {
 }
 
 /// The bytes of each tensor, found with the tensor table.
-fn tensors(table: &[u8], content: &Bytes) -> Result<Vec<Bytes>, FormatError> {
+fn read_tensors(table: &[u8], content: &Bytes) -> Result<Vec<Bytes>, FormatError> {
     let damaged = |text: String| FormatError::Damaged(format!("section `{TENSOR_TABLE}`: {text}"));
     if !table.len().is_multiple_of(ENTRY) {
         return Err(damaged(format!(

@@ -3,16 +3,18 @@
 use crate::ArtifactError;
 use crate::digest::Hashing;
 use crate::manifest::FileEntry;
-use crate::writer::ArtifactWriter;
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use strait_file_names::FileNames;
 
 /// A file of an artifact that is written piece by piece. If it is dropped before it is finished, it does not become
 /// part of the artifact and is removed from its folder.
 #[derive(Debug)]
 pub struct Unfinished<'a> {
-    pub(crate) writer: &'a ArtifactWriter,
+    pub(crate) files: &'a Mutex<Files>,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     /// The writer; `None` once the file is finished.
@@ -46,7 +48,7 @@ impl Unfinished<'_> {
             let _ = fs::remove_file(&self.path);
             return Err(io(error));
         }
-        self.writer.files().whole.insert(
+        files(self.files).whole.insert(
             self.name.clone(),
             FileEntry {
                 bytes,
@@ -130,4 +132,18 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
         fs::create_dir_all(folder)?;
     }
     File::create_new(path)
+}
+
+/// The files of an artifact that is being written.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    /// Names that are taken.
+    pub(crate) names: FileNames,
+    /// Files that are complete, by name.
+    pub(crate) whole: BTreeMap<String, FileEntry>,
+}
+
+/// Locks the list of files. The list is consistent after every change, so a panic in another thread does no harm.
+pub(crate) fn files(files: &Mutex<Files>) -> MutexGuard<'_, Files> {
+    files.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,22 +1,22 @@
 //! Writes an artifact.
 
 use crate::digest::{Hashing, sha256};
+use crate::error::ModelError;
 use crate::exchange::sync_folder;
 use crate::folder::{artifact_around, check_replaceable};
 use crate::format;
-use crate::manifest::{FileEntry, MAX_BYTES, Manifest, Provenance};
-use crate::model::{self, ModelError};
+use crate::manifest::{MAX_BYTES, Manifest, Provenance};
+use crate::model;
 use crate::path::place;
 use crate::staging::Staging;
-use crate::unfinished::{Closable, Unfinished, create};
+use crate::unfinished::{Closable, Files, Unfinished, create, files};
 use crate::{ArtifactError, MANIFEST_FILE, MODEL_FILE};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use strait_core::{CertificateRecord, Module};
-use strait_file_names::FileNames;
 
 /// An artifact that is being written, in a folder beside its destination.
 ///
@@ -28,15 +28,6 @@ pub struct ArtifactWriter {
     parent: PathBuf,
     staging: Staging,
     files: Mutex<Files>,
-}
-
-/// The files of an artifact that is being written.
-#[derive(Debug, Default)]
-pub(crate) struct Files {
-    /// Names that files of the artifact have already.
-    names: FileNames,
-    /// Files that are complete, by name.
-    pub(crate) whole: BTreeMap<String, FileEntry>,
 }
 
 /// A reserved file name: nobody else can write a file of this name any more.
@@ -98,7 +89,7 @@ impl ArtifactWriter {
     /// # Errors
     /// [`ArtifactError::FileName`] if the name is not allowed, or clashes with one that is taken.
     pub fn reserve(&self, name: &str) -> Result<Reserved, ArtifactError> {
-        match self.files().names.add(name) {
+        match files(&self.files).names.add(name) {
             Ok(()) => Ok(Reserved(name.into())),
             Err(fault) => Err(ArtifactError::FileName {
                 name: name.into(),
@@ -141,16 +132,11 @@ impl ArtifactWriter {
         let path = place(self.staging.folder(), &name);
         let file = create(&path).map_err(ArtifactError::io(&path))?;
         Ok(Unfinished {
-            writer: self,
+            files: &self.files,
             name,
             out: Some(Hashing::new(Closable::new(&path, file))),
             path,
         })
-    }
-
-    /// Locks the list of files. The list is consistent after every change, so a panic in another thread does no harm.
-    pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds the container file with the graphs of `module`, its tensors and the certificates of its fusions.
@@ -161,7 +147,7 @@ impl ArtifactWriter {
         let path = place(self.staging.folder(), MODEL_FILE);
         let head = File::open(&path).and_then(|file| format::read_head(&file));
         let head = sha256(&head.map_err(ArtifactError::io(&path))?);
-        if let Some(entry) = self.files().whole.get_mut(MODEL_FILE) {
+        if let Some(entry) = files(&self.files).whole.get_mut(MODEL_FILE) {
             entry.head = Some(head);
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::{
     Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, SourceLocation, Table, Value,
-    check::check, codes, tree::entries,
+    check::check, codes, described, tree::entries,
 };
 use serde::de::DeserializeOwned;
 use std::{ops::Range, sync::Arc};
@@ -24,6 +24,18 @@ pub trait Document: DeserializeOwned + Described {
 
     /// The shape of the type, from its JSON schema.
     fn shape() -> &'static Shape;
+}
+
+impl Shape {
+    /// The shape of a document's type.
+    pub fn of<T: Document>() -> Shape {
+        Shape::of_type::<T>(T::FORMATS)
+    }
+
+    /// The shape of a type that is a part of a document, or one in another form than TOML.
+    pub fn of_type<T: Described>(formats: &'static [Format]) -> Shape {
+        described::shape::<T>(formats)
+    }
 }
 
 /// The text of a file, without a byte order mark. `name` is that of the kind of document.

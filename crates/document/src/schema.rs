@@ -1,9 +1,5 @@
 //! The shape of a document's type: what check, messages and reference page are made from.
 
-use crate::{
-    Document,
-    described::{self, Described},
-};
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
@@ -133,16 +129,6 @@ pub struct Key {
 }
 
 impl Shape {
-    /// The shape of a document's type.
-    pub fn of<T: Document>() -> Shape {
-        Shape::of_type::<T>(T::FORMATS)
-    }
-
-    /// The shape of a type that is a part of a document, or one in another form than TOML.
-    pub fn of_type<T: Described>(formats: &'static [Format]) -> Shape {
-        described::shape::<T>(formats)
-    }
-
     /// The pattern of every key below this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables
     /// are keys like their own keys.
     pub fn keys(&self) -> Vec<String> {

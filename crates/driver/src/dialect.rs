@@ -26,7 +26,7 @@ const MOST_BYTES: u64 = 10 << 20;
 /// If a setting is wrong, in the configuration or in the vendor's file; each error names the line. Also if no target of
 /// the configuration reads the file.
 pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, Loaded>, Diagnostics> {
-    let found = found(loaded, registry)?;
+    let found = read_words(loaded, registry)?;
     match found.rules.is_empty() && found.keys.is_empty() {
         true => Ok(Cow::Borrowed(loaded)),
         false => Ok(Cow::Owned(loaded.with(found.rules, found.keys.into_iter().collect())?)),
@@ -34,7 +34,7 @@ pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, L
 }
 
 /// Everything that the settings of the tools say.
-fn found(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagnostics> {
+fn read_words(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagnostics> {
     let config = &loaded.config;
     let entries = config
         .target
@@ -50,7 +50,7 @@ fn found(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagno
             return Err(unread(loaded, &path, registry).into());
         }
         for (id, dialect) in &speaking {
-            let tree = tree(loaded, file.as_ref(), &path, &dialect.shape())?;
+            let tree = read_tree(loaded, file.as_ref(), &path, &dialect.shape())?;
             found.take(id, dialect.settings(tree)?)?;
         }
     }
@@ -71,7 +71,7 @@ fn found(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagno
 /// # Errors
 /// As for [`expanded`].
 pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics> {
-    let TranslatedRules { rules, keys } = found(loaded, registry)?;
+    let TranslatedRules { rules, keys } = read_words(loaded, registry)?;
     let paths: Vec<Vec<String>> = keys.keys().cloned().collect();
     let expanded = loaded.with(rules, keys.into_iter().collect())?;
     let mut document = toml::Table::new();
@@ -156,7 +156,7 @@ fn of_dialect(options: &Node, shape: &Shape) -> Node {
 }
 
 /// The settings in the vendor's file.
-fn tree(loaded: &Loaded, file: &Path, path: &KeyPath, shape: &Shape) -> Result<Node, Diagnostics> {
+fn read_tree(loaded: &Loaded, file: &Path, path: &KeyPath, shape: &Shape) -> Result<Node, Diagnostics> {
     let name = file.display().to_string();
     let failed = |message: String| loaded.error(codes::FILE, path, format!("{name}: {message}"), "");
     let bytes = strait_mapped::read(file, MOST_BYTES).map_err(|error| failed(error.to_string()))?;

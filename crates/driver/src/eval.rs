@@ -13,7 +13,7 @@ use crate::{
     artifact::{self, Opened},
     config::{Loaded, types::MetricTable},
     diagnostic::Diagnostic,
-    evaluation::{Side, Subject, doubts, judges, notes, whole_of},
+    evaluation::{Side, Subject, doubts, make_judges, notes, whole_of},
     failure::{self, codes},
     pipeline::{self, read::read_model},
     session::Session,
@@ -149,7 +149,7 @@ fn measured(
         folder: request.configuration.map_or(Path::new(""), |loaded| &loaded.folder),
         labels: request.labels,
     };
-    let judges = judges(&wanted, &subject)?;
+    let judges = make_judges(&wanted, &subject)?;
     let lonely = (wanted.iter()).find(|(_, table)| table.metric().is_some_and(Metric::compares));
     if let Some((_, table)) = lonely.filter(|_| !compares) {
         let message = format!(

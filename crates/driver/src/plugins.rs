@@ -51,7 +51,7 @@ pub(crate) fn add(
         // Load exactly the bytes whose digest has been reported.
         pinned = Some(found);
     }
-    let library = library(file, pinned.as_deref(), session).map_err(error)?;
+    let library = load_library(file, pinned.as_deref(), session).map_err(error)?;
     match register(registry, Arc::new(library)) {
         Ok(_) => Ok(()),
         // The error already names the line in the table.
@@ -72,7 +72,7 @@ pub(crate) fn with_own_model(
     (held, session): (bool, &Session<'_>),
 ) -> Result<Arc<dyn Target>, Diagnostics> {
     let failed = |text: String| Diagnostics::from(Diagnostic::error(codes::TARGET, text));
-    let library = library(path, Some(pinned), session).map_err(failed)?;
+    let library = load_library(path, Some(pinned), session).map_err(failed)?;
     if !library.requantizes() {
         return Err(failed(format!(
             "the plugin {} has no model of its target's arithmetic",
@@ -88,7 +88,7 @@ pub(crate) fn with_own_model(
 }
 
 /// Loads a library into a worker, which is this program. It may use as much memory as runs may.
-fn library(path: &Path, pinned: Option<&str>, session: &Session<'_>) -> Result<Library, String> {
+fn load_library(path: &Path, pinned: Option<&str>, session: &Session<'_>) -> Result<Library, String> {
     let program = Program::this().map_err(|error| format!("this program does not find itself: {error}"))?;
     let allowance = Allowance::default().with_memory(session.limits.memory);
     Library::load(path, pinned, program.with(allowance), Patience::default()).map_err(|error| error.to_string())

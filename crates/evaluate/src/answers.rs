@@ -2,10 +2,8 @@
 
 use strait_execute::Tensor;
 
-use crate::{
-    error::EvaluateError,
-    meter::{Output, Seen},
-};
+use crate::error::EvaluateError;
+use crate::seen::{Output, Seen};
 
 /// What kind of answer an output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,6 +20,7 @@ pub mod metrics;
 mod parts;
 mod proportion;
 mod resample;
+mod seen;
 mod words;
 
 pub use accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit};
@@ -28,8 +29,9 @@ pub use answers::{Answer, Question};
 pub use error::EvaluateError;
 pub use interval::Spread;
 #[cfg(feature = "metrics")]
-pub use meter::{Measure, Meter, MetricFigures, Note, Output, Runs, Seen, floats};
+pub use meter::{Measure, Meter, MetricFigures, Note, Runs};
 #[cfg(feature = "metrics")]
 pub use parts::Parts;
 pub use proportion::{Paired, Proportion};
+pub use seen::{Output, Seen, floats};
 pub use words::{Better, BoxFormat, Metric};

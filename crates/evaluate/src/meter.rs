@@ -5,9 +5,7 @@
 //! metrics that compare outputs number by number need the other model's outputs on the same sample. Sums of floats run
 //! in the order of a tensor's elements, then in the order of the samples.
 
-use strait_core::Elem;
-use strait_execute::Tensor;
-use strait_samples::Sample;
+use crate::seen::Seen;
 
 use crate::{
     accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit},
@@ -16,79 +14,6 @@ use crate::{
     metrics::Claim,
     words::Better,
 };
-
-/// What metrics know about an output of the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// Name of the output.
-    pub name: String,
-    /// Element type of the output.
-    pub elem: Elem,
-    /// Shape of the output for one sample; a dimension that depends on the data is 0.
-    pub shape: Vec<usize>,
-}
-
-impl Output {
-    /// Number of elements that the output has for one sample.
-    pub fn count(&self) -> usize {
-        self.shape.iter().product()
-    }
-}
-
-/// One sample, with what the models computed for it.
-pub struct Seen<'a> {
-    /// Index of the sample in the set, from 0 on.
-    pub sample: usize,
-    /// The model's inputs, after preprocessing.
-    pub inputs: &'a [Sample],
-    /// Outputs of the model that is measured.
-    pub outputs: &'a [Tensor],
-    /// Outputs of the float model and of the simulation, for metrics that compare models.
-    pub beside: [Option<&'a [Tensor]>; 2],
-}
-
-impl<'a> Seen<'a> {
-    /// An output of the model that is measured.
-    ///
-    /// # Errors
-    /// A defect of ours if there is no such output.
-    pub fn output(&self, index: usize) -> Result<&'a Tensor, EvaluateError> {
-        (self.outputs.get(index)).ok_or_else(|| EvaluateError::Defect("a run has fewer outputs than its plan".into()))
-    }
-
-    /// The elements of an output as floats, none of which is NaN. Integers and truth values are converted.
-    ///
-    /// # Errors
-    /// If an element is NaN, or there is no such output.
-    pub fn numbers(&self, index: usize, name: &str) -> Result<Vec<f32>, EvaluateError> {
-        let numbers = floats(self.output(index)?)?;
-        match numbers.iter().position(|x| x.is_nan()) {
-            None => Ok(numbers),
-            Some(at) => {
-                let message = format!(
-                    "the output {name:?} holds NaN at {at}: sample {} cannot be judged",
-                    self.sample
-                );
-                Err(EvaluateError::not_finite(message).help("look at the model, or leave the sample out"))
-            }
-        }
-    }
-}
-
-/// The elements of a tensor of any type as float32.
-///
-/// # Errors
-/// A defect of ours if the tensor's data does not have the type that it states.
-pub fn floats(tensor: &Tensor) -> Result<Vec<f32>, EvaluateError> {
-    if tensor.elem() == Elem::F32 {
-        return Ok(tensor.values::<f32>()?.to_vec());
-    }
-    let data = tensor.to_data()?;
-    if tensor.elem().is_float() {
-        return Ok(data.to_f32()?.into_owned());
-    }
-    Ok(data.to_i64()?.iter().map(|&x| x as f32).collect())
-}
 
 /// What a metric keeps of one sample.
 #[derive(Clone, Debug)]

@@ -139,3 +139,10 @@ pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
         }
     }
 }
+
+/// The bounds of a value; `None` if the value lies beyond `ends`, where no clamped result can be.
+pub(crate) fn bounds(value: &Value, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
+    (ends[0]..=ends[1])
+        .contains(&value.output)
+        .then(|| Edge::of(value, ends))
+}

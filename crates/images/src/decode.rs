@@ -5,9 +5,6 @@ use crate::{ImageError, Pixels, jpeg, png};
 /// The largest image file that is read, in bytes.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// The largest number of pixels of an image, 8,192 × 8,192. It is checked before memory is allocated for them.
-pub const MOST_PIXELS: usize = 1 << 26;
-
 /// The first bytes of a PNG file.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// The first bytes of a JPEG file.
@@ -42,22 +39,4 @@ pub fn decode(bytes: &[u8], turn: bool) -> Result<Pixels, ImageError> {
         return Err(ImageError::Unknown);
     };
     Ok(if turn { pixels.oriented(orientation) } else { pixels })
-}
-
-/// Checks the size that a file states against the largest number of pixels, before memory is allocated.
-pub(crate) fn admit(width: u64, height: u64) -> Result<(usize, usize), ImageError> {
-    let pixels = width
-        .checked_mul(height)
-        .and_then(|pixels| usize::try_from(pixels).ok());
-    if width == 0 || height == 0 {
-        return Err(ImageError::Damaged(format!("it has {width}×{height} pixels")));
-    }
-    match pixels {
-        Some(pixels) if pixels <= MOST_PIXELS => Ok((width as usize, height as usize)),
-        _ => Err(ImageError::TooLarge {
-            width,
-            height,
-            most: MOST_PIXELS,
-        }),
-    }
 }

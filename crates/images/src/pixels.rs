@@ -1,5 +1,6 @@
 //! The pixels of an image, and operations on each pixel by itself.
 
+use crate::ImageError;
 use crate::Like;
 
 /// An image: `height` rows of `width` pixels, with `channels` levels each.
@@ -86,6 +87,27 @@ impl Pixels {
         }
     }
 }
+
+/// Checks the size that a file states against the largest number of pixels, before memory is allocated.
+pub(crate) fn admit(width: u64, height: u64) -> Result<(usize, usize), ImageError> {
+    let pixels = width
+        .checked_mul(height)
+        .and_then(|pixels| usize::try_from(pixels).ok());
+    if width == 0 || height == 0 {
+        return Err(ImageError::Damaged(format!("it has {width}×{height} pixels")));
+    }
+    match pixels {
+        Some(pixels) if pixels <= MOST_PIXELS => Ok((width as usize, height as usize)),
+        _ => Err(ImageError::TooLarge {
+            width,
+            height,
+            most: MOST_PIXELS,
+        }),
+    }
+}
+
+/// The largest number of pixels of an image, 8,192 × 8,192. It is checked before memory is allocated for them.
+pub const MOST_PIXELS: usize = 1 << 26;
 
 #[cfg(test)]
 mod tests {

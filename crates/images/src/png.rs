@@ -3,7 +3,8 @@
 
 use std::io::{Cursor, Write};
 
-use crate::{ImageError, Pixels, decode::admit, exif};
+use crate::pixels::admit;
+use crate::{ImageError, Pixels, exif};
 
 /// How much memory the decoder may use besides the image, for text chunks and color profiles, which we do not read.
 const MOST_MEMORY: usize = 64 << 20;

@@ -1,23 +1,22 @@
 //! Reads the nodes of a cut one by one, and builds the module.
 
+use crate::quantized::quantize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use strait_core::op::{Cast, Dequantize, Quantize};
+use strait_core::op::{Cast, Dequantize};
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{
-    Dim, Elem, Graph, Module, Names, Op, QuantParams, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType,
-    ValueId,
+    Dim, Elem, Graph, Module, Names, Op, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId,
 };
 use strait_requantize::Rounding;
-use strait_requantize::quantize::ZeroPoint;
 
-use crate::codes::{Copy, Quantized};
 use crate::cut::{Cut, between};
 use crate::declared::{Declared, Source};
 use crate::error::{NodeFault, ReadError};
 use crate::numbers::{has_nan, narrowed_float, widened_float};
 use crate::options::{Assumed, free_dimensions};
+use crate::quantized::{Copy, Quantized};
 use crate::refusal::Refusal;
 use crate::ways::with_ways;
 use crate::wiring::{TensorId, Wiring};
@@ -396,7 +395,7 @@ impl<'a> Builder<'a> {
         };
         let tensor = match self.scope.source.codes(id) {
             None => widened_float(tensor?),
-            Some(grid) => crate::codes::dequantized(&tensor?, &grid)?.0,
+            Some(grid) => crate::quantized::dequantized(&tensor?, &grid)?.0,
         };
         self.define(id, Entry::Constant(tensor.clone()));
         Ok(Entry::Constant(tensor))
@@ -518,16 +517,6 @@ pub fn no_tensor(name: &str) -> Refusal {
     Refusal::Unsupported(format!(
         "`{name}` is a sequence; a tensor has to be taken out of it first"
     ))
-}
-
-/// The op that quantizes to codes of a grid.
-pub(crate) fn quantize(grid: &QuantParams, rounding: Rounding) -> Quantize {
-    Quantize {
-        to: grid.codes.unwrap_or(Elem::I8),
-        rounding,
-        reciprocal: false,
-        zero_point: ZeroPoint::After,
-    }
 }
 
 /// The outputs that are codes, or are declared as floats of another type than f32.

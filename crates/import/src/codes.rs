@@ -17,27 +17,11 @@ use strait_core::shape::fixed_dims;
 use strait_core::{Def, Elem, Patch, QuantParams, ReasonCode, Source, Symbol, TensorData, ValueId};
 use strait_requantize::{Per, Rounding};
 
-use crate::builder::{Builder, Entry, quantize};
+use crate::builder::{Builder, Entry};
 use crate::layer::{Arg, Layer};
+use crate::quantized::{Copy, Quantized, dequantized, quantize};
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
-
-/// Codes that were quantized from real numbers.
-#[derive(Clone, Debug)]
-pub(crate) struct Quantized {
-    /// The real numbers that the codes were quantized from.
-    real: ValueId,
-    /// The grid, with the type of the codes.
-    grid: QuantParams,
-}
-
-/// A copy of a real value, for readers that need it on a grid.
-#[derive(Clone, Debug)]
-pub(crate) struct Copy {
-    of: ValueId,
-    grid: QuantParams,
-    copy: ValueId,
-}
 
 /// The longest chain of data-moving ops between quantizing and dequantizing that is followed.
 const LONGEST_WAY: usize = 32;
@@ -506,34 +490,6 @@ fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams>
         axis: Some(found as u8),
         ..grid.clone()
     })
-}
-
-/// Each code as a real number, (q − zero point) · scale, in f32. Also returns whether rounding the numbers gives the
-/// same codes again.
-pub(crate) fn dequantized(codes: &TensorData, grid: &QuantParams) -> Result<(TensorData, bool), Refusal> {
-    let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
-    let block = grid.block.map(|block| block.get() as usize);
-    let parts = strait_core::Parts::new(&shape, grid.axis.map(usize::from), block)
-        .ok_or_else(|| Refusal::invalid(ReasonCode::OperandType, "its blocks do not fill its axis"))?;
-    let mut is_exact = true;
-    let values = codes.to_i64()?;
-    let mut real = Vec::with_capacity(values.len());
-    for (index, code) in values.into_iter().enumerate() {
-        let part = parts.of(index);
-        let (scale, zero) = (*at(&grid.scale, part), i64::from(*at(&grid.zero_point, part)));
-        let centred = code.saturating_sub(zero);
-        let value = centred as f32 * scale;
-        is_exact &= (f64::from(value) / f64::from(scale)).round() == centred as f64;
-        real.push(value);
-    }
-    Ok((TensorData::from_values(codes.shape(), &real)?, is_exact))
-}
-
-fn at<T>(per: &Per<T>, part: usize) -> &T {
-    match per {
-        Per::Tensor(value) => value,
-        Per::Channel(values) => &values[part.min(values.len() - 1)],
-    }
 }
 
 /// The grid of some scales and zero points. `None` unless the scales are finite and above 0, and the zero points are

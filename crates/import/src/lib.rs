@@ -26,6 +26,7 @@ mod mirror;
 mod numbers;
 mod one_hot;
 mod options;
+mod quantized;
 mod refusal;
 mod sequences;
 mod tile;

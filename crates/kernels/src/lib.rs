@@ -20,6 +20,7 @@
     reason = "the room for intrinsics, and for tiles of one output that several threads write"
 )]
 
+mod context;
 mod error;
 pub mod float;
 pub mod integer;
@@ -29,7 +30,8 @@ mod parallel;
 mod simd;
 mod window;
 
+pub use context::Context;
 pub use error::KernelError;
-pub use isa::{Context, Isa};
+pub use isa::Isa;
 pub use parallel::{alone, threads};
 pub use window::{Conv, Images, Pool, Window};

@@ -5,11 +5,15 @@
     allow(dead_code, reason = "only x86-64 has vectors so far")
 )]
 mod i32s;
+mod job;
 
-use crate::isa::{Isa, Job};
+use crate::isa::Isa;
 pub(crate) use i32s::I32s;
+pub(crate) use job::Job;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use job::{with_avx2, with_avx512};
 
-/// An instruction set that a [`crate::isa::Job`] is compiled for.
+/// An instruction set that a [`Job`] is compiled for.
 pub(crate) trait Simd {
     /// The instruction set that this type stands for.
     const ISA: Isa;
@@ -287,8 +291,8 @@ pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Dots, F32s, Simd};
-    use crate::isa::{Isa, Job, with_avx2, with_avx512};
+    use super::{Dots, F32s, Job, Simd, with_avx2, with_avx512};
+    use crate::isa::Isa;
     use std::arch::x86_64::*;
 
     /// x86-64 with AVX2 and FMA.

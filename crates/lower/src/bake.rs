@@ -12,7 +12,7 @@
 //! code of a bias is round(b / (s_x·s_w)). If a target folds more into the bias, lowering does that.
 
 use crate::codes::{How, codes};
-use crate::lowering::LowerError;
+use crate::error::LowerError;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
     ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode,

@@ -9,6 +9,7 @@
 mod bake;
 mod boundary;
 mod codes;
+mod error;
 mod free_batch;
 pub mod fuse;
 
@@ -22,8 +23,9 @@ mod taps;
 mod walk;
 
 pub use bake::{Baked, bake};
+pub use error::LowerError;
 pub use free_batch::{OneSample, free_batch};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
-pub use lowering::{LowerError, Lowered, Turns, lower};
+pub use lowering::{Lowered, Turns, lower};
 pub use outputs::name_outputs;
 pub use simulate::{Parameters, Resimulated, Signs, resimulate, simulate};

@@ -9,6 +9,7 @@ pub(crate) use operands::{Grid, QuantizedValue};
 pub use turns::Turns;
 
 use crate::boundary;
+use crate::error::LowerError;
 use crate::interval::KnownBounds;
 use crate::recipes::{self, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
@@ -23,17 +24,6 @@ use strait_core::{
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::Nearness;
-
-/// The reason why a graph was not lowered.
-#[derive(Debug, thiserror::Error)]
-pub enum LowerError {
-    /// These nodes cannot be lowered. They have to run on the host, and the graph has to be annotated again.
-    #[error("{} node{} cannot be lowered", .0.len(), if .0.len() == 1 { "" } else { "s" })]
-    Nodes(Vec<Refusal>),
-    /// A defect of the compiler: an earlier step should have guaranteed something and did not.
-    #[error("{0}")]
-    Ours(String),
-}
 
 /// The result of lowering.
 #[derive(Debug)]

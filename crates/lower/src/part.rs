@@ -1,6 +1,6 @@
 //! The part of a graph that a walk covers: the whole graph, or what a change of the configs affects.
 
-use crate::lowering::LowerError;
+use crate::error::LowerError;
 use std::collections::BTreeSet;
 use strait_core::{Def, Graph, Module, NodeId, Port, ValueId};
 

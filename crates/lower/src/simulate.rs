@@ -10,7 +10,7 @@
 //! rounded once, at the end. Where the target's own arithmetic is not exact, this can differ by one step of the result.
 //! Q/DQ files contain this graph.
 
-use crate::lowering::LowerError;
+use crate::error::LowerError;
 use crate::part::Part;
 use crate::walk::{Basis, Build, Walk, quantize};
 use std::sync::Arc;

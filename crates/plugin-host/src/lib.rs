@@ -24,6 +24,8 @@
 #![cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
 
 mod allowance;
+mod child;
+mod conduct;
 mod digest;
 mod error;
 mod header;
@@ -31,6 +33,7 @@ mod held;
 mod library;
 mod node;
 mod pipes;
+mod plain;
 mod probe;
 mod process;
 mod sidecar;
@@ -40,6 +43,7 @@ mod wire;
 pub mod worker;
 
 pub use allowance::Allowance;
+pub use conduct::{Misdeed, Traces, Trial};
 pub use digest::sha256;
 pub use error::{LoadError, PluginError};
 pub use header::triple;
@@ -47,7 +51,7 @@ pub use library::Library;
 pub use probe::{About, Argument, Probe, Size, Struct};
 pub use process::{Patience, Program};
 pub use target::{LibraryTarget, register};
-pub use trial::{Misdeed, RegisteredForm, TileRequest, Traces, Trial, Tried};
+pub use trial::{RegisteredForm, TileRequest, Tried};
 
 /// The first command-line argument that makes a program a worker. Users never type it.
 pub const ARGUMENT: &str = "plugin-worker";

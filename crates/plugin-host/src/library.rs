@@ -13,9 +13,10 @@ use strait_requantize::Requantization;
 use strait_target::spec::MAX_TABLE_BYTES;
 use strait_target::{Emitted, Options, Sink as _, TargetError};
 
+use crate::child::Clock;
 use crate::node::{NodeHeader, Refused};
-use crate::process::{Broken, Clock, Patience, Program, Worker};
-use crate::wire::{self, Answer, Description, Fence, Request, Sizes, TensorHeader, TileHeader};
+use crate::process::{Broken, Patience, Program, Worker};
+use crate::wire::{Answer, Description, Fence, Request, Sizes, TensorHeader, TileHeader};
 use crate::{LoadError, PluginError, Probe, sha256, sidecar};
 
 /// The most bytes that one piece of a file has. The worker divides longer pieces.
@@ -517,7 +518,7 @@ impl Session {
             // A failure has no body, so the next answer follows at once.
             Answer::Failed { status, node, message } => {
                 self.worker.body_into(&sizes, &mut [], clock)?;
-                let message = wire::plain(&message);
+                let message = crate::plain::plain(&message);
                 Err(Trouble::Failed { status, node, message })
             }
             Answer::Refused(error) => Err(Trouble::Refused(error)),

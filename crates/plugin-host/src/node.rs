@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 use strait_core::{Attribute, Reason, ReasonCode};
 use strait_target::{Candidate, Operand};
 
-use crate::wire;
-
 /// The longest sentence with which a library may refuse a node, in bytes.
 pub(crate) const MOST_SENTENCE: usize = 4 << 10;
 
@@ -93,7 +91,7 @@ impl Refused {
             }
             Some(_) => return Err("a reason whose code is not words of lower-case letters with hyphens".into()),
         };
-        let mut text = wire::plain(&self.text);
+        let mut text = crate::plain::plain(&self.text);
         text.truncate(text.floor_char_boundary(MOST_SENTENCE));
         if text.is_empty() {
             return Err("a reason without a sentence".into());

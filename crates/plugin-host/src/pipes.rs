@@ -7,7 +7,7 @@ pub(crate) use without::Pipes;
 
 #[cfg(unix)]
 mod with_time {
-    use crate::process::{Waiting, is_gone};
+    use crate::child::{Waiting, is_gone};
     use crate::wire::{self, Request};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use std::io::{self, Read};
@@ -81,7 +81,7 @@ mod with_time {
 /// Workers are not supported on this system yet.
 #[cfg(not(unix))]
 mod without {
-    use crate::process::Waiting;
+    use crate::child::Waiting;
     use crate::wire::Request;
     use std::io;
     use std::process::{ChildStdin, ChildStdout};

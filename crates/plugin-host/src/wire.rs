@@ -11,8 +11,8 @@ use strait_core::Elem;
 use strait_requantize::IntType;
 use strait_target::Options;
 
+use crate::conduct::{Misdeed, Traces, Trial};
 use crate::node::Refused;
-use crate::trial::{Misdeed, Traces, Trial};
 use crate::{LoadError, Probe};
 
 /// Largest header, in bytes. Headers consist of names, numbers and short texts.
@@ -165,16 +165,6 @@ impl Sizes {
         let size = usize::try_from(self.body).ok().filter(|_| self.body <= most);
         size.ok_or_else(|| garbage(format!("{} bytes where {most} are the most", self.body)))
     }
-}
-
-/// A text of the other side made safe for printing. Control characters are removed, but for line ends and tabs.
-pub(crate) fn plain(text: &str) -> String {
-    let shown = |letter: char| {
-        let plain = !letter.is_control() || letter == '\n' || letter == '\t';
-        let escaped = (!plain).then(|| letter.escape_default());
-        plain.then_some(letter).into_iter().chain(escaped.into_iter().flatten())
-    };
-    text.chars().flat_map(shown).collect()
 }
 
 /// The error for bytes that are no frame.

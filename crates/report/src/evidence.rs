@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use strait_target::spec::{Evidence, Row, Support};
+use strait_target::spec::{Evidence, Support};
 
 use crate::grounds::Basis;
 
@@ -88,49 +88,6 @@ pub struct Ground {
     pub layers: usize,
 }
 
-/// A form whose evidence covers fewer accumulators than its layer can have.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Outside {
-    /// The row of the form in the target's table.
-    pub row: String,
-    /// Smallest and largest accumulator for which the form was shown to equal its reference.
-    pub shown_on: [i64; 2],
-    /// Smallest and largest accumulator that the layer can have.
-    pub accumulators: [i64; 2],
-    /// How far the layer's accumulators can lie outside of `shown_on`, at most.
-    pub past: u64,
-}
-
-impl Outside {
-    /// `None` if all accumulators of the layer are within `shown_on`.
-    pub(crate) fn of(row: Row<'_>, shown_on: [i64; 2], accumulators: [i64; 2]) -> Option<Outside> {
-        let [below, above] = [
-            shown_on[0].saturating_sub(accumulators[0]),
-            accumulators[1].saturating_sub(shown_on[1]),
-        ];
-        let past = below.max(above);
-        (past > 0).then(|| Outside {
-            row: row.to_string(),
-            shown_on,
-            accumulators,
-            past: past.unsigned_abs(),
-        })
-    }
-}
-
-impl Display for Outside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([low, high], [least, most]) = (self.accumulators, self.shown_on);
-        write!(
-            f,
-            "accumulators reach [{low}, {high}], {} past [{least}, {most}], on which {} was shown to be right",
-            self.past, self.row
-        )
-    }
-}
-
 /// What may be claimed of a model, or of a table, that rests on these rows.
 ///
 /// This is the only place that says `bit-accurate`. It does so only if everything is measured or proved, without any
@@ -194,6 +151,8 @@ pub(super) fn count(oracle: &str, layers: &[Basis<'_>]) -> EvidenceReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Outside;
+    use strait_target::spec::Row;
 
     fn support(row: Row<'static>, evidence: Evidence, oracle: &'static str) -> Support<'static> {
         Support {

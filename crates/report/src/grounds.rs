@@ -3,8 +3,10 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    fmt::{self, Display},
 };
 
+use serde::{Deserialize, Serialize};
 use strait_core::{Graph, Kind, Module, Node, Op, Placement, ValueId};
 use strait_lower::interval::Bounds;
 use strait_requantize::{Per, Requantization};
@@ -12,8 +14,6 @@ use strait_target::{
     TargetSpec,
     spec::{Evidence, Integer, OpRow, RecipeName, Row, Support},
 };
-
-use crate::evidence::Outside;
 
 /// The rows that a layer rests on, with their evidence.
 #[derive(Default)]
@@ -284,4 +284,47 @@ fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
 /// True if an integer op sums or multiplies, so that it could overflow its accumulator.
 fn sums(op: &Op) -> bool {
     matches!(op.term().kind(), Kind::Accumulates | Kind::Divides)
+}
+
+/// A form whose evidence covers fewer accumulators than its layer can have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Outside {
+    /// The row of the form in the target's table.
+    pub row: String,
+    /// Smallest and largest accumulator for which the form was shown to equal its reference.
+    pub shown_on: [i64; 2],
+    /// Smallest and largest accumulator that the layer can have.
+    pub accumulators: [i64; 2],
+    /// How far the layer's accumulators can lie outside of `shown_on`, at most.
+    pub past: u64,
+}
+
+impl Outside {
+    /// `None` if all accumulators of the layer are within `shown_on`.
+    pub(crate) fn of(row: Row<'_>, shown_on: [i64; 2], accumulators: [i64; 2]) -> Option<Outside> {
+        let [below, above] = [
+            shown_on[0].saturating_sub(accumulators[0]),
+            accumulators[1].saturating_sub(shown_on[1]),
+        ];
+        let past = below.max(above);
+        (past > 0).then(|| Outside {
+            row: row.to_string(),
+            shown_on,
+            accumulators,
+            past: past.unsigned_abs(),
+        })
+    }
+}
+
+impl Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([low, high], [least, most]) = (self.accumulators, self.shown_on);
+        write!(
+            f,
+            "accumulators reach [{low}, {high}], {} past [{least}, {most}], on which {} was shown to be right",
+            self.past, self.row
+        )
+    }
 }

@@ -30,11 +30,12 @@ use strait_compile::Shares;
 use strait_document::Diagnostic;
 use strait_evaluate::Accuracy;
 
+pub use crate::grounds::Outside;
 pub use agreed::contradictions;
 pub use build::{Material, build, of_built};
 pub use data::DataReport;
 pub use derived::disagreements;
-pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
+pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};

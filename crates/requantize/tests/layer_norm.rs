@@ -32,13 +32,12 @@ fn restated(norm: &LayerNorm, codes: &[i32], gains: &[i16], biases: &[i64]) -> V
     // and zeros: n times each square.
     let mut pairs = 0i128;
     for (i, a) in codes.iter().enumerate() {
-        match norm.centred {
-            true => {
-                for b in &codes[i + 1..] {
-                    pairs += i128::from(a - b) * i128::from(a - b);
-                }
+        if norm.centred {
+            for b in &codes[i + 1..] {
+                pairs += i128::from(a - b) * i128::from(a - b);
             }
-            false => pairs += codes.iter().map(|_| i128::from(*a) * i128::from(*a)).sum::<i128>(),
+        } else {
+            pairs += codes.iter().map(|_| i128::from(*a) * i128::from(*a)).sum::<i128>()
         }
     }
     let w = pairs as u128 * 65_536 + norm.epsilon as u128;

@@ -168,12 +168,11 @@ impl<'a> InFront<'a> {
         };
         // With no moves in between, an extent that is not known does not matter, as long as it is not that of the
         // channels.
-        let shape: Vec<u64> = match path.is_empty() {
-            true => {
-                let shape = &site.graph.value(moved)?.ty.shape;
-                shape.iter().map(|extent| extent.fixed().unwrap_or(u64::MAX)).collect()
-            }
-            false => site.dims(moved)?,
+        let shape: Vec<u64> = if path.is_empty() {
+            let shape = &site.graph.value(moved)?.ty.shape;
+            shape.iter().map(|extent| extent.fixed().unwrap_or(u64::MAX)).collect()
+        } else {
+            site.dims(moved)?
         };
         let mut view = View::of(&shape);
         for node in path.iter().rev() {

@@ -10,11 +10,11 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use strait_images::{ImageError, MOST_BYTES, Pipeline, decoder};
 
+use crate::digest::text;
 use crate::{
     error::{DataError, Kind},
     listing::Listing,
     marks::{self, Mark, Marks},
-    source::text,
 };
 
 /// How many images are decoded before counting again whether there are enough readable ones.
@@ -105,7 +105,7 @@ impl Images {
 
     fn pixels_of(&self, image: usize, marks: Marks<'_>) -> Result<strait_images::Pixels, DataError> {
         let path = self.path(image);
-        let bytes = bytes(&path)?;
+        let bytes = read_bytes(&path)?;
         marks::hold(&bytes, image, marks, || path.display().to_string())?;
         self.pipeline.run(&bytes).map_err(|error| refused(&path, &error))
     }
@@ -163,7 +163,7 @@ impl Images {
         text(hasher, &self.pipeline.arithmetic().join(", "));
         text(hasher, &format!("{:?} {:?}", self.pipeline, self.shape));
         let each = (0..count.min(self.count())).map(|image| {
-            let bytes = bytes(&self.path(image))?;
+            let bytes = read_bytes(&self.path(image))?;
             hasher.update((bytes.len() as u64).to_le_bytes());
             hasher.update(&bytes);
             Ok(marks::mark(&bytes))
@@ -172,7 +172,7 @@ impl Images {
     }
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, DataError> {
+fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
     strait_mapped::read(path, MOST_BYTES)
         .map_err(|error| DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display())))
 }

@@ -13,10 +13,10 @@
 //! So a sample with the same rank as the input is refused if moving its channels (the last axis to the front, or the
 //! first axis to the back) gives the input's shape and moves any number.
 
+use crate::input_spec::InputSpec;
 use crate::{
     error::{DataError, Kind},
     plan::{Operation, Plan},
-    samples::InputSpec,
     source::Source,
 };
 

@@ -35,9 +35,11 @@
 
 mod archive;
 mod arrays;
+mod digest;
 mod error;
 mod files;
 mod images;
+mod input_spec;
 mod labels;
 mod layout;
 mod listing;
@@ -59,6 +61,7 @@ mod steps;
 
 pub use arrays::read_arrays;
 pub use error::{DataError, Kind};
+pub use input_spec::InputSpec;
 pub use labels::{FOLDERS, LabelCount, MOST_CLASSES, Object, label_array, labels_by_name, read_boxes, read_labels};
 pub use named::Reading;
 pub use names::escape;
@@ -68,5 +71,5 @@ pub use pack::{Pack, PackError};
 pub use place::{SampleSource, Set, Unreadable};
 pub use plan::{Operation, Plan};
 pub use sample::Sample;
-pub use samples::{InputSpec, Samples, Scratch};
+pub use samples::{Samples, Scratch};
 pub use stacked::{Stacked, StackedError};

@@ -1,6 +1,6 @@
 //! Converts samples back to pictures that people can look at.
 
-use strait_core::Elem;
+use crate::sample::numbers;
 use strait_images::Pixels;
 
 use crate::{
@@ -53,17 +53,6 @@ impl Samples {
             levels,
         })
     }
-}
-
-/// The numbers of a sample as float32.
-pub(crate) fn numbers(sample: &Sample) -> Option<Vec<f32>> {
-    // The array format has no such type.
-    if sample.elem() == Elem::BF16 {
-        return None;
-    }
-    let mut numbers = vec![0.0; sample.shape().iter().product()];
-    NumberType::from(sample.elem()).to_f32(sample.bytes(), &mut numbers);
-    Some(numbers)
 }
 
 impl InputSamples {

@@ -1,8 +1,7 @@
 //! One sample of one input, in the type of the input.
 
+use crate::NumberType;
 use strait_core::Elem;
-
-use crate::picture::numbers;
 
 /// The numbers of one sample for one input, with the input's type and shape, little-endian, with the last axis fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,4 +48,15 @@ impl Sample {
         let length = self.bytes().len();
         &mut bytemuck::cast_slice_mut(&mut self.words)[..length]
     }
+}
+
+/// The numbers of a sample as float32.
+pub(crate) fn numbers(sample: &Sample) -> Option<Vec<f32>> {
+    // The array format has no such type.
+    if sample.elem() == Elem::BF16 {
+        return None;
+    }
+    let mut numbers = vec![0.0; sample.shape().iter().product()];
+    NumberType::from(sample.elem()).to_f32(sample.bytes(), &mut numbers);
+    Some(numbers)
 }

@@ -1,12 +1,14 @@
 //! Samples for a model. They are read, preprocessed and checked one at a time, so that memory does not grow with their
 //! number.
 
+use crate::input_spec::InputSpec;
 use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::OnceLock};
 
 use sha2::{Digest as _, Sha256};
 
 use strait_core::{Elem, F16, counted};
 
+use crate::digest::text;
 use crate::{
     error::{DataError, Kind},
     files::{self, InputSource},
@@ -19,24 +21,9 @@ use crate::{
     plan::Plan,
     random::Random,
     sample::Sample,
-    source::{Source, Stored, text},
+    source::{Source, Stored},
     steps::Steps,
 };
-
-/// What has to be known about a model's input to read samples for it.
-#[derive(Clone, Debug)]
-pub struct InputSpec {
-    /// The name of the input.
-    pub name: String,
-    /// The element type of the input.
-    pub elem: Elem,
-    /// The shape of the input, including the batch dimension if the model has one.
-    pub shape: Vec<usize>,
-    /// The preprocessing from stored samples to the input.
-    pub preprocess: Plan,
-    /// The range of random numbers after preprocessing, if it is known.
-    pub range: Option<[f64; 2]>,
-}
 
 /// The samples for all inputs of a model.
 #[derive(Debug)]

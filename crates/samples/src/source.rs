@@ -1,5 +1,6 @@
 //! Where the samples of one input come from.
 
+use crate::digest::text;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
@@ -164,12 +165,6 @@ impl Source {
             }
         }
     }
-}
-
-/// Adds a text and its length to a hash.
-pub(crate) fn text(hasher: &mut Sha256, text: &str) {
-    hasher.update((text.len() as u64).to_le_bytes());
-    hasher.update(text.as_bytes());
 }
 
 /// The array that has a sample, and the sample's position in it.

@@ -68,7 +68,7 @@ pub(crate) enum Origin {
     Folder(PathBuf, Digest, Box<strait_container::Model>),
     /// The artifact was compiled by this program.
     #[cfg(feature = "compile")]
-    Compiled(Box<crate::compile::Compiled>),
+    Compiled(Box<crate::observed::Compiled>),
 }
 
 /// An operation of the integer model.

@@ -1,12 +1,12 @@
 //! Compiles a model to an artifact, using samples.
 
-use std::{fmt, num::NonZeroUsize, path::Path, sync::Arc};
+use crate::observed::{Compiled, Observed};
+use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 use serde::{Serialize, de::IgnoredAny};
 
 use strait_artifact::{
-    DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Parts, Reading, Request, Verification, verify_built, verify_files,
-    write,
+    DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Parts, Request, Verification, verify_built, verify_files, write,
 };
 use strait_compile::{Built, Silent, Watch};
 use strait_container::{ArtifactWriter, Digest, ModelChanged, ModelFiles, Sources, sha256};
@@ -24,53 +24,6 @@ const AGAIN: &str = "an artifact in a folder has no float model and no statistic
 
 /// Number of random inputs for a verification.
 const RANDOM: usize = 3;
-
-/// A model and the statistics that were collected by running it on samples. It can be compiled for any number of
-/// targets.
-///
-/// ```
-/// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
-/// # let image = strait::Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64])?;
-/// # let samples = strait::Samples::new([vec![image.clone()]]);
-/// use strait::{LayerRule, Model, Rules, SessionOptions, Target};
-///
-/// let observed = Model::open(path)?.observe(&samples, &SessionOptions::default())?;
-/// for note in observed.notes() {
-///     println!("{note}");
-/// }
-/// let target = Target::named("generic-int8")?;
-/// let built = observed.compile(&target, &Rules::new())?;
-/// // The same from the same statistics, but for what other rules touch.
-/// let rules = Rules::new().layer(LayerRule::of("/head/**").float("it is looked at"));
-/// let better = built.revise(&rules)?;
-/// # assert!(better.layers()?.iter().any(|layer| layer.host.is_some()));
-/// # }
-/// # Ok::<(), strait::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Observed {
-    observed: Arc<strait_compile::Observed>,
-    model: Digest,
-    files: Option<ModelFiles>,
-    reading: Reading,
-}
-
-impl fmt::Debug for Observed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observed")
-            .field("samples", &self.observed.samples().count())
-            .finish_non_exhaustive()
-    }
-}
-
-/// An artifact that this program has compiled, with everything that it was made from.
-pub(crate) struct Compiled {
-    pub(crate) built: Built,
-    observed: Observed,
-    target: Target,
-    rules: Rules,
-}
 
 /// Observes a model on samples, compiles it for a target, and verifies the result. The [crate]'s documentation has an
 /// example.

@@ -36,6 +36,7 @@ mod compile;
 mod error;
 #[cfg(feature = "compile")]
 mod model;
+mod observed;
 #[cfg(feature = "compile")]
 pub mod rules;
 #[cfg(feature = "compile")]
@@ -47,10 +48,11 @@ mod tensor;
 
 pub use artifact::{Artifact, Layer};
 #[cfg(feature = "compile")]
-pub use compile::{Observed, compile};
+pub use compile::compile;
 pub use error::{Error, Fault};
 #[cfg(feature = "compile")]
 pub use model::{Model, formats};
+pub use observed::Observed;
 #[cfg(feature = "compile")]
 pub use rules::{LayerRule, Rules};
 #[cfg(feature = "compile")]

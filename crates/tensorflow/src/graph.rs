@@ -5,12 +5,13 @@
 //! Operators that have side effects, or read what others leave behind (variables, queues, tables, random numbers), are
 //! refused by name if an output needs them.
 
+use crate::switches::Port;
 use std::collections::BTreeMap;
 
 use strait_core::ReasonCode;
 use strait_import::{ReadError, Wiring};
 
-use crate::proto::{AttrValue, GraphDef, NodeDef, Value};
+use crate::proto::{GraphDef, NodeDef, Value, attribute};
 use crate::switches::{self, Branch};
 
 /// Limit on the total number of results, per node or operand of the file. A few bytes could otherwise name any number
@@ -19,9 +20,6 @@ const MOST_RESULTS: usize = 16;
 
 /// For small files the limit on results is at least this.
 const LEAST_LIMIT: usize = 1 << 16;
-
-/// A result of a node: the node's position in the file, and the number of the result.
-pub(crate) type Port = (usize, usize);
 
 /// A graph, with the names and operands of its nodes looked up.
 #[derive(Debug)]
@@ -302,11 +300,6 @@ fn is_aside(op: &str) -> bool {
             op,
             "NoOp" | "Assert" | "Print" | "PrintV2" | "SaveV2" | "Save" | "WriteFile"
         )
-}
-
-/// The value of a node's attribute.
-pub(crate) fn attribute<'a>(node: &'a NodeDef, key: &str) -> Option<&'a Value> {
-    node.attr.get(key).and_then(|AttrValue { value }| value.as_ref())
 }
 
 /// The number of results that a node has according to its attributes; at least one.

@@ -11,6 +11,7 @@
 mod elements;
 mod format;
 mod graph;
+mod nodes;
 mod operator_reader;
 mod ops;
 mod proto;
@@ -37,7 +38,7 @@ use strait_import::{
 };
 
 use crate::graph::Graph;
-use crate::operator_reader::Nodes;
+use crate::nodes::Nodes;
 use crate::proto::GraphDef;
 use crate::tensor::Budget;
 use crate::types::Tensors;

@@ -8,43 +8,16 @@ use std::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
 use strait_core::{Elem, ReasonCode, TensorData};
-use strait_import::{Builder, Entry, Layer, Reader, Refusal};
+use strait_import::{Entry, Layer, Refusal};
 
 use crate::elements::element;
-use crate::graph::{Graph, attribute};
-use crate::ops;
-use crate::proto::{ListValue, NodeDef, Value};
-
-/// Reads the nodes of a graph for the builder.
-pub(crate) struct Nodes<'a> {
-    pub(crate) graph: &'a Graph,
-}
-
-impl<'a> Reader<'a> for Nodes<'a> {
-    fn read(&mut self, builder: &mut Builder<'a>, node: usize) -> Result<(), Refusal> {
-        let map = ops::find(self.graph, node)?;
-        let def = self.graph.node(node);
-        let mut reader = OperatorReader {
-            layer: Layer::new(builder, node),
-            def,
-            asked: SmallVec::new(),
-        };
-        map(&mut reader)?;
-        reader.check_attributes()?;
-        reader.layer.finish_results(&def.op);
-        Ok(())
-    }
-
-    fn operator(&self, node: usize) -> String {
-        self.graph.node(node).op.clone()
-    }
-}
+use crate::proto::{ListValue, NodeDef, Value, attribute};
 
 /// A node while it is being read.
 pub(crate) struct OperatorReader<'b, 'a> {
-    layer: Layer<'b, 'a>,
-    def: &'a NodeDef,
-    asked: SmallVec<[&'static str; 8]>,
+    pub(crate) layer: Layer<'b, 'a>,
+    pub(crate) def: &'a NodeDef,
+    pub(crate) asked: SmallVec<[&'static str; 8]>,
 }
 
 impl<'b, 'a> Deref for OperatorReader<'b, 'a> {
@@ -163,7 +136,7 @@ impl<'a> OperatorReader<'_, 'a> {
     }
 
     /// Refuses a node with an attribute that nobody has asked for.
-    fn check_attributes(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_attributes(&self) -> Result<(), Refusal> {
         let unknown = self.def.attr.iter().find(|(key, attr)| {
             let is_type = match &attr.value {
                 Some(Value::Type(_)) | None => true,

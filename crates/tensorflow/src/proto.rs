@@ -171,3 +171,8 @@ pub(crate) struct TensorProto {
     #[prost(uint64, repeated, tag = "17")]
     pub(crate) uint64_val: Vec<u64>,
 }
+
+/// The value of a node's attribute.
+pub(crate) fn attribute<'a>(node: &'a NodeDef, key: &str) -> Option<&'a Value> {
+    node.attr.get(key).and_then(|AttrValue { value }| value.as_ref())
+}

@@ -7,8 +7,10 @@
 //! merge passes on the operand that is left. All other switches and merges stay, and are refused by name if an output
 //! needs them.
 
-use crate::graph::{Port, attribute};
-use crate::proto::{GraphDef, TensorProto, Value};
+use crate::proto::{GraphDef, TensorProto, Value, attribute};
+
+/// A result of a node: the node's position in the file, and the number of the result.
+pub(crate) type Port = (usize, usize);
 
 /// What becomes of a node when constants decide between branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

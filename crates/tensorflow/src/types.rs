@@ -13,8 +13,9 @@ use strait_core::{Dim, Elem, TensorData, TensorType};
 use strait_import::{Declared, Extent, Refusal, Source, TensorId, Wiring};
 
 use crate::elements::element;
-use crate::graph::{Graph, Port, attribute};
-use crate::proto::{NodeDef, TensorShapeProto, Value};
+use crate::graph::Graph;
+use crate::proto::{NodeDef, TensorShapeProto, Value, attribute};
+use crate::switches::Port;
 use crate::tensor::{Budget, tensor};
 
 /// Numbers of the element types that some operators always have.

@@ -80,7 +80,7 @@ fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError
 /// # Errors
 /// A module without a graph `lowered`; a graph with a cycle.
 pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Result<Analysis<'a>, VerifyError> {
-    let lowered = lowered(module)?;
+    let lowered = lowered_graph(module)?;
     let pairs = pairs(module, lowered)?;
     let parts: Vec<Part<'_>> = pairs.iter().map(Pair::part).collect();
     let claims = claims::check(module, &parts, certificates);
@@ -119,7 +119,7 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
 /// # Errors
 /// A module without a graph `lowered`.
 pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Option<Digest>, VerifyError> {
-    let pairs = pairs(module, lowered(module)?)?;
+    let pairs = pairs(module, lowered_graph(module)?)?;
     Ok(pairs.iter().find_map(|pair| {
         let graphs = [pair.lowered_graph, pair.fused_graph];
         let mut sites = pair.correspondence.sites.iter();
@@ -129,7 +129,7 @@ pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Optio
 }
 
 /// The lowered graph.
-fn lowered(module: &Module) -> Result<GraphId, VerifyError> {
+fn lowered_graph(module: &Module) -> Result<GraphId, VerifyError> {
     let mut graphs = module.graphs.iter();
     let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
     Ok(GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?))

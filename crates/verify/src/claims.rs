@@ -6,10 +6,11 @@
 //! comparison finds. It must also follow from its own content.
 
 use crate::chain::{Along, Base, Chain};
+use crate::facts::picked_elements;
 use crate::finding::{Fault, Finding};
 use crate::functions::{Chains, compare_floats};
-use crate::intervals::picks::{self, Elements};
-use crate::intervals::{Interval, Intervals, Range, extents};
+use crate::intervals::picks::{self};
+use crate::intervals::{Interval, Intervals, Range};
 use crate::structure::{Constants, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -201,14 +202,14 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
 
 impl<'a> FusedSite<'a> {
     /// How the steps find the channel of each element, in either graph.
-    fn along(&self) -> Option<Along<'a>> {
+    pub(crate) fn along(&self) -> Option<Along<'a>> {
         let both = [&self.fused.axis, &self.lowered.axis];
         both.into_iter()
             .find_map(|along| along.as_ref().ok().copied().flatten())
     }
 
     /// The number of channels for which the steps have parameters.
-    fn channels(&self) -> Option<usize> {
+    pub(crate) fn channels(&self) -> Option<usize> {
         let all = self.fused.steps.iter().chain(&self.lowered.steps);
         all.filter_map(|step| step.form.channels()).next()
     }
@@ -495,18 +496,4 @@ fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Ve
     let either = own.hull(bounds.lowered.value(operand(lowered)?)?.hull());
     let found = picked_elements(graph, site)?;
     Some([own, either].map(|x| picks::sums(op, x, &found)))
-}
-
-/// For each channel that is selected by position: the numbers of elements in its windows.
-pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
-    let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
-        return None;
-    };
-    let Op::SumPool(op) = &node.op else { return None };
-    let shape = |value: ValueId| extents(&graph.value(value)?.ty.shape);
-    let dims = (
-        shape(node.inputs.first().copied().flatten()?)?,
-        shape(*node.outputs.first()?)?,
-    );
-    picks::elements(op, picks, (&dims.0, &dims.1), site.channels()?)
 }

@@ -2,9 +2,10 @@
 //!
 //! The interval itself is derived again without these facts, so leaving out a fact hides nothing.
 
+use crate::chain::Along;
 use crate::chain::Base;
-use crate::claims::picked_elements;
 use crate::finding::Fault;
+use crate::intervals::picks;
 use crate::intervals::picks::Elements;
 use crate::intervals::{Interval, Intervals, extents};
 use crate::structure::{FusedSite, SiteKind};
@@ -111,4 +112,18 @@ fn summands(node: &Node, extents: &[u64]) -> Option<u64> {
 
 fn product(mut factors: impl Iterator<Item = u64>) -> Option<u64> {
     factors.try_fold(1, u64::checked_mul)
+}
+
+/// For each channel that is selected by position: the numbers of elements in its windows.
+pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
+    let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
+        return None;
+    };
+    let Op::SumPool(op) = &node.op else { return None };
+    let shape = |value: ValueId| extents(&graph.value(value)?.ty.shape);
+    let dims = (
+        shape(node.inputs.first().copied().flatten()?)?,
+        shape(*node.outputs.first()?)?,
+    );
+    picks::elements(op, picks, (&dims.0, &dims.1), site.channels()?)
 }

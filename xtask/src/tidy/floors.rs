@@ -79,14 +79,17 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
 }
 
 /// The path of a file's module in its crate; empty for `lib.rs`.
-fn module(path: &str) -> String {
+pub(super) fn module(path: &str) -> String {
     let path = path.trim_end_matches(".rs");
     let path = path.strip_suffix("/mod").unwrap_or(path);
-    path.strip_prefix("lib").unwrap_or(path).replace('/', "::")
+    path.strip_suffix("lib")
+        .filter(|rest| rest.is_empty())
+        .unwrap_or(path)
+        .replace('/', "::")
 }
 
 /// True if `path` is the module or something in it.
-fn is_within(path: &str, module: &str) -> bool {
+pub(super) fn is_within(path: &str, module: &str) -> bool {
     let rest = path.strip_prefix(module);
     module.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
@@ -151,7 +154,7 @@ fn paths(text: &str) -> Vec<String> {
 }
 
 /// A path from the top of the crate; `None` if it does not lead into the crate.
-fn resolved(path: &str, own: &str) -> Option<String> {
+pub(super) fn resolved(path: &str, own: &str) -> Option<String> {
     let mut from: Vec<&str> = own.split("::").filter(|part| !part.is_empty()).collect();
     let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();
     if parts.next_if_eq(&"crate").is_some() {

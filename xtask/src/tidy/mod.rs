@@ -5,6 +5,7 @@
 
 mod arrays;
 mod arrows;
+mod circles;
 mod claims;
 mod debug;
 mod floors;
@@ -34,6 +35,7 @@ const HELP: &str = "
 Checks the invariants of ARCHITECTURE.md that a program can check, on the files that git knows or would add:
   arrows      which crate may depend on which; only `builtin` depends on a target
   floors      what a module of a crate may use of the others
+  circles     no files of a crate use each other
   names       core names no target, format or dynamic library; nothing compares a target's id
   unsafe      unsafe code only where it is allowed
   leftovers   no todo!, unimplemented!, FIXME, ignored test without a reason
@@ -72,6 +74,7 @@ type Check = fn(&Repository, &mut Findings);
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
     ("floors", floors::check),
+    ("circles", circles::check),
     ("names", names::check),
     ("unsafe", unsafe_code::check),
     ("leftovers", leftovers::check),

@@ -100,12 +100,11 @@ impl Layers {
             let layers: Vec<(Symbol, usize)> = layers.filter_map(|source| Some((source, named(source)?))).collect();
             let having = layers.iter().filter(|(source, _)| self.has(part, graph, node, *source));
             let having: Vec<Symbol> = having.map(|&(source, _)| source).collect();
-            match having.is_empty() {
-                true => gone.extend(layers.into_iter().map(|(source, at)| (source, (at, node)))),
-                false => {
-                    left.insert(id);
-                    had.extend(having);
-                }
+            if having.is_empty() {
+                gone.extend(layers.into_iter().map(|(source, at)| (source, (at, node))))
+            } else {
+                left.insert(id);
+                had.extend(having);
             }
         }
         gone.retain(|source, _| !had.contains(source));

@@ -113,7 +113,7 @@ impl Fault {
             // Check whether the result comes from another channel's integers; that can happen for every channel but the
             // first.
             _ if of_another_channel(form, channel, accumulator, found) => Subject::Channels,
-            class => super::outcome::subject(class),
+            class => subject(class),
         };
         let text = format!("{run}: the accumulator {accumulator} of channel {channel} gives {found}, not {expected}");
         Fault::new(subject, text)
@@ -197,4 +197,14 @@ pub(super) fn differing(found: &[i32], expected: &[Option<i32>]) -> impl Iterato
 fn of_another_channel(form: &Requantization, channel: usize, accumulator: i64, found: i32) -> bool {
     let channels = form.channels().unwrap_or(1);
     (0..channels).any(|other| other != channel && form.eval(other, accumulator) == Ok(found))
+}
+
+/// The line of the report under which accumulators of this class are checked.
+pub(crate) fn subject(class: Class) -> Subject {
+    match class {
+        Class::Tie => Subject::Ties,
+        Class::Edge => Subject::Edges,
+        Class::Extreme => Subject::Extremes,
+        Class::Threshold => Subject::Thresholds,
+    }
 }

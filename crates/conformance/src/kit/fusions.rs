@@ -4,7 +4,7 @@
 //! and with each option of the table. If no network uses a row, the report says why the nearest attempt failed.
 
 use super::lines::{Group, Line};
-use super::networks::{Choices, Made, integers};
+use super::network::{Choices, Made, integers};
 use super::rows::Rows;
 use std::collections::BTreeMap;
 use std::sync::Arc;

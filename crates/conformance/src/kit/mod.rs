@@ -19,6 +19,7 @@ mod judge;
 mod kernels;
 mod left_behind;
 mod lines;
+mod network;
 mod networks;
 mod outcome;
 mod part;

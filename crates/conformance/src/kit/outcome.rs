@@ -2,7 +2,7 @@
 
 use super::{
     class::Class,
-    fault::{Fault, Subject},
+    fault::{Fault, Subject, subject},
     lines::{Group, HUNG, Line},
 };
 use crate::runs::SPREAD;
@@ -56,16 +56,6 @@ impl Counts {
             subject => subject,
         };
         self.of.get(&subject).copied().unwrap_or(0)
-    }
-}
-
-/// The line of the report under which accumulators of this class are checked.
-pub(super) fn subject(class: Class) -> Subject {
-    match class {
-        Class::Tie => Subject::Ties,
-        Class::Edge => Subject::Edges,
-        Class::Extreme => Subject::Extremes,
-        Class::Threshold => Subject::Thresholds,
     }
 }
 

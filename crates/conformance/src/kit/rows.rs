@@ -1,7 +1,7 @@
 //! Checks the ops that have several rows for the same type of activations: which of these rows the networks use.
 
 use super::lines::{Group, Line};
-use super::networks::Made;
+use super::network::Made;
 use std::{collections::BTreeMap, sync::Arc};
 use strait_core::Term;
 use strait_target::{Target, TargetSpec};

@@ -11,6 +11,6 @@ mod set;
 mod side;
 
 pub(crate) use doubts::{doubts, unexpected};
-pub(crate) use set::{Judge, Subject, judges};
+pub(crate) use set::{Judge, Subject, make_judges};
 pub use side::Side;
 pub(crate) use side::{grid, notes, reals, views, whole_of};

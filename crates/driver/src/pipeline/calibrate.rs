@@ -27,7 +27,7 @@ use crate::{
 use super::{
     inputs, nan,
     observe::{self, CachedObservation, Needed, constant_inputs, file_name, keep},
-    ready::ready,
+    ready::prepare,
 };
 
 /// One of several equal parts of the samples.
@@ -109,7 +109,7 @@ pub fn calibrate(
 ) -> Result<Calibrated, Stop> {
     out.map_or(Ok(()), outside)?;
     let loaded = &*expanded(loaded, &targets::registry([])?)?;
-    let ready = ready(loaded, session)?;
+    let ready = prepare(loaded, session)?;
     let count = ready.samples.count() as u64;
     if count == 0 {
         let (path, message) = match ready.record {

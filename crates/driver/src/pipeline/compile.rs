@@ -20,7 +20,7 @@ use crate::{
     },
     diagnostic::Diagnostic,
     dialect::expanded,
-    evaluation::{Judge, Side, Subject, doubts, grid, judges, notes, unexpected, whole_of},
+    evaluation::{Judge, Side, Subject, doubts, grid, make_judges, notes, unexpected, whole_of},
     failure::{self, codes},
     report::{self, DataReport, Report},
     sanity::{self, Reference},
@@ -33,11 +33,12 @@ use super::{
     denied::left_in_float,
     effects::effects,
     emit, gates, given, inputs,
-    lowered::{self, Job, Lowered, annotated_with, lowered},
+    lowered::{self, Lowered, annotate_with, lower},
     nan, observe,
-    read::{FloatModel, read_model, reading},
-    ready::{Ready, ready},
+    read::reading,
+    ready::{Ready, prepare},
 };
+use crate::pipeline::job::Job;
 
 /// An artifact that was written.
 #[derive(Clone, Debug)]
@@ -73,7 +74,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         })?;
         jobs.push((target, origin, formats, folder, writer));
     }
-    let ready = ready(loaded, session)?;
+    let ready = prepare(loaded, session)?;
     for (target, ..) in &jobs {
         let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
         lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
@@ -236,7 +237,7 @@ fn for_target(
         batch: &ready.batch,
         outputs: &ready.outputs,
     };
-    let lowered = lowered(&job, session)?;
+    let lowered = lower(&job, session)?;
     let mut remarks = Remarks::new(&before.remarks, session);
     remarks.tell(lowered.remarks.iter().cloned());
     remarks.tell(emit::float_biases(&job, &lowered));
@@ -259,7 +260,7 @@ fn for_target(
             spec: target.spec(),
             integer: &lowered.built.module,
             loops: &loops,
-            with: &|rules| annotated_with(&job, rules, session),
+            with: &|rules| annotate_with(&job, rules, session),
         };
         report.sanity = reference.hold(&integer, &subject, session)?;
         report.lints = reference.heard(std::mem::take(&mut report.lints), &subject, session)?;
@@ -383,29 +384,6 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
     Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
-/// Reads the float model that the configuration names.
-///
-/// # Errors
-/// If the file cannot be read, or is not the one that the configuration expects.
-pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
-    let model = &loaded.config.model;
-    let read = read_model(&reading(model), model.file.as_ref()).map_err(|mut found| {
-        for finding in &mut found.0 {
-            let key = finding.key.take().unwrap_or(KeyPath::of(&["model", "file"]));
-            finding.excerpt = loaded.error("", &key, "", "").excerpt;
-        }
-        found
-    })?;
-    match &model.sha256 {
-        Some(expected) if expected.hex() != read.files.file().to_string() => {
-            let path = KeyPath::of(&["model", "sha256"]);
-            let finding = loaded.error(codes::DIGEST, &path, "the model is not the one that is asked for", "");
-            Err(finding.note(format!("the file has {}", read.files.file())).into())
-        }
-        _ => Ok(read),
-    }
-}
-
 /// Adds up the counts of the rules for all targets and of those for one target. The latter try again what was refused
 /// before, so a refusal only counts once.
 fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
@@ -445,7 +423,7 @@ fn prepare(
     session: &Session<'_>,
 ) -> Result<Prepared, Stop> {
     let data = (&evaluation.data, evaluation.unreadable);
-    let samples = inputs::samples(loaded, "evaluation", data, evaluation.samples, specs)?;
+    let samples = inputs::open_samples(loaded, "evaluation", data, evaluation.samples, specs)?;
     let metrics = evaluation.chosen_metrics();
     let subject = Subject {
         outputs: &outputs(float),
@@ -455,7 +433,7 @@ fn prepare(
         folder: &loaded.folder,
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
-    let judges = judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
+    let judges = make_judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
     // Check this before any work begins.
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;

@@ -10,7 +10,7 @@ use crate::{
     failure::codes,
 };
 
-use super::lowered::Job;
+use crate::pipeline::job::Job;
 
 /// A warning for each layer that runs in float because a bias or a scale does not fit.
 pub(super) fn left_in_float(annotated: &Module, spec: &TargetSpec) -> Vec<Diagnostic> {

@@ -11,7 +11,7 @@ use strait_target::spec::Integer;
 
 use crate::report::{KeyReport, Otherwise, RuleReport};
 
-use super::lowered::Job;
+use crate::pipeline::job::Job;
 
 /// The property in which the effect of a key shows.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -21,8 +21,9 @@ use crate::{
 
 use super::{
     files::{Files, ONNX},
-    lowered::{Job, Lowered},
+    lowered::Lowered,
 };
+use crate::pipeline::job::Job;
 
 /// Name of the Q/DQ ONNX file.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";

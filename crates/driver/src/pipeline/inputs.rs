@@ -170,7 +170,7 @@ pub(super) fn calibration(
 ) -> Result<Option<Samples>, Diagnostics> {
     let calibration = &loaded.config.calibration;
     let Some(data) = &calibration.data else { return Ok(None) };
-    let samples = samples(loaded, "calibration", (data, calibration.unreadable), most, inputs)?;
+    let samples = open_samples(loaded, "calibration", (data, calibration.unreadable), most, inputs)?;
     Ok(Some(match calibration.nan {
         NotANumber::Skip => samples.with_nan(),
         NotANumber::Error => samples,
@@ -181,7 +181,7 @@ pub(super) fn calibration(
 ///
 /// # Errors
 /// As for [`Samples::open`].
-pub(super) fn samples(
+pub(super) fn open_samples(
     loaded: &Loaded,
     table: &str,
     (data, unreadable): (&Data, Unreadable),

@@ -1,64 +1,25 @@
 //! Compiles for one target: from the canonical module to integers.
 
-use std::sync::Arc;
+use crate::pipeline::job::Job;
 
 use strait_compile::{
-    Built, CompileError, GivenGrid, Resolved, Task, fusion_policy,
-    rules::{self, GivenGrids, Rule, Rules, Selection},
+    Built, CompileError, GivenGrid, Resolved, fusion_policy,
+    rules::{self, GivenGrids, Rule, Selection},
 };
-use strait_core::{Bodies, Module, Switches};
-use strait_import::FreeDimension;
+use strait_core::Module;
 use strait_lower::{Fusion, Until};
-use strait_quantize::{Observation, Requests, Settings};
-use strait_target::{
-    Origin, Target,
-    spec::{Format, TargetSpec},
-};
-use strait_verify::Ranges;
+use strait_quantize::{Requests, Settings};
+use strait_target::spec::TargetSpec;
 
 use crate::{
     config::{KeyPath, Loaded, types::Refused},
-    diagnostic::{Diagnostic, Diagnostics, SourceText},
+    diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     session::{Session, Steps},
     stop::Stop,
 };
 
-use super::{denied, given, model_grids, outputs::Outputs, ready::Ready, record};
-
-/// What the phases for one target work with.
-#[derive(Clone)]
-pub(super) struct Job<'a> {
-    pub(super) loaded: &'a Loaded,
-    pub(super) canonical: &'a Module,
-    /// The bodies of control flow that are inlined in the main graph.
-    pub(super) bodies: &'a Bodies,
-    pub(super) rules: &'a Rules,
-    pub(super) selection: &'a Selection,
-    pub(super) observation: &'a Observation,
-    pub(super) target: Arc<dyn Target>,
-    /// Where the target comes from.
-    pub(super) origin: Origin,
-    /// The formats that are written besides the artifact.
-    pub(super) formats: Vec<Format>,
-    /// For each input of integers, the range of its numbers in the calibration samples.
-    pub(super) ranges: &'a Ranges,
-    /// The record of a vendor's tool that has the scales, if it replaces samples.
-    pub(super) record: Option<&'a Arc<SourceText>>,
-    /// Which rules are switched off.
-    pub(super) switches: &'a Switches,
-    /// The batch dimensions that nobody has set.
-    pub(super) batch: &'a [FreeDimension],
-    /// Numbers of outputs of the model's own layers.
-    pub(super) outputs: &'a Outputs,
-}
-
-impl Job<'_> {
-    /// True if there are neither samples nor a record, so that all scales come from the model.
-    pub(super) fn has_nothing_measured(&self) -> bool {
-        self.record.is_none() && self.loaded.config.calibration.data.is_none()
-    }
-}
+use super::{denied, given, model_grids, ready::Ready, record};
 
 /// The integer model for one target, and remarks on the scales that the model came with.
 pub(super) struct Lowered {
@@ -81,8 +42,8 @@ pub(super) fn foresee(
 }
 
 /// Compiles, and checks that the result has what the configuration asks for.
-pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
-    let resolved = resolved(job)?;
+pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
+    let resolved = resolve(job)?;
     let (task, steps) = (
         job.task(&resolved, session),
         Steps {
@@ -105,9 +66,9 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     })
 }
 
-/// The annotated module that [`lowered`] lowers, with its parameters quantized.
-pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
-    let resolved = resolved(job)?;
+/// The annotated module that [`lower`] lowers, with its parameters quantized.
+pub(super) fn annotate(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
+    let resolved = resolve(job)?;
     let phase = format!("quantize ({})", job.id());
     session.phase(&phase, None, |_| {
         let quantized = strait_compile::quantize(&job.task(&resolved, session));
@@ -118,7 +79,7 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
 }
 
 /// The annotated module that results if the configuration has further rules, which name layers or tensors.
-pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
+pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
     let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {
         let known = &mut all.quantize.rule;
@@ -130,31 +91,11 @@ pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<
         selection: &selection,
         ..job.clone()
     };
-    annotated(&job, session)
-}
-
-impl Job<'_> {
-    fn id(&self) -> &str {
-        self.target.spec().id.as_str()
-    }
-
-    fn task<'a>(&'a self, resolved: &'a Resolved, session: &Session<'_>) -> Task<'a> {
-        Task {
-            float: self.canonical,
-            bodies: self.bodies,
-            observation: self.observation,
-            target: &self.target,
-            resolved,
-            ranges: self.ranges,
-            random_inputs: 1,
-            limits: session.limits,
-            threads: session.threads,
-        }
-    }
+    annotate(&job, session)
 }
 
 /// The configuration, resolved for this module, with the scales that are given by the program and the record.
-fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
+fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     let (spec, config) = (job.target.spec(), &job.loaded.config);
     let mut settings =
         rules::settings(job.canonical, job.rules, job.selection, spec).map_err(|found| job.loaded.told(found))?;

@@ -14,6 +14,7 @@ mod files;
 mod gates;
 mod given;
 pub(crate) mod inputs;
+mod job;
 mod lowered;
 mod merge;
 mod model_grids;

@@ -1,5 +1,6 @@
 //! Reads a model from a file, sets its dimensions and cuts it. The result is a float module whose shapes are fixed.
 
+use crate::stop::Stop;
 use std::path::Path;
 
 use strait_artifact::Reading;
@@ -9,7 +10,7 @@ use strait_document::nearest;
 use strait_import::{Assumed, Decoded, ReadError, ReadOptions};
 
 use crate::{
-    config::{Glob, KeyPath, types},
+    config::{Glob, KeyPath, Loaded, types},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     model, recognise,
@@ -113,5 +114,28 @@ fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<St
         Ok(names)
     } else {
         Err(Diagnostics(findings))
+    }
+}
+
+/// Reads the float model that the configuration names.
+///
+/// # Errors
+/// If the file cannot be read, or is not the one that the configuration expects.
+pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
+    let model = &loaded.config.model;
+    let read = read_model(&reading(model), model.file.as_ref()).map_err(|mut found| {
+        for finding in &mut found.0 {
+            let key = finding.key.take().unwrap_or(KeyPath::of(&["model", "file"]));
+            finding.excerpt = loaded.error("", &key, "", "").excerpt;
+        }
+        found
+    })?;
+    match &model.sha256 {
+        Some(expected) if expected.hex() != read.files.file().to_string() => {
+            let path = KeyPath::of(&["model", "sha256"]);
+            let finding = loaded.error(codes::DIGEST, &path, "the model is not the one that is asked for", "");
+            Err(finding.note(format!("the file has {}", read.files.file())).into())
+        }
+        _ => Ok(read),
     }
 }

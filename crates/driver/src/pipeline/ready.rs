@@ -17,7 +17,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{compile::read, inputs, model_grids, outputs::Outputs, record, switches::switches};
+use super::{inputs, model_grids, outputs::Outputs, read::read, record, switches::switches};
 
 /// A model and samples that are ready to be observed.
 pub(super) struct Ready {
@@ -50,7 +50,7 @@ pub(super) struct Ready {
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model or the samples.
-pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Stop> {
+pub(super) fn prepare(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Stop> {
     let calibration = &loaded.config.calibration;
     if let Some(artifact) = artifact_around(calibration.cache.as_ref()) {
         let path = KeyPath::of(&["calibration", "cache"]);

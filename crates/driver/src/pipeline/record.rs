@@ -23,7 +23,8 @@ use crate::{
     stop::Stop,
 };
 
-use super::{given, lowered::Job};
+use super::given;
+use crate::pipeline::job::Job;
 
 /// Larger files are not read as records.
 const MOST_BYTES: u64 = 64 << 20;

@@ -26,7 +26,8 @@ use crate::{
     table,
 };
 
-use super::{compile::read, inputs};
+use super::inputs;
+use crate::pipeline::read::read;
 
 /// Name of the file that lists the samples.
 const INDEX_FILE: &str = "index.json";
@@ -177,7 +178,7 @@ fn opened(loaded: &Loaded, chosen: SeenSamples, specs: &[InputSpec]) -> Result<S
     };
     let data = (&evaluation.data, evaluation.unreadable);
     let most = chosen.most.or(evaluation.samples);
-    Ok(inputs::samples(loaded, "evaluation", data, most, specs)?)
+    Ok(inputs::open_samples(loaded, "evaluation", data, most, specs)?)
 }
 
 impl Unfinished {

@@ -22,10 +22,11 @@ use crate::{
 
 use super::{
     compile::settings_digest,
-    lowered::{Job, annotated},
+    lowered::annotate,
     observe,
-    ready::{Ready, ready},
+    ready::{Ready, prepare},
 };
+use crate::pipeline::job::Job;
 
 /// The float graph with rounding wherever the artifact's integer graph has codes. For this, the model in `loaded` is
 /// annotated and its parameters are quantized for the target once more, with the same statistics.
@@ -50,7 +51,7 @@ pub(crate) fn simulated(
     if Digest(target.spec().digest) != manifest.target.table {
         return Err(other(loaded, &["target", "use"], &format!("the table of `{id}` was another")).into());
     }
-    let ready = ready(loaded, session)?;
+    let ready = prepare(loaded, session)?;
     if ready.model.digest() != manifest.sources.model {
         return Err(other(loaded, &["model", "file"], "its model was another").into());
     }
@@ -110,7 +111,7 @@ pub(crate) fn simulated(
         batch: &[],
         outputs: &outputs,
     };
-    let annotated = annotated(&job, session)?;
+    let annotated = annotate(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);
     let simulated = simulated.map_err(|error| Stop::Defect(error.to_string()))?;
     whole_of(&bodies, &simulated).map(Cow::into_owned)

@@ -103,9 +103,10 @@ fn switched_off(text: &str) -> Result<BTreeSet<String>, String> {
             let help = nearest::help(&name, names.iter().copied());
             return Err(format!("{place}{}; {help}", unknown(&name)));
         }
-        match is_on {
-            true => off.remove(&name),
-            false => off.insert(name),
+        if is_on {
+            off.remove(&name)
+        } else {
+            off.insert(name)
         };
     }
     Ok(off)

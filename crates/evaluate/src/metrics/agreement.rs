@@ -1,11 +1,12 @@
 //! **agreement**: the percentage of samples on which the integer model gives the float model's answer.
 
+use crate::seen::Seen;
 use crate::{
     accuracy::{Change, Figure},
     answers::{Answer, Question},
     error::EvaluateError,
     interval::Spread,
-    meter::{Meter, MetricFigures, Note, Runs, Seen},
+    meter::{Meter, MetricFigures, Note, Runs},
     proportion::Proportion,
 };
 

@@ -20,12 +20,13 @@
 
 use strait_execute::Tensor;
 
+use crate::seen::{Seen, floats};
 use crate::{
     accuracy::{Change, Figure},
     answers::integers,
     error::EvaluateError,
     interval::Spread,
-    meter::{Meter, MetricFigures, Note, Runs, Seen, floats, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, numbers},
 };
 
 /// How the score of a sample is computed.

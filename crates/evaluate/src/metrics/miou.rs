@@ -10,11 +10,12 @@
 
 use strait_samples::Array;
 
+use crate::seen::{Output, Seen};
 use crate::{
     accuracy::{Change, Figure},
     answers::integers,
     error::EvaluateError,
-    meter::{Meter, MetricFigures, Note, Output, Runs, Seen},
+    meter::{Meter, MetricFigures, Note, Runs},
     resample,
 };
 

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod auc;
+mod claim;
 mod map;
 mod miou;
 mod nearness;
@@ -11,7 +12,8 @@ mod top;
 
 pub use agreement::Agreement;
 pub use auc::{Auc, Score};
-pub use map::{Claim, Map, OVERLAPS, Source};
+pub use claim::Claim;
+pub use map::{Map, OVERLAPS, Source};
 pub use miou::{Layout, Miou};
 pub use nearness::{Nearness, Of, ratio};
 pub use own::Own;

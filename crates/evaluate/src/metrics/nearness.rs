@@ -15,10 +15,11 @@ use std::borrow::Cow;
 
 use strait_execute::Tensor;
 
+use crate::seen::{Seen, floats};
 use crate::{
     accuracy::{Change, Figure, PartFigure},
     error::EvaluateError,
-    meter::{Meter, MetricFigures, Note, Runs, Seen, floats},
+    meter::{Meter, MetricFigures, Note, Runs},
     parts::Parts,
     resample,
 };

@@ -5,11 +5,12 @@
 
 use serde_json::Value as Json;
 
+use crate::seen::Seen;
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
     interval::Spread,
-    meter::{Meter, MetricFigures, Note, Runs, Seen, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, numbers},
 };
 
 /// Reads what the command prints.

@@ -10,10 +10,11 @@
 
 use strait_samples::Array;
 
+use crate::seen::Seen;
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
-    meter::{Meter, MetricFigures, Note, Runs, Seen, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, numbers},
 };
 
 use super::ratio;

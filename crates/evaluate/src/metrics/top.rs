@@ -1,12 +1,13 @@
 //! **top1** and **top5**: the percentage of samples whose label is the class with the largest number, or is among the
 //! five largest.
 
+use crate::seen::Seen;
 use crate::{
     accuracy::{Change, Figure},
     answers::Question,
     error::EvaluateError,
     interval::Spread,
-    meter::{Meter, MetricFigures, Note, Runs, Seen},
+    meter::{Meter, MetricFigures, Note, Runs},
     proportion::{Paired, Proportion},
 };
 

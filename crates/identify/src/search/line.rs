@@ -5,10 +5,9 @@ use super::{
     Scalar,
     affine::Interval,
     constant,
-    nearest::{Voted, bounds},
-    votes::{Votes, best},
+    votes::{Voted, Votes, best},
 };
-use crate::edges::{self, Limit, once};
+use crate::edges::{self, Limit, bounds, once};
 use crate::vectors::Value;
 use strait_requantize::{Rounding, form::MAX_ADDEND};
 

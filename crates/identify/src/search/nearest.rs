@@ -4,10 +4,10 @@ use super::{
     Parameters, Scalar,
     affine::{self, Interval},
     doubling, line, real,
-    votes::{Votes, best, sampled},
+    votes::{Voted, Votes, best, sampled},
 };
 use crate::{
-    edges::{Edge, once, twice},
+    edges::{bounds, once, twice},
     hypothesis::Family,
     vectors::{Layer, Value},
 };
@@ -20,13 +20,6 @@ pub(crate) struct Recorded<'a> {
     pub(crate) ends: [i32; 2],
     /// The zero points to be tried.
     pub(crate) zeros: Vec<i32>,
-}
-
-/// Parameters of one channel, and the number of outputs that they produce.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Voted<T> {
-    pub(super) parameters: T,
-    pub(super) votes: u64,
 }
 
 /// For each width, the parameters with this family and rounding that produce most outputs, and their zero point. `None`
@@ -98,13 +91,6 @@ fn each<T>(
     }
     let with_zero = |(_, found, zero)| (parameters(found), zero);
     best.into_iter().map(|best| best.map(with_zero)).collect()
-}
-
-/// The bounds of a value; `None` if the value lies beyond `ends`, where no clamped result can be.
-pub(super) fn bounds(value: &Value, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
-    (ends[0]..=ends[1])
-        .contains(&value.output)
-        .then(|| Edge::of(value, ends))
 }
 
 /// For each value, the interval of factors that produce it, with one rounding or two.

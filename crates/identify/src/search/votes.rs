@@ -115,6 +115,13 @@ pub(super) fn sampled(values: &[Value], count: usize) -> impl Iterator<Item = &V
     })
 }
 
+/// Parameters of one channel, and the number of outputs that they produce.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voted<T> {
+    pub(super) parameters: T,
+    pub(super) votes: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,7 +19,8 @@ mod markers;
 mod scan;
 mod upsample;
 
-use crate::{ImageError, Pixels, decode::admit};
+use crate::pixels::admit;
+use crate::{ImageError, Pixels};
 
 pub(crate) use markers::decode;
 

@@ -118,12 +118,11 @@ pub(super) fn decode(
             let [h, v] = if alone { [1; 2] } else { component.sampling };
             for block in 0..h * v {
                 let place = [x * h + block % h, y * v + block / h];
-                let done = match progressive {
-                    true => work.progressive(component, part, place),
-                    false => {
-                        let table = quantization[component.table].as_ref().ok_or_else(no_table)?;
-                        work.sequential(component, part, place, table)
-                    }
+                let done = if progressive {
+                    work.progressive(component, part, place)
+                } else {
+                    let table = quantization[component.table].as_ref().ok_or_else(no_table)?;
+                    work.sequential(component, part, place, table)
                 };
                 done.ok_or_else(|| damaged("a code is none"))?;
             }

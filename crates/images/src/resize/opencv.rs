@@ -16,8 +16,9 @@
 //! `bilinear` to half the size is computed as [`area`]. `area` to a larger size is computed as `bilinear` at other
 //! positions.
 
-use super::{Filter, area, pick};
+use super::{area, pick};
 use crate::Pixels;
+use crate::like::Filter;
 
 /// Number of fractional bits of a weight.
 const BITS: u32 = 11;

@@ -15,8 +15,9 @@
 
 use std::f64::consts::PI;
 
-use super::{Filter, pick};
+use super::pick;
 use crate::Pixels;
+use crate::like::Filter;
 
 /// Number of fractional bits of a weight.
 const BITS: u32 = 22;

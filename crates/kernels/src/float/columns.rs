@@ -1,6 +1,6 @@
 //! The right-hand operand of a float product, packed panel by panel.
 
-use super::gemm::Matrix;
+use crate::float::matrix::Matrix;
 use crate::window::Layout;
 
 /// A matrix with K rows. Its columns are packed into panels: `width` columns of `depth` rows, row after row.

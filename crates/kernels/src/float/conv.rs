@@ -7,9 +7,9 @@ use super::{
     depthwise::depthwise,
     gemm::{Bias, Product},
 };
+use crate::context::Context;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::Context,
     parallel::{Shared, for_each, for_each_chunk},
     window::{Conv, Layout},
 };

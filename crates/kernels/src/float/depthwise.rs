@@ -3,8 +3,9 @@
 //! [`conv`](super::conv()), so the bits are the same.
 
 use super::gemm::BLOCK;
+use crate::context::Context;
+use crate::simd::Job;
 use crate::{
-    isa::{Context, Job},
     parallel::for_each_chunk,
     simd::{F32s, Simd},
     window::{Conv, Layout},

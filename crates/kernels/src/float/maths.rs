@@ -5,9 +5,10 @@
 //! without a branch. The result is rounded to f32 once. The functions of [`Unary`] are off by at most 0.51 units in the
 //! last place.
 
+use crate::context::Context;
+use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len},
-    isa::{Context, Job},
     parallel::for_each_chunk,
     simd::Simd,
 };

@@ -6,12 +6,14 @@ mod conv;
 mod depthwise;
 mod gemm;
 mod maths;
+mod matrix;
 mod pool;
 mod reduce;
 
 pub use col2im::{Blocks, col2im};
 pub use conv::conv;
-pub use gemm::{Bias, Matrix, gemm};
+pub use gemm::{Bias, gemm};
 pub use maths::{Unary, pow, unary};
+pub use matrix::Matrix;
 pub use pool::{average_pool, max_pool};
 pub use reduce::{Reduction, reduce, softmax};

@@ -1,8 +1,8 @@
 //! Float pools. They visit the taps in the order row, column.
 
+use crate::context::Context;
 use crate::{
     error::{KernelError, expect_len},
-    isa::Context,
     parallel::for_each_chunk,
     window::{Pool, Taps},
 };

@@ -5,9 +5,10 @@
 //! to `0..4`, `2..4` to `0..2`, and partial 1 to 0. A product has the same order and starts at 1.
 
 use super::maths::exp;
+use crate::context::Context;
+use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::{Context, Job},
     parallel::for_each_chunk,
     simd::Simd,
 };

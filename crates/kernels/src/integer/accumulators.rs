@@ -1,11 +1,13 @@
 //! The loops that return accumulators without requantizing them.
 
 use super::{
-    finish::{Finish, OutputTile},
+    finish::Finish,
     loops::Loops,
     sums::{Carrier, Sums},
 };
-use crate::{error::KernelError, isa::Context};
+use crate::context::Context;
+use crate::error::KernelError;
+use crate::integer::output_tile::OutputTile;
 use strait_requantize::IntType;
 
 /// Loops without a requantization: their results are the accumulators themselves, `i32` or `i64`.

@@ -4,86 +4,14 @@ use super::{
     bytes::flip,
     elementwise::{Broadcast, Combine, Operand, binary, check_operands, each_piece},
     finish::Finish,
-    loops::Loops,
+    loops::Addend,
     sums::{Carrier, Sums},
     tiles::PIECE,
 };
-use crate::{
-    error::KernelError,
-    isa::{Context, Job},
-    simd::Simd,
-};
+use crate::context::Context;
+use crate::simd::Job;
+use crate::{error::KernelError, simd::Simd};
 use strait_requantize::IntType;
-
-/// How the codes of one operand become accumulators on the common grid.
-#[derive(Clone, Copy)]
-pub enum Addend<'a> {
-    /// Codes are looked up in a table with one entry per code. Entry 0 belongs to the smallest code of the type, which
-    /// is I8 or U8.
-    Table(&'a [i32; 256]),
-    /// Accumulators are computed from the codes: `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
-    Codes {
-        /// The zero point that is subtracted from the code.
-        zero: i32,
-        /// Number of bits to shift left. Every shifted code fits into 32 bits.
-        bits: u8,
-        /// Requantizes shifted codes to accumulators (I32). `None` if the shifted codes are the accumulators.
-        loops: Option<&'a dyn Loops>,
-        /// True if the operand is subtracted.
-        negative: bool,
-    },
-}
-
-/// The sum of two table lookups: `tables[0][a] + tables[1][b]`.
-#[derive(Clone, Copy)]
-struct Tables<'a> {
-    tables: [&'a [i32; 256]; 2],
-    flips: [u8; 2],
-}
-
-impl Combine for Tables<'_> {
-    #[inline(always)]
-    fn combine(self, a: u8, b: u8) -> i32 {
-        let [a, b] = [a ^ self.flips[0], b ^ self.flips[1]].map(usize::from);
-        self.tables[0][a].wrapping_add(self.tables[1][b])
-    }
-}
-
-pub(crate) fn add(
-    finish: &dyn Finish,
-    cx: &Context,
-    shape: &Broadcast,
-    elements: [IntType; 2],
-    addends: [Addend<'_>; 2],
-    operands: [&[u8]; 2],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    if let [Addend::Table(a), Addend::Table(b)] = addends {
-        let tables = Tables {
-            tables: [a, b],
-            flips: elements.map(flip),
-        };
-        return binary(finish, cx, shape, elements, operands, out, tables);
-    }
-    check_operands(shape, elements, operands)?;
-    for (addend, element) in addends.iter().zip(elements) {
-        addend.check(element)?;
-    }
-    each_piece(finish, shape, Carrier::I32, out, |from, strides, place| {
-        let mut sums = [[0; PIECE]; 2];
-        for (o, sums) in sums.iter_mut().enumerate() {
-            let operand = Operand {
-                element: elements[o],
-                data: operands[o],
-                stride: strides[o],
-            };
-            addends[o].accumulators(cx, &operand, from[o], &mut sums[..place.columns])?;
-        }
-        let [mut sums, others] = sums;
-        cx.run(AddJob(&mut sums, &others));
-        finish.finish(*cx, Sums::I32(&sums), place.columns, place)
-    })
-}
 
 impl Addend<'_> {
     fn check(&self, element: IntType) -> Result<(), KernelError> {
@@ -135,6 +63,57 @@ impl Addend<'_> {
         }
         Ok(())
     }
+}
+
+/// The sum of two table lookups: `tables[0][a] + tables[1][b]`.
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    tables: [&'a [i32; 256]; 2],
+    flips: [u8; 2],
+}
+
+impl Combine for Tables<'_> {
+    #[inline(always)]
+    fn combine(self, a: u8, b: u8) -> i32 {
+        let [a, b] = [a ^ self.flips[0], b ^ self.flips[1]].map(usize::from);
+        self.tables[0][a].wrapping_add(self.tables[1][b])
+    }
+}
+
+pub(crate) fn add(
+    finish: &dyn Finish,
+    cx: &Context,
+    shape: &Broadcast,
+    elements: [IntType; 2],
+    addends: [Addend<'_>; 2],
+    operands: [&[u8]; 2],
+    out: &mut [u8],
+) -> Result<(), KernelError> {
+    if let [Addend::Table(a), Addend::Table(b)] = addends {
+        let tables = Tables {
+            tables: [a, b],
+            flips: elements.map(flip),
+        };
+        return binary(finish, cx, shape, elements, operands, out, tables);
+    }
+    check_operands(shape, elements, operands)?;
+    for (addend, element) in addends.iter().zip(elements) {
+        addend.check(element)?;
+    }
+    each_piece(finish, shape, Carrier::I32, out, |from, strides, place| {
+        let mut sums = [[0; PIECE]; 2];
+        for (o, sums) in sums.iter_mut().enumerate() {
+            let operand = Operand {
+                element: elements[o],
+                data: operands[o],
+                stride: strides[o],
+            };
+            addends[o].accumulators(cx, &operand, from[o], &mut sums[..place.columns])?;
+        }
+        let [mut sums, others] = sums;
+        cx.run(AddJob(&mut sums, &others));
+        finish.finish(*cx, Sums::I32(&sums), place.columns, place)
+    })
 }
 
 /// Subtracts a zero point from codes and shifts the results left.

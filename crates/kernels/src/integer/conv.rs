@@ -2,149 +2,23 @@
 //! strip.
 
 use super::{
-    bytes::{check_code, check_codes, flip, width},
+    bytes::{flip, width},
     depthwise,
-    finish::{Axis, Finish, OutputTile, check_channels},
+    finish::{Finish, check_channels},
     lane::Lane,
-    planes::{Bias, Planes, Starts, Weights},
+    planes::Starts,
     product::{COLUMNS, STRIP, Strip, StripStarts},
-    sums::Carrier,
 };
+use crate::context::Context;
+use crate::integer::conv_weights::{ConvWeights, is_depthwise};
+use crate::integer::output_tile::{Axis, OutputTile};
+use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::{Context, Job},
     parallel::{Shared, for_each_chunk, try_for_each},
     simd::{Dots, Simd},
-    window::{Conv, Layout},
+    window::Layout,
 };
-use strait_requantize::IntType;
-
-/// Weights of a convolution, packed once when the plan is made.
-#[derive(Clone, Debug)]
-pub struct ConvWeights {
-    pub(super) conv: Conv,
-    pub(super) layout: Layout,
-    pub(super) element: IntType,
-    pub(super) planes: Planes,
-    /// The code that stands for an element of the padding.
-    pub(super) pad: i32,
-    /// The packed weights, `[planes][out_channels][depth]`, with depth padded with zeros.
-    pub(super) rows: Vec<u8>,
-    pub(super) starts: Starts,
-    /// The offset of each tap in the image, one for each element of the padded depth.
-    pub(super) taps: Vec<usize>,
-}
-
-impl ConvWeights {
-    /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element`, of 8 or 16
-    /// bits. `conv.input.batch` does not matter. `pad_value` is the code that stands for an element of the padding.
-    /// `bias` has one value per output channel, in the accumulator's unit, with all zero points folded in.
-    ///
-    /// # Errors
-    /// [`KernelError::Shape`] if a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the limits,
-    /// and for weights of more than 17 bits.
-    pub fn new(
-        conv: Conv,
-        element: IntType,
-        pad_value: i32,
-        weights: Weights<'_>,
-        bias: Bias<'_>,
-    ) -> Result<ConvWeights, KernelError> {
-        conv.check()?;
-        check_codes("the activation", element)?;
-        check_code("the pad value", element, pad_value)?;
-        let layout = Layout::new(conv.window, conv.input)?;
-        let k = conv.depth();
-        expect_len("the weights", weights.len(), product(&[conv.out_channels, k]))?;
-        if let Some(values) = bias.len() {
-            expect_len("the bias", values, Some(conv.out_channels))?;
-        }
-        // Lifted weights need the sum of each window. In a depthwise convolution that costs as much as the product
-        // itself, so weights are not lifted there.
-        let mut planes = match is_depthwise(&conv, &layout) {
-            true => Planes::new(element, weights.ends(), bias.carrier()),
-            false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
-        }?;
-        let row = |o: usize| (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at)));
-        // Depthwise loops read bytes as they are, without an offset.
-        let offset = if is_depthwise(&conv, &layout) && !planes.words {
-            0
-        } else {
-            planes.offset(element)
-        };
-        let start = |o: usize| bias.get(o).wrapping_add(offset * row(o).sum::<i64>());
-        planes.prove((0..conv.out_channels).map(|o| (start(o), row(o).map(i64::abs).sum())));
-        let starts = Starts::new(planes.narrow, (0..conv.out_channels).map(start));
-        let depth = planes.depth(k);
-        let mut rows = vec![0; planes.list.len() * conv.out_channels * depth];
-        let plane_bytes = conv.out_channels * depth;
-        for (plane, rows) in planes.list.iter().zip(rows.chunks_exact_mut(plane_bytes.max(1))) {
-            for (o, row) in rows.chunks_exact_mut(depth.max(1)).enumerate() {
-                let weights = (o * k..(o + 1) * k).map(|at| weights.get(at));
-                if planes.words {
-                    let row = row.as_chunks_mut().0.iter_mut();
-                    row.zip(weights).for_each(|(to, w)| *to = plane.word(w));
-                } else {
-                    row.iter_mut().zip(weights).for_each(|(to, w)| *to = planes.byte(w));
-                }
-            }
-        }
-        // Beyond K the weights are 0, so any tap will do.
-        let channels = if conv.out_channels == 0 {
-            0
-        } else {
-            conv.input.channels / conv.groups
-        };
-        let mut taps = layout.tap_offsets(channels);
-        taps.resize(planes.padded(taps.len()), 0);
-        Ok(ConvWeights {
-            conv,
-            layout,
-            element,
-            planes,
-            pad: pad_value,
-            rows,
-            starts,
-            taps,
-        })
-    }
-
-    /// Upper bound on the packed size in bytes of weights with `k` values per output channel, including the data packed
-    /// beside them, for activations of type `element` and weights between `ends`. The extents have to be those of a
-    /// tensor in memory, so that no product overflows.
-    ///
-    /// # Errors
-    /// [`KernelError::Size`] for weights of more than 17 bits.
-    pub fn packed_bytes(
-        [out_channels, k]: [usize; 2],
-        element: IntType,
-        ends: [i32; 2],
-        carrier: Carrier,
-    ) -> Result<usize, KernelError> {
-        // Whether weights are lifted depends on the window, so both sizes are considered.
-        let lifted = Planes::lifted(element, ends, carrier, k)?;
-        let either = [Planes::new(element, ends, carrier)?, lifted];
-        let bytes = |planes: Planes| out_channels * planes.bytes(k) + planes.padded(k) * size_of::<usize>();
-        Ok(either.map(bytes).into_iter().fold(0, usize::max))
-    }
-
-    /// The shapes of the convolution.
-    pub fn conv(&self) -> &Conv {
-        &self.conv
-    }
-
-    /// The packed weights of one output channel in one plane.
-    pub(super) fn row(&self, plane: usize, output: usize) -> &[u8] {
-        let depth = self.planes.depth(self.conv.depth());
-        let row = plane * self.conv.out_channels + output;
-        &self.rows[row * depth..(row + 1) * depth]
-    }
-}
-
-/// True if [`depthwise`] can compute the convolution.
-fn is_depthwise(conv: &Conv, layout: &Layout) -> bool {
-    conv.groups == conv.input.channels && conv.input.plane() > 0 && layout.output[1] <= depthwise::WIDEST
-}
 
 /// Number of panel bytes that one task packs, so that they stay in the second-level cache.
 const STRIP_BYTES: usize = 192 << 10;

@@ -3,27 +3,27 @@
 
 use super::{
     bytes::width,
-    conv::ConvWeights,
-    finish::{Axis, Finish, OutputTile, narrow},
+    finish::{Finish, narrow},
     lane::Lane,
     planes::Starts,
     sums::{Carrier, Room},
 };
+use crate::context::Context;
+use crate::integer::conv_weights::ConvWeights;
+use crate::integer::conv_weights::WIDEST;
+use crate::integer::output_tile::{Axis, OutputTile};
+use crate::simd::Job;
 use crate::{
     error::KernelError,
-    isa::{Context, Job},
     parallel::{Shared, try_for_each},
     simd::{Dots, Simd},
 };
 use strait_requantize::IntType;
 
 /// Number of accumulators in a tile.
-const PIECE: usize = 1 << 11;
+const PIECE: usize = WIDEST;
 /// Number of outputs in a vector. A vector may read and write this many elements past the end of a row.
 const LANES: usize = 16;
-
-/// The widest output row that these loops accept.
-pub(super) const WIDEST: usize = PIECE;
 
 /// Computes the convolution. The caller has checked the slices against `weights`, and none is empty.
 pub(super) fn depthwise<T: Lane>(

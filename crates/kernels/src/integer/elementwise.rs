@@ -2,13 +2,15 @@
 
 use super::{
     bytes::{check_8_bits, check_codes, flip, widen, width},
-    finish::{Axis, Finish, OutputTile, check_channels},
+    finish::{Finish, check_channels},
     sums::{Carrier, Room, Sums},
     tiles::{Array, PIECE},
 };
+use crate::context::Context;
+use crate::integer::output_tile::{Axis, OutputTile};
+use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::{Context, Job},
     parallel::{Shared, try_for_each},
     simd::Simd,
 };

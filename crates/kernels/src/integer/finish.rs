@@ -3,68 +3,16 @@
 use super::{
     batch::{Batch, Wide},
     bytes::width,
-    epilogue::{Epilogue, PerChannel, saturate},
+    epilogue::{Epilogue, saturate},
     sums::{Carrier, Sums},
     tiles::LONG_PIECE,
 };
-use crate::{
-    error::KernelError,
-    isa::{Context, Job},
-    parallel::Shared,
-    simd::Simd,
-};
+use crate::context::Context;
+use crate::integer::lanes::by_lane;
+use crate::integer::output_tile::OutputTile;
+use crate::simd::Job;
+use crate::{error::KernelError, simd::Simd};
 use strait_requantize::{IntType, Requantization};
-
-/// Which axis of a tile is the channel axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// Row `r` is channel `first + r`. This is the case for images, whose rows are the positions of one channel.
-    Rows,
-    /// Column `c` is channel `first + c`. This is the case for matrices, whose rows have all channels of one position.
-    Columns,
-}
-
-/// A tile of the output: rows of consecutive elements.
-#[derive(Clone, Copy)]
-pub struct OutputTile<'a> {
-    pub(crate) out: &'a Shared<'a, u8>,
-    /// Index of the output element where the tile starts.
-    pub(crate) at: usize,
-    /// Number of output elements from one row of the tile to the next.
-    pub(crate) row_stride: usize,
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    pub(crate) axis: Axis,
-    pub(crate) first_channel: usize,
-}
-
-impl<'a> OutputTile<'a> {
-    /// The rows `from..from + rows` of this tile.
-    #[inline(always)]
-    pub(crate) fn rows(self, from: usize, rows: usize) -> OutputTile<'a> {
-        let first_channel = self.first_channel + if self.axis == Axis::Rows { from } else { 0 };
-        OutputTile {
-            at: self.at + from * self.row_stride,
-            rows,
-            first_channel,
-            ..self
-        }
-    }
-
-    /// The output bytes of `count` elements of a row.
-    ///
-    /// # Safety
-    /// No other borrow of these bytes is alive.
-    #[inline(always)]
-    #[allow(clippy::mut_from_ref)]
-    pub(crate) unsafe fn bytes(&self, width: usize, row: usize, column: usize, count: usize) -> &'a mut [u8] {
-        // SAFETY: the caller upholds this function's safety contract.
-        unsafe {
-            self.out
-                .slice((self.at + row * self.row_stride + column) * width, count * width)
-        }
-    }
-}
 
 /// Turns the accumulators of a loop into results. Only [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
 /// [`accumulators`](super::accumulators) implement it, because only this crate can write to an [`OutputTile`]. The
@@ -234,106 +182,5 @@ impl<E: Epilogue> Job for Lanes<'_, E> {
         let tile = (self.accumulators, self.stride);
         let lane = |constants: &E::Constants, x| epilogue.lane(constants, x);
         by_lane(*out, [*low, *high], tile, self.place, epilogue.constants(), lane);
-    }
-}
-
-/// Writes the codes of a tile, one element after the other: `lane` of each element with the constants of its channel,
-/// then limited by the two bounds, which are codes of `out`. Row `r` of the elements starts at `r·stride`.
-#[inline(always)]
-pub(crate) fn by_lane<T: Copy, C>(
-    out: IntType,
-    bounds: [i32; 2],
-    (elements, stride): (&[T], usize),
-    place: &OutputTile<'_>,
-    constants: &PerChannel<C>,
-    lane: impl Fn(&C, T) -> i32,
-) {
-    for row in 0..place.rows {
-        let elements = &elements[row * stride..row * stride + place.columns];
-        // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
-        let to = unsafe { place.bytes(width(out), row, 0, place.columns) };
-        match out {
-            IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4 => {
-                row_by_lane::<[u8; 1], T, C>(bounds, elements, place, row, to, constants, &lane);
-            }
-            IntType::I16 | IntType::U16 => {
-                row_by_lane::<[u8; 2], T, C>(bounds, elements, place, row, to, constants, &lane);
-            }
-            IntType::I32 => {
-                row_by_lane::<[u8; 4], T, C>(bounds, elements, place, row, to, constants, &lane);
-            }
-        }
-    }
-}
-
-/// Writes one row as elements of type `N`.
-#[inline(always)]
-fn row_by_lane<N: Narrow, T: Copy, C>(
-    [low, high]: [i32; 2],
-    elements: &[T],
-    place: &OutputTile<'_>,
-    row: usize,
-    out: &mut [u8],
-    constants: &PerChannel<C>,
-    lane: &impl Fn(&C, T) -> i32,
-) {
-    let out = N::elements(out);
-    match (place.axis, constants) {
-        (Axis::Columns, PerChannel::Channels(constants)) => {
-            for ((to, &x), constants) in out.iter_mut().zip(elements).zip(&constants[place.first_channel..]) {
-                *to = N::narrow(lane(constants, x).min(high).max(low));
-            }
-        }
-        (_, constants) => {
-            let constants = constants.get(place.first_channel + row);
-            for (to, &x) in out.iter_mut().zip(elements) {
-                *to = N::narrow(lane(constants, x).min(high).max(low));
-            }
-        }
-    }
-}
-
-/// An element type of the results, as bytes.
-trait Narrow: Sized {
-    /// The bytes of a value that the type can hold.
-    fn narrow(value: i32) -> Self;
-    /// Views bytes as elements.
-    fn elements(bytes: &mut [u8]) -> &mut [Self];
-}
-
-impl Narrow for [u8; 1] {
-    #[inline(always)]
-    fn narrow(value: i32) -> Self {
-        [value as u8]
-    }
-
-    #[inline(always)]
-    fn elements(bytes: &mut [u8]) -> &mut [Self] {
-        bytes.as_chunks_mut().0
-    }
-}
-
-impl Narrow for [u8; 2] {
-    #[inline(always)]
-    fn narrow(value: i32) -> Self {
-        // The low half is the same for i16 and u16.
-        (value as i16).to_ne_bytes()
-    }
-
-    #[inline(always)]
-    fn elements(bytes: &mut [u8]) -> &mut [Self] {
-        bytes.as_chunks_mut().0
-    }
-}
-
-impl Narrow for [u8; 4] {
-    #[inline(always)]
-    fn narrow(value: i32) -> Self {
-        value.to_ne_bytes()
-    }
-
-    #[inline(always)]
-    fn elements(bytes: &mut [u8]) -> &mut [Self] {
-        bytes.as_chunks_mut().0
     }
 }

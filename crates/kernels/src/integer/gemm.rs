@@ -2,15 +2,17 @@
 
 use super::{
     bytes::{check_codes, flip, width},
-    finish::{Axis, Finish, OutputTile, check_channels},
+    finish::{Finish, check_channels},
     lane::{word, word_offset},
     planes::{Bias, Planes, Starts, Weights},
     product::{Bytes, COLUMNS, STRIP, Strip, StripStarts, Words},
     sums::Carrier,
 };
+use crate::context::Context;
+use crate::integer::output_tile::{Axis, OutputTile};
+use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::{Context, Job},
     parallel::{Shared, try_for_each},
     simd::Simd,
 };

@@ -1,9 +1,9 @@
 //! Layer normalization of codes.
 
 use super::bytes::{Code, check_codes, origin, widen, width};
+use crate::context::Context;
 use crate::{
     error::{KernelError, expect_len},
-    isa::Context,
     parallel::for_each_chunk,
 };
 use strait_requantize::IntType;

@@ -1,9 +1,10 @@
 //! Functions of one code: lookup and clamp.
 
 use super::bytes::{Code, check_codes, origin, width};
+use crate::context::Context;
+use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::{Context, Job},
     parallel::for_each_chunk,
     simd::Simd,
 };

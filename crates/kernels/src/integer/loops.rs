@@ -1,15 +1,14 @@
 //! The trait [`Loops`]: what a target implements, or instantiates, to run its requantization in the kernels.
 
 use super::{
-    add::{self, Addend},
-    conv::{self, ConvWeights},
-    elementwise::{self, Broadcast},
-    finish::{Axis, Finish},
-    gemm::{self, Activation, GemmWeights},
-    pool,
+    elementwise::Broadcast,
+    gemm::{Activation, GemmWeights},
     sums::Carrier,
 };
-use crate::{error::KernelError, isa::Context, window::Pool};
+use crate::context::Context;
+use crate::integer::conv_weights::ConvWeights;
+use crate::integer::output_tile::Axis;
+use crate::{error::KernelError, window::Pool};
 use strait_requantize::IntType;
 
 /// All loops of one layer with its requantization, prepared once when the plan is made.
@@ -119,102 +118,21 @@ pub trait Loops: Send + Sync {
     ) -> Result<(), KernelError>;
 }
 
-impl<F: Finish> Loops for F {
-    fn out(&self) -> IntType {
-        Finish::out(self)
-    }
-
-    fn conv(
-        &self,
-        cx: &Context,
-        weights: &ConvWeights,
-        batch: usize,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        conv::conv(self, cx, weights, batch, input, out)
-    }
-
-    fn gemm(
-        &self,
-        cx: &Context,
-        weights: &GemmWeights,
-        rows: usize,
-        a: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        gemm::gemm(self, cx, weights, rows, a, out)
-    }
-
-    fn matmul(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        a: Activation<'_>,
-        b: Activation<'_>,
-        carrier: Carrier,
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        gemm::matmul(self, cx, extents, a, b, carrier, out)
-    }
-
-    fn sum_pool(
-        &self,
-        cx: &Context,
-        pool: &Pool,
-        channels: Axis,
-        element: IntType,
-        pad_value: i32,
-        carrier: Carrier,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        pool::sum_pool(self, cx, pool, channels, element, pad_value, carrier, input, out)
-    }
-
-    fn add(
-        &self,
-        cx: &Context,
-        shape: &Broadcast,
-        elements: [IntType; 2],
-        addends: [Addend<'_>; 2],
-        operands: [&[u8]; 2],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        add::add(self, cx, shape, elements, addends, operands, out)
-    }
-
-    fn multiply(
-        &self,
-        cx: &Context,
-        shape: &Broadcast,
-        elements: [IntType; 2],
-        zeros: [i32; 2],
-        carrier: Carrier,
-        operands: [&[u8]; 2],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        elementwise::multiply(self, cx, shape, elements, zeros, carrier, operands, out)
-    }
-
-    fn requantize(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        element: IntType,
-        input: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        elementwise::requantize(self, cx, extents, element, input, out)
-    }
-
-    fn requantize_wide(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        accumulators: &[i64],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        elementwise::requantize_wide(self, cx, extents, accumulators, out)
-    }
+/// How the codes of one operand become accumulators on the common grid.
+#[derive(Clone, Copy)]
+pub enum Addend<'a> {
+    /// Codes are looked up in a table with one entry per code. Entry 0 belongs to the smallest code of the type, which
+    /// is I8 or U8.
+    Table(&'a [i32; 256]),
+    /// Accumulators are computed from the codes: `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
+    Codes {
+        /// The zero point that is subtracted from the code.
+        zero: i32,
+        /// Number of bits to shift left. Every shifted code fits into 32 bits.
+        bits: u8,
+        /// Requantizes shifted codes to accumulators (I32). `None` if the shifted codes are the accumulators.
+        loops: Option<&'a dyn Loops>,
+        /// True if the operand is subtracted.
+        negative: bool,
+    },
 }

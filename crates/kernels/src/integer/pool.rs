@@ -2,12 +2,14 @@
 
 use super::{
     bytes::{Code, check_code, check_codes, origin, width},
-    finish::{Axis, Finish, OutputTile, check_channels},
+    finish::{Finish, check_channels},
     sums::{Carrier, Room},
 };
+use crate::context::Context;
+use crate::integer::output_tile::{Axis, OutputTile};
+use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::{Context, Job},
     parallel::{Shared, for_each_chunk, try_for_each},
     simd::Simd,
     window::{Pool, Taps},

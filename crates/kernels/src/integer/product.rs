@@ -10,12 +10,14 @@
 //! so activations of `u16` are read as `u16 − 2^15`. The values that sums start from make up for the difference.
 
 use super::{
-    finish::{Finish, OutputTile, narrow},
+    finish::{Finish, narrow},
     sums::{Carrier, Sums},
 };
+use crate::context::Context;
+use crate::integer::output_tile::OutputTile;
+use crate::simd::Job;
 use crate::{
     error::KernelError,
-    isa::{Context, Job},
     simd::{Dots, Simd},
 };
 use std::{marker::PhantomData, ops::Range};

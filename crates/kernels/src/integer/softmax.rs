@@ -1,9 +1,9 @@
 //! Softmax of codes.
 
 use super::bytes::{Code, origin, width};
+use crate::context::Context;
 use crate::{
     error::{KernelError, expect_len, product},
-    isa::Context,
     parallel::for_each_chunk,
 };
 use strait_requantize::IntType;

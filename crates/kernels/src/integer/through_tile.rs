@@ -3,11 +3,13 @@
 use super::{
     bytes::{clamp, width},
     epilogue::bounds,
-    finish::{Axis, Finish, OutputTile},
+    finish::Finish,
     sums::Sums,
     tiles::LONG_PIECE,
 };
-use crate::{error::KernelError, isa::Context};
+use crate::context::Context;
+use crate::error::KernelError;
+use crate::integer::output_tile::{Axis, OutputTile};
 use std::borrow::Cow;
 use strait_requantize::{IntType, Requantization};
 

@@ -1,6 +1,6 @@
 //! Divides an array of elements into tiles.
 
-use super::finish::{Axis, OutputTile};
+use crate::integer::output_tile::{Axis, OutputTile};
 use crate::{
     error::{KernelError, product},
     parallel::{Shared, try_for_each},

@@ -1,4 +1,5 @@
 use super::per_channel;
+use crate::context::Context;
 use crate::{
     error::{KernelError, expect_len},
     integer::{
@@ -6,7 +7,6 @@ use crate::{
         batch::{Constants, Element, Elements, Kernel, One, Tile, TileJob},
         tiles::{Array, LONG_PIECE},
     },
-    isa::Context,
     parallel::Shared,
     simd::I32s,
 };

@@ -1,3 +1,4 @@
+use crate::context::Context;
 use crate::{
     error::{KernelError, expect_len},
     integer::{
@@ -5,7 +6,6 @@ use crate::{
         bytes::check_8_bits,
         tiles::{Array, LONG_PIECE},
     },
-    isa::Context,
     parallel::Shared,
     simd::I32s,
 };

@@ -1,14 +1,14 @@
 use super::per_channel;
+use crate::context::Context;
+use crate::integer::lanes::by_lane;
 use crate::{
     error::{KernelError, expect_len, product},
     integer::{
         OutputTile, PerChannel,
         batch::{Constants, Elements, Kernel, Tile, TileJob},
         bytes::width,
-        finish::by_lane,
         tiles::{Array, LONG_PIECE},
     },
-    isa::Context,
     parallel::Shared,
     simd::I32s,
 };

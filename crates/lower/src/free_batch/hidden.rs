@@ -5,7 +5,8 @@
 //! for each sample, until another reshape gives the batch an axis of its own again.
 
 use super::Samples;
-use super::rules::{At, MIXED, Rule, Ruled, UNKNOWN, position, rule};
+use super::rules::rule;
+use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, position};
 use smallvec::SmallVec;
 use strait_core::op::Reshape;
 use strait_core::{Dim, Op, TensorType};

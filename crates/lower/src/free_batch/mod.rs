@@ -7,12 +7,14 @@
 //! its result mixes samples. A constant in a Concat beside samples is repeated for each sample.
 
 mod hidden;
+mod node_rule;
 mod rules;
 mod shapes;
 #[cfg(test)]
 mod tests;
 
-use rules::{At, Rule, rule};
+use node_rule::{At, Rule};
+use rules::rule;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};

@@ -1,7 +1,7 @@
 //! Rules for ops that give the same elements another shape, and for ops that repeat or resample them.
 
 use super::Samples;
-use super::rules::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise, position};
+use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise, position};
 use smallvec::SmallVec;
 use strait_core::Op;
 use strait_core::op::{Expand, Reshape, Resize, Squeeze};

@@ -5,7 +5,7 @@ use crate::interval::{Bounds, Interval, KnownBounds};
 use std::cell::RefCell;
 use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
-use strait_target::spec::{FusionRow, Verb};
+use strait_target::spec::{FusionRow, Verb, With};
 
 /// What makes the value that is requantized.
 #[derive(Clone, Copy)]
@@ -343,4 +343,58 @@ fn identity() -> Requantization {
         },
     }
     .into()
+}
+
+impl RequantizationSite<'_> {
+    /// Checks that a row with a second op applies to this sum.
+    pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
+        let refuse = |text: String| Err(Reason::new(ReasonCode::Producer, text));
+        let (term, wide) = (self.term(), self.name_of(self.wide));
+        if term != with.op {
+            let text = format!(
+                "it is for {} behind {}, and {wide} is made by {term}",
+                with.op,
+                row.ops.join(", ")
+            );
+            return refuse(text);
+        }
+        let Some(added) = &self.added else {
+            return refuse(format!(
+                "{wide} is no sum of a product with codes that come onto its grid for it alone"
+            ));
+        };
+        let product = added.product.op.term().name();
+        if !row.ops.iter().any(|op| op == product) {
+            return refuse(format!(
+                "it is for {}, and {wide} adds to {product}",
+                row.ops.join(", ")
+            ));
+        }
+        let codes = self.graph.value(added.codes).and_then(|codes| codes.ty.elem.int_type());
+        match with.other {
+            Some(other) if codes != Some(other.into()) => {
+                let found = codes.map_or_else(String::new, |codes| codes.to_string());
+                Err(Reason::new(
+                    ReasonCode::Type,
+                    format!("what is added is {found}, not {}", other.name()),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The first result of a node.
+    pub(super) fn result_of(&self, node: NodeId) -> Option<ValueId> {
+        self.graph.node(node)?.outputs.first().copied()
+    }
+
+    /// The node whose operands a row looks at: the producer or, for a fusion `inside` the accumulator, the product that
+    /// the producer adds to.
+    pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
+        match (&self.added, self.producer) {
+            (Some(added), _) if inside => Some(added.product),
+            (_, Producer::Node(_, node)) => Some(node),
+            (_, Producer::Constant(_)) => None,
+        }
+    }
 }

@@ -6,8 +6,9 @@
 //! it has changed, or the state of one of its operands. A node that leaves a sum is tried again together with each of
 //! its readers.
 
-use super::{Grid, LowerError, Lowered, Lowering};
+use super::{Grid, Lowered, Lowering};
 use crate::bake::{Baked, bake, bake_nodes};
+use crate::error::LowerError;
 use crate::interval::{Interval, around_all};
 use crate::part::Part;
 use crate::recipes::Product;

@@ -21,10 +21,9 @@ use strait_target::{OptionValue, Options};
 use super::forms::Arrays;
 use super::load::{self, Loaded};
 use super::memory::{Aligned, Fenced};
-use super::probes;
+use crate::LoadError;
 use crate::library::MOST_PIECE;
 use crate::wire::{self, Answer, Description, Fence, TensorHeader};
-use crate::{LoadError, Probe};
 
 /// The longest text that a plugin may report, in bytes.
 const MOST_TEXT: u64 = 64 << 10;
@@ -113,7 +112,7 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
         // SAFETY: the plugin promises that there are this many bytes.
         unsafe { slice::from_raw_parts(at, kept) }
     };
-    let text = wire::plain(&String::from_utf8_lossy(bytes));
+    let text = crate::plain::plain(&String::from_utf8_lossy(bytes));
     // SAFETY: the context is the `Reports` of this call. It lives until the call returns, and threads may share it.
     let reports = unsafe { &*context.cast::<Reports>() };
     match severity {
@@ -250,7 +249,7 @@ impl Plugin {
         self.target_and_options(number).map(|(_, target)| *target)
     }
 
-    fn target_and_options(&self, number: u32) -> Result<&(Options, *mut c_void), Fault> {
+    pub(super) fn target_and_options(&self, number: u32) -> Result<&(Options, *mut c_void), Fault> {
         let target = self.targets.get(number as usize);
         target.ok_or_else(|| Fault::ours("no such target"))
     }
@@ -266,13 +265,6 @@ impl Plugin {
         let arrays = Arrays::new(&form, row, json).map_err(|error| Fault::ours(error.to_string()))?;
         self.forms.insert(number, arrays);
         Ok(())
-    }
-
-    /// Makes a test call. Returns what the library did wrong, if anything.
-    pub(super) fn probe(&self, target: u32, form: u64, probe: Probe) -> Result<Option<String>, Fault> {
-        let (options, target) = self.target_and_options(target)?;
-        let form = self.form(form)?;
-        Ok(probes::run(self, (options, *target), form, probe))
     }
 
     /// Has the library write files. Each piece is sent on as it comes.

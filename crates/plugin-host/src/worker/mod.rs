@@ -67,8 +67,8 @@ mod serve {
     use super::limits;
     use super::memory::Aligned;
     use crate::Allowance;
+    use crate::conduct::Traces;
     use crate::node::NodeHeader;
-    use crate::trial::Traces;
     use crate::wire::{self, Answer, Request, Sizes};
     use std::fs::File;
     use std::io::{self, Read};

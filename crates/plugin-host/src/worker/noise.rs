@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::wire::plain;
+use crate::plain::plain;
 
 /// How many bytes of a worker's standard error are shown.
 const MOST: usize = 64 << 10;

@@ -10,7 +10,7 @@ use strait_plugin_interface as c;
 use strait_plugin_interface::Layout;
 use strait_target::Options;
 
-use super::calls::Plugin;
+use super::calls::{Fault, Plugin};
 use super::forms::Arrays;
 use super::memory::Aligned;
 use crate::probe::{Argument, FAR, Probe, Size, Struct};
@@ -119,14 +119,18 @@ fn unless<T>(probe: Probe, argument: Argument, pointer: *const T) -> *const T {
     }
 }
 
+impl Plugin {
+    /// Makes a test call. Returns what the library did wrong, if anything.
+    pub(super) fn probe(&self, target: u32, form: u64, probe: Probe) -> Result<Option<String>, Fault> {
+        let (options, target) = self.target_and_options(target)?;
+        let form = self.form(form)?;
+        Ok(run(self, (options, *target), form, probe))
+    }
+}
+
 /// Makes a test call. Returns what the library did wrong; `None` if it did as the interface says or does not have the
 /// function.
-pub(super) fn run(
-    plugin: &Plugin,
-    (options, target): (&Options, *mut c_void),
-    form: &Arrays,
-    probe: Probe,
-) -> Option<String> {
+fn run(plugin: &Plugin, (options, target): (&Options, *mut c_void), form: &Arrays, probe: Probe) -> Option<String> {
     match probe {
         Probe::Entry { .. } | Probe::EntryAgain => entry(plugin, probe),
         Probe::Sized(Struct::Open, _) | Probe::Null(Argument::Options | Argument::Place) => open(plugin, probe),

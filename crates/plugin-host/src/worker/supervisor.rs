@@ -22,7 +22,8 @@ use rustix::process::{
 use super::limits;
 use super::noise::Noise;
 use crate::Allowance;
-use crate::process::{NO_MEMORY, Part, Program};
+use crate::child::NO_MEMORY;
+use crate::process::{Part, Program};
 
 /// How long it may take to end what the library has started.
 const LAST: Duration = Duration::from_secs(8);

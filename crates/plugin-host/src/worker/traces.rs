@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::hint::black_box;
 
-use crate::trial::Traces;
+use crate::conduct::Traces;
 
 impl Traces {
     /// Reads the current state of this process.

@@ -17,8 +17,8 @@ use super::calls::{Fault, Plugin};
 use super::memory::{Aligned, Fenced, Room};
 use super::probes::Handed;
 use super::tiles::CheckedTile;
+use crate::conduct::{Misdeed, Trial};
 use crate::held::code;
-use crate::trial::{Misdeed, Trial};
 use crate::wire::{Fence, TileHeader};
 
 /// What the memory for codes is filled with before a call. The two differ in every byte.
@@ -140,12 +140,11 @@ fn alone(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>,
         return Err(Fault::ours("a call without an answer"));
     };
     let (width, out) = (checked.width(), checked.header.out);
-    let unwritten = match first.inside() == second.inside() {
-        true => None,
-        false => {
-            let mut both = first.inside().iter().zip(second.inside());
-            both.position(|(a, b)| [*a, *b] == FILLS)
-        }
+    let unwritten = if first.inside() == second.inside() {
+        None
+    } else {
+        let mut both = first.inside().iter().zip(second.inside());
+        both.position(|(a, b)| [*a, *b] == FILLS)
     };
     if let Some(at) = unwritten {
         misdeeds.push(Misdeed::Unwritten {

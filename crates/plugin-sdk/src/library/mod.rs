@@ -7,6 +7,7 @@ mod admits;
 mod answer;
 mod emit;
 mod open;
+mod opened;
 mod requantize;
 
 use std::ffi::c_void;
@@ -61,7 +62,7 @@ unsafe extern "C" fn close(target: *mut c_void) {
         return;
     }
     // SAFETY: `open` made it, and the host does not use it any more.
-    let opened = unsafe { Box::from_raw(target.cast::<open::Opened>()) };
+    let opened = unsafe { Box::from_raw(target.cast::<opened::Opened>()) };
     answer::quietly(move || drop(opened));
 }
 

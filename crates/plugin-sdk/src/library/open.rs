@@ -1,27 +1,16 @@
 //! Makes a target with values for its options.
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::{slice, str};
 
 use strait_kernels::Context;
 use strait_plugin_interface::{Host, OPTION_BOOL, OPTION_INTEGER, OPTION_TEXT, Open, OptionEntry, Status, received};
-use strait_target::{OptionValue, Options, Registry, Target};
+use strait_target::{OptionValue, Options, Registry};
 
 use super::Exported;
 use super::answer::{Failure, answer};
-use super::requantize::Prepared;
-
-/// A target that is open. The host holds a pointer to it.
-pub(super) struct Opened {
-    pub(super) target: Arc<dyn Target>,
-    /// The registry that knows which forms the target computes itself.
-    pub(super) registry: Registry,
-    pub(super) context: Context,
-    /// Forms that have been asked for, by their JSON.
-    pub(super) forms: Mutex<BTreeMap<Vec<u8>, Prepared>>,
-}
+use crate::library::opened::Opened;
 
 /// The target behind the host's pointer.
 ///

@@ -1,28 +1,21 @@
 //! Computes the codes of a tile with the target's own loops.
 
+use crate::library::opened::{Opened, Prepared};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::mem::offset_of;
-use std::ops::Range;
 use std::slice;
 use std::sync::PoisonError;
 
 use strait_core::Elem;
-use strait_kernels::integer::Loops;
 use strait_plugin_interface::{CHANNELS_ALONG_COLUMNS, CHANNELS_ALONG_ROWS, Form, Host, Status, Tile, received};
 use strait_requantize::{IntType, Requantization};
 
 use super::answer::{Failure, answer};
-use super::open::{Opened, items, opened, text};
+use super::open::{items, opened, text};
 
 /// How many forms are kept. No model has more; when it is reached, all are dropped.
 const MOST_FORMS: usize = 4096;
-
-/// A form, and its loops for each range of channels that has been asked for.
-pub(super) struct Prepared {
-    form: Requantization,
-    loops: BTreeMap<(usize, usize), Box<dyn Loops>>,
-}
 
 /// The function that the library exports as [`Plugin::requantize`](strait_plugin_interface::Plugin).
 pub(super) unsafe extern "C" fn requantize(
@@ -126,35 +119,4 @@ fn read(json: &[u8]) -> Result<Prepared, Failure> {
         form,
         loops: BTreeMap::new(),
     })
-}
-
-impl Prepared {
-    /// The loops for these channels. If all channels have the same parameters, the range does not matter.
-    fn of(&mut self, opened: &Opened, channels: Range<usize>) -> Result<&dyn Loops, Failure> {
-        let key = (channels.start, channels.end);
-        if !self.loops.contains_key(&key) {
-            let some = match self.form.channels() {
-                Some(all) if channels != (0..all) => {
-                    if channels.end > all {
-                        return Err(Failure::argument("more channels than the form has"));
-                    }
-                    self.form.select(&channels.collect::<Vec<_>>())
-                }
-                _ => Some(self.form.clone()),
-            };
-            let form = some.ok_or_else(|| Failure::argument("channels that the form does not have"))?;
-            let loops = match opened.target.own_loops(&form, None)? {
-                Some(own) => own,
-                None => opened.target.loops(&form, None)?,
-            };
-            if loops.out() != form.out() {
-                return Err(Failure::internal(
-                    "its loops write codes of another type than the form's",
-                ));
-            }
-            self.loops.insert(key, loops);
-        }
-        let loops = self.loops.get(&key).map(AsRef::as_ref);
-        loops.ok_or_else(|| Failure::internal("loops that were forgotten"))
-    }
 }

@@ -53,14 +53,22 @@ impl fmt::Display for Because {
                 write!(
                     f,
                     "operand {index} in [{}, {}]",
-                    super::text::grouped(*low),
-                    super::text::grouped(*high)
+                    crate::certificate::numbers::grouped(*low),
+                    crate::certificate::numbers::grouped(*high)
                 )
             }
             Because::Weights => f.write_str("the weights"),
             Because::Bias => f.write_str("the bias"),
-            Because::Padding { value } => write!(f, "padding that reads as {}", super::text::grouped((*value).into())),
-            Because::Window { elements } => write!(f, "{} in a sum", super::text::counted(*elements, "element")),
+            Because::Padding { value } => write!(
+                f,
+                "padding that reads as {}",
+                crate::certificate::numbers::grouped((*value).into())
+            ),
+            Because::Window { elements } => write!(
+                f,
+                "{} in a sum",
+                crate::certificate::numbers::counted(*elements, "element")
+            ),
             Because::Elements { most } => {
                 let most: Vec<String> = most.iter().map(u64::to_string).collect();
                 write!(f, "{} elements beside padding, by divisor", most.join(", "))

@@ -5,14 +5,15 @@ mod argument;
 mod because;
 mod digest;
 mod floats;
+mod numbers;
 mod text;
 mod verdicts;
 
+pub use crate::certificate::numbers::counted;
 pub use argument::{Argument, FromFloat};
 pub use because::Because;
 pub use digest::Digest;
 pub use floats::{ordered, unordered};
-pub use text::counted;
 
 use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};

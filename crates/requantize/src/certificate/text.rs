@@ -1,6 +1,7 @@
 //! The text of a certificate, for people to read.
 
 use super::{Argument, Because, Certificate, unordered};
+use crate::certificate::numbers::{counted, grouped};
 use crate::{
     Per, Verdict,
     decide::{Chain, MAX_STEPS},
@@ -131,24 +132,6 @@ fn interval(intervals: &Per<(i64, i64)>) -> String {
     let all = intervals.values().iter().copied();
     let (low, high) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
     format!("[{}, {}]", grouped(low), grouped(high))
-}
-
-/// A number with its noun: 1 channel, 2 channels.
-pub fn counted<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
-}
-
-/// Digits in groups of three, with a minus sign: −18 231.
-pub(super) fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::from(if number < 0 { "−" } else { "" });
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A share as a percentage: with two decimals, or as many as are needed to show a digit that is not zero.

@@ -15,11 +15,12 @@
 //! is better, but no other was tried.
 
 use super::{
-    deviation::{Deviation, between},
+    deviation::between,
     ideal::Ideal,
     normal::{Lines, shared_powers},
     thresholds::{Chain, DecideError, MAX_STEPS, few_steps, values},
 };
+use crate::decide::difference::Deviation;
 use crate::{
     IntType, Requantization, Step,
     form::{Affine, MAX_ADDEND, MAX_SHIFT},

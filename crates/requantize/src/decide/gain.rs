@@ -2,11 +2,11 @@
 
 use super::{
     best::{Best, BestError, Limits, Target},
-    deviation::Deviation,
     ideal::Ideal,
     thresholds::{Chain, DecideError},
 };
 use crate::Step;
+use crate::decide::difference::Deviation;
 
 /// What could be gained if the integers of a form could be chosen freely and did not follow from scales.
 #[derive(Clone, Debug, PartialEq)]

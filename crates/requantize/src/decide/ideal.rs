@@ -1,9 +1,6 @@
 //! The ideal function for a real factor, in exact arithmetic.
 
-use super::{
-    normal::Rounded,
-    thresholds::{DecideError, sweep},
-};
+use super::thresholds::{DecideError, sweep};
 use crate::{
     IntType, Rounding,
     form::{Affine, firsts},
@@ -179,4 +176,14 @@ impl Ideal {
             },
         }
     }
+}
+
+/// `round((x * factor + addend) / 2^shift) + zero_point`, where the factor is not negative.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rounded {
+    pub(super) factor: i64,
+    pub(super) addend: i128,
+    pub(super) shift: u8,
+    pub(super) rounding: Rounding,
+    pub(super) zero_point: i32,
 }

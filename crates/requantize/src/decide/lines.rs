@@ -5,7 +5,7 @@
 //! stretch where the gap lies in [k, k + 1), floor(a) - floor(b) is k or k + 1. Σ floor(a) - Σ floor(b) tells how often
 //! it is k + 1. Such a sum counts the lattice points below a line, which Euclid's algorithm does quickly.
 
-use super::deviation::Deviation;
+use crate::decide::difference::Deviation;
 
 /// `floor((x * factor + addend) / 2^shift)`; `factor` is odd or `shift` zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,11 +18,11 @@
 //! counts how often two functions differ, by how much and where.
 
 use super::{
-    deviation::Deviation,
-    ideal::Ideal,
+    ideal::{Ideal, Rounded},
     lines::{self, Floor},
     thresholds::Chain,
 };
+use crate::decide::difference::Deviation;
 use crate::{
     Rounding,
     form::{Affine, Arithmetic, Channel, Doubling},
@@ -281,16 +281,6 @@ fn two_roundings(d: &Doubling, interval: (i64, i64)) -> Pieces {
         factor => -i128::from(d.addend).div_euclid(factor),
     };
     cut(interval, at, with(-1 << 30), with(1 << 30))
-}
-
-/// `round((x * factor + addend) / 2^shift) + zero_point`, where the factor is not negative.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rounded {
-    pub(super) factor: i64,
-    pub(super) addend: i128,
-    pub(super) shift: u8,
-    pub(super) rounding: Rounding,
-    pub(super) zero_point: i32,
 }
 
 fn rounded(a: &Rounded, interval: (i64, i64)) -> Option<Pieces> {

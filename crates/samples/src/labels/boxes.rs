@@ -1,11 +1,10 @@
 //! Boxes of objects, as labels.
 
+use crate::labels::object::Object;
 use std::{
     fs,
     path::{Path, PathBuf},
 };
-
-use serde::Deserialize;
 
 use strait_core::counted;
 
@@ -20,17 +19,6 @@ const MOST_JSON: u64 = 1 << 30;
 
 /// Larger class numbers are refused as a mistake.
 pub const MOST_CLASSES: u32 = 1 << 20;
-
-/// A labelled object.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Object {
-    /// The object's class.
-    pub class: u32,
-    /// Left, top, right and bottom.
-    #[serde(rename = "box")]
-    pub corners: [f64; 4],
-}
 
 /// Reads the objects of each sample. Boxes in a folder are relative to an image of this `size`, 1 by 1 by default.
 ///

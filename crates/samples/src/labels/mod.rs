@@ -3,6 +3,7 @@
 mod arrays;
 mod boxes;
 mod coco;
+mod object;
 
 use std::path::Path;
 
@@ -14,7 +15,8 @@ use crate::{
 };
 
 pub use arrays::{label_array, read_labels};
-pub use boxes::{MOST_CLASSES, Object, read_boxes};
+pub use boxes::{MOST_CLASSES, read_boxes};
+pub use object::Object;
 
 /// The word that stands instead of a file if an image's folder is its class.
 pub const FOLDERS: &str = "folders";

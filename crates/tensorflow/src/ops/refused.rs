@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use strait_core::{Reason, ReasonCode};
 use strait_import::NodeFault;
 
-use crate::graph::{Graph, Port};
+use crate::graph::Graph;
+use crate::switches::Port;
 
 /// Audio preprocessing. The network itself begins after these.
 const AUDIO: [&str; 3] = ["AudioSpectrogram", "DecodeWav", "Mfcc"];

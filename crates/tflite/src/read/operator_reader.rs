@@ -215,12 +215,11 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
     /// Refuses an operand unless it has this rank.
     pub(super) fn of_rank(&mut self, position: usize, rank: usize) -> Result<(), Refusal> {
         let found = self.rank(position)?;
-        match found == rank {
-            true => Ok(()),
-            false => {
-                let text = format!("operand {position} has {found} axes, and {rank} are needed");
-                Err(Refusal::invalid(ReasonCode::Operands, text))
-            }
+        if found == rank {
+            Ok(())
+        } else {
+            let text = format!("operand {position} has {found} axes, and {rank} are needed");
+            Err(Refusal::invalid(ReasonCode::Operands, text))
         }
     }
 

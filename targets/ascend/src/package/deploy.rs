@@ -9,7 +9,8 @@ use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Attribute, Elem, Export, TensorData, ValueId};
 
-use super::walk::{Flavour, Grid, onnx, unsupported};
+use super::unsupported;
+use super::walk::{Flavour, Grid, onnx};
 
 pub(super) struct Deploy;
 

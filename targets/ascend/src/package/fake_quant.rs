@@ -12,7 +12,8 @@ use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Elem, Export, TensorData, ValueId};
 
-use super::walk::{Flavour, Grid, onnx, scalar, unsupported};
+use super::unsupported;
+use super::walk::{Flavour, Grid, onnx, scalar};
 
 pub(super) struct FakeQuant;
 

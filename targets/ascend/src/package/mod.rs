@@ -13,6 +13,7 @@ mod walk;
 
 use serde_json::Value;
 
+use strait_plugin_sdk::graph::{Reason, ReasonCode};
 use strait_plugin_sdk::{Emission, Sink, TargetError};
 
 use walk::Walk;
@@ -60,4 +61,8 @@ fn prefix(model: &str) -> String {
     } else {
         name.to_owned()
     }
+}
+
+pub(super) fn unsupported(text: String) -> TargetError {
+    Reason::new(ReasonCode::TargetCode, text).into()
 }

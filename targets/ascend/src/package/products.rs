@@ -4,7 +4,8 @@ use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Node, NodeId, TensorData, Term, ValueId};
 
-use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand, unsupported};
+use super::unsupported;
+use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand};
 
 /// A product on codes, with everything that it is written from.
 struct Product<'a> {
@@ -53,12 +54,11 @@ impl<'m, F: Flavour> Walk<'m, F> {
         let factor = scales.map(|scale| scale * grid.scale);
         let conv = node.op.term() == Term::Conv;
         let shape = self.export.shape_of(result);
-        let (op, weights, attributes) = match conv {
-            true => ("Conv", weights.clone(), convolution(node, weights.shape())),
-            false => {
-                let op = if shape.len() == 2 { "Gemm" } else { "MatMul" };
-                (op, transposed(weights)?, Vec::new())
-            }
+        let (op, weights, attributes) = if conv {
+            ("Conv", weights.clone(), convolution(node, weights.shape()))
+        } else {
+            let op = if shape.len() == 2 { "Gemm" } else { "MatMul" };
+            (op, transposed(weights)?, Vec::new())
         };
         self.layers.push(Layer {
             name: layer.to_owned(),

@@ -4,7 +4,7 @@ use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::Per;
 use strait_plugin_sdk::graph::{QuantParams, TensorData};
 
-use super::walk::unsupported;
+use super::unsupported;
 
 /// scale · (q − zero point) for each code, in f32. If there are several scales, the channels lie along their axis.
 pub(super) fn reals(codes: &TensorData, grid: &QuantParams) -> Result<TensorData, TargetError> {

@@ -13,13 +13,14 @@
 //! and zero point, there is one node. If codes are read as float values, they are quantized and dequantized.
 
 use super::reals::reals;
+use super::unsupported;
 
 use std::collections::BTreeMap;
 
 use strait_plugin_sdk::TargetError;
 use strait_plugin_sdk::form::{Per, Requantization};
 use strait_plugin_sdk::graph::{
-    Attribute, Dim, Elem, Export, Foreign, Graph, Module, Node, NodeId, Reason, ReasonCode, TensorData, Term, ValueId,
+    Attribute, Dim, Elem, Export, Foreign, Graph, Module, Node, NodeId, TensorData, Term, ValueId,
 };
 
 /// Scale and zero point of activations: real = scale · (q − zero).
@@ -107,10 +108,6 @@ pub(super) struct Walk<'m, F> {
     pub(super) layers: Vec<Layer>,
     /// Layers that the toolkit would quantize and that run in float here.
     pub(super) floats: Vec<String>,
-}
-
-pub(super) fn unsupported(text: String) -> TargetError {
-    Reason::new(ReasonCode::TargetCode, text).into()
 }
 
 impl<'m, F: Flavour> Walk<'m, F> {

@@ -45,7 +45,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
     let entry = match kind {
         Subject::Table => registry.add_file(subject),
         Subject::Library => {
-            let library = library(subject, arguments)?;
+            let library = load_library(subject, arguments)?;
             register(&mut registry, loaded.insert(library).clone())
         }
         Subject::Id => {
@@ -117,7 +117,7 @@ fn recording(file: &Path) -> Result<Recording, Stop> {
 }
 
 /// Loads a library for its owner to examine. It need not be pinned.
-fn library(path: &Path, arguments: &Check) -> Result<Arc<Library>, Stop> {
+fn load_library(path: &Path, arguments: &Check) -> Result<Arc<Library>, Stop> {
     let failed = |message: String| Stop::from(Diagnostic::error(codes::TARGET, message));
     let program = Program::this().map_err(|error| failed(format!("this program cannot be found: {error}")))?;
     let call = Duration::from_secs(arguments.patience.into());

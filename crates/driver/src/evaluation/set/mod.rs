@@ -50,7 +50,7 @@ pub(crate) struct Subject<'a> {
 ///
 /// # Errors
 /// If an output is missing or a metric cannot judge it, or if labels are missing or cannot be used.
-pub(crate) fn judges(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Judge>, Stop> {
+pub(crate) fn make_judges(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Judge>, Stop> {
     let mut judges = Vec::new();
     for (place, table) in wanted {
         let one = One { place, table, subject };

@@ -7,7 +7,8 @@ use strait_core::{NodeId, QuantParams};
 use strait_requantize::Per;
 use strait_target::{Joined, Recorded};
 
-use super::super::{given, lowered::Job};
+use super::super::given;
+use crate::pipeline::job::Job;
 use crate::{diagnostic::Diagnostic, failure::codes};
 
 /// A finding, and which bytes of the record it is about.

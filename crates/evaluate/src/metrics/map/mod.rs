@@ -18,16 +18,18 @@
 
 mod ranked;
 
+use crate::metrics::claim::Claim;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use strait_samples::{MOST_CLASSES, Object};
 
+use crate::seen::{Seen, floats};
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
     interval::Spread,
-    meter::{Meter, MetricFigures, Note, Runs, Seen, floats},
+    meter::{Meter, MetricFigures, Note, Runs},
     resample,
     words::BoxFormat,
 };
@@ -77,15 +79,6 @@ struct Detection {
     class: u32,
     score: f64,
     corners: [f64; 4],
-}
-
-/// What is kept of a box once its image is done: its class and score, and whether it is a hit, one bit for each
-/// threshold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Claim {
-    class: u32,
-    score: f64,
-    hits: u16,
 }
 
 impl Meter for Map {

@@ -17,8 +17,9 @@ mod steps;
 mod tile;
 mod wide;
 
-use super::finish::OutputTile;
-use crate::{error::KernelError, isa::Context, simd::I32s};
+use crate::context::Context;
+use crate::integer::output_tile::OutputTile;
+use crate::{error::KernelError, simd::I32s};
 pub(crate) use constants::Constants;
 pub(crate) use narrow::Elements;
 pub(crate) use source::{Element, Lanes, One, Source, Two};

@@ -1,9 +1,7 @@
 use super::{Kernel, constants::Constants, narrow::Elements, source::Source};
-use crate::{
-    integer::finish::{Axis, OutputTile},
-    isa::VectorJob,
-    simd::I32s,
-};
+use crate::context::VectorJob;
+use crate::integer::output_tile::{Axis, OutputTile};
+use crate::simd::I32s;
 
 /// A tile of elements to requantize, and where its results go.
 #[derive(Clone, Copy)]

@@ -5,12 +5,13 @@ use super::{
     fixed_point::{Corrections, FixedPoint, REST, shifted},
     wide_ends,
 };
+use crate::context::Context;
+use crate::integer::output_tile::OutputTile;
 use crate::{
     integer::{
         epilogue::{DoubleConstants, PerChannel, per_channel, saturate},
-        finish::{self, OutputTile},
+        lanes::by_lane,
     },
-    isa::Context,
     simd::I32s,
 };
 use strait_requantize::{IntType, Requantization};
@@ -77,7 +78,7 @@ impl Wide {
             Wide::Double(doubles) => {
                 // An integer that f64 cannot represent is outside of the domain, and its rounded value is too.
                 let lane = |double: &DoubleConstants, x: i64| double.lane(x as f64);
-                return finish::by_lane(out, bounds, elements, place, doubles, lane);
+                return by_lane(out, bounds, elements, place, doubles, lane);
             }
         };
         let done = match vectors {
@@ -88,7 +89,7 @@ impl Wide {
         };
         if !done {
             let lane = |point: &Point, x: i64| saturate(point.fixed.wide(x.max(point.domain[0]).min(point.domain[1])));
-            finish::by_lane(out, bounds, elements, place, points, lane);
+            by_lane(out, bounds, elements, place, points, lane);
         }
     }
 }

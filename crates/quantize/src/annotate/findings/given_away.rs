@@ -81,12 +81,11 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
             let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
                 continue;
             };
-            let lost = match is_weight {
-                true => of_parameters(module, graph, value, (&grid, codes[1] as f64)),
-                false => {
-                    let loss = of_activation(module, graph, (id, node), value, (&grid, codes), observation);
-                    loss.map(|loss| (loss, Vec::new()))
-                }
+            let lost = if is_weight {
+                of_parameters(module, graph, value, (&grid, codes[1] as f64))
+            } else {
+                let loss = of_activation(module, graph, (id, node), value, (&grid, codes), observation);
+                loss.map(|loss| (loss, Vec::new()))
             };
             let maker = graph.producer(value).map_or(id, |(producer, _)| producer);
             found.extend(lost.map(|(loss, channels)| GivenAway {

@@ -99,10 +99,7 @@ fn noise(before: &[f32], after: &[f32]) -> f64 {
         .zip(after)
         .map(|(&a, &b)| square(f64::from(a) - f64::from(b)))
         .sum();
-    match change > 0.0 {
-        true => power / change,
-        false => f64::INFINITY,
-    }
+    if change > 0.0 { power / change } else { f64::INFINITY }
 }
 
 /// The largest step of one grid, divided by the smallest step of another.

@@ -159,15 +159,14 @@ impl<'a> Kept<'a> {
         ports: &mut Vec<KeptPort>,
     ) {
         let (weighs, term) = (self.weighs(node), node.op.term());
-        let [activation, weight] = match weighs {
-            true => self.pair(id, node),
-            false => {
-                let operands = (0..node.inputs.len()).find_map(|index| self.codes(id, node, index));
-                [
-                    alone(self.spec, term, operands.or_else(|| self.results(node)), usual),
-                    None,
-                ]
-            }
+        let [activation, weight] = if weighs {
+            self.pair(id, node)
+        } else {
+            let operands = (0..node.inputs.len()).find_map(|index| self.codes(id, node, index));
+            [
+                alone(self.spec, term, operands.or_else(|| self.results(node)), usual),
+                None,
+            ]
         };
         let blocks = self.blocks(node).filter(|_| weighs);
         let mut of_node = self.of_types(id, node, [activation, weight], blocks);

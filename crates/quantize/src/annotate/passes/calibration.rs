@@ -11,7 +11,7 @@
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, RangeFrom};
-use crate::annotate::state::given::refuse;
+use crate::annotate::state::refuse;
 use crate::annotate::state::{Bound, Draft, PassContext, coarser, most_doublings};
 use crate::observers::{GridKind, grid};
 use std::collections::{BTreeMap, BTreeSet};

@@ -11,7 +11,7 @@
 
 use crate::annotate::analyses::{Binding, binding, keeps_grid};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::given::refuse;
+use crate::annotate::state::refuse;
 use crate::annotate::state::{Draft, PassContext};
 use strait_core::{ConfigId, Derivation, Move};
 

@@ -11,7 +11,8 @@
 use super::simplify::can_requantize;
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, Given};
-use crate::annotate::state::given::{of, refuse};
+use crate::annotate::state::given::of;
+use crate::annotate::state::refuse;
 use crate::annotate::state::{Draft, PassContext};
 use strait_core::{ConfigId, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode, State};
 

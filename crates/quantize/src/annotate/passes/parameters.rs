@@ -9,7 +9,7 @@
 
 use super::weights::{self, Weights};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::given::refuse;
+use crate::annotate::state::refuse;
 use crate::annotate::state::{COARSEST, Draft, PassContext};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};

@@ -8,7 +8,7 @@
 //! After a refusal, both passes look at the nodes around those that have moved, and continue in their direction as long
 //! as something changes.
 
-use super::statistics::is_statistic;
+use super::statistics::{is_elementwise, is_statistic, variables};
 use crate::annotate::analyses::{Order, Roles, keeps_grid};
 use crate::annotate::settings::{Annotation, OnCodes, Run};
 use std::collections::BTreeSet;
@@ -301,19 +301,7 @@ fn condenses(graph: &Graph, node: &Node) -> bool {
     operand.zip(results).is_some_and(|(operand, results)| results < operand)
 }
 
-/// The operands that are not constants.
-fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
-    let operands = node.inputs.iter().copied().flatten();
-    operands.filter(|&operand| graph.data_of(operand).is_none())
-}
-
 /// True if a node has one operand that is not constant, and computes each element of its result from one element of it.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
     matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
-}
-
-/// True if a node is a sum, a product or a quotient with a constant.
-pub(crate) fn is_elementwise(graph: &Graph, node: &Node) -> bool {
-    let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
-    elementwise && variables(graph, node).count() == 1
 }

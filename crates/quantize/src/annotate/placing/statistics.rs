@@ -3,9 +3,8 @@
 //! Such a function has arbitrarily large slopes near zero, where the means of squares of small numbers lie. It
 //! multiplies the error of their codes by these slopes.
 
-use super::settle::is_elementwise;
 use strait_core::op::{Function, Reduction};
-use strait_core::{Graph, Node, Op};
+use strait_core::{Graph, Node, Op, ValueId};
 
 /// True if a mean is only used by a root, a reciprocal, a logarithm, a power or as a divisor, perhaps behind sums and
 /// products with constants.
@@ -30,4 +29,16 @@ pub(crate) fn is_statistic(graph: &Graph, node: &Node) -> bool {
         }
     }
     false
+}
+
+/// True if a node is a sum, a product or a quotient with a constant.
+pub(crate) fn is_elementwise(graph: &Graph, node: &Node) -> bool {
+    let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
+    elementwise && variables(graph, node).count() == 1
+}
+
+/// The operands that are not constants.
+pub(crate) fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
+    let operands = node.inputs.iter().copied().flatten();
+    operands.filter(|&operand| graph.data_of(operand).is_none())
 }

@@ -56,14 +56,13 @@ pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
             true => widening.wider(id, node),
             false => None,
         };
-        let reads = match is_sum(node) && !given || wider.is_some() {
-            true => wider,
-            false => {
-                if !given {
-                    widening.longer_rows(id, node);
-                }
-                widening.operand(id, node)
+        let reads = if is_sum(node) && !given || wider.is_some() {
+            wider
+        } else {
+            if !given {
+                widening.longer_rows(id, node);
             }
+            widening.operand(id, node)
         };
         widening.reads[id.index()] = reads;
     }

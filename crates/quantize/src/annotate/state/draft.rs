@@ -1,35 +1,16 @@
 //! The configs of a graph while passes make them, and everything that passes base their decisions on.
 
-use super::given::refuse;
 use super::losses::{Coarser, Overlapped, Raised};
 use super::ranges::Ranges;
 use crate::annotate::analyses::types::Types;
-use crate::annotate::analyses::{Order, Reach, Regions, Role, Scope, borders, computed};
-use crate::annotate::settings::{AnnotateError, Annotation, RangeFrom};
+use crate::annotate::analyses::{Role, borders, computed};
+use crate::annotate::settings::{AnnotateError, RangeFrom};
+use crate::annotate::state::context::PassContext;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
-    ConfigId, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Placement, Port, QuantTable, Reason,
-    ReasonCode, Scheme, State, ValueId,
+    ConfigId, Graph, Grid, IllegalMove, Move, NodeId, Origin, Placement, Port, QuantTable, Reason, ReasonCode, Scheme,
+    State, ValueId,
 };
-
-/// What one run of the passes works with.
-pub(crate) struct PassContext<'a> {
-    pub(crate) module: &'a Module,
-    pub(crate) id: GraphId,
-    pub(crate) graph: &'a Graph,
-    pub(crate) how: &'a Annotation<'a>,
-    /// The part of the graph that is annotated.
-    pub(crate) scope: &'a Scope,
-    pub(crate) regions: &'a Regions,
-    pub(crate) reach: &'a Reach,
-    pub(crate) order: &'a Order,
-}
-
-impl PassContext<'_> {
-    pub(crate) fn position(&self, node: NodeId) -> u32 {
-        self.order.position(node).unwrap_or(u32::MAX)
-    }
-}
 
 /// A config, the value that it belongs to, and what alignment decided for it.
 #[derive(Clone, Copy, Debug)]
@@ -312,5 +293,15 @@ pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value
             context.scope.has(value) || operands.any(|&operand| context.scope.has(operand))
         }
         Role::Activation | Role::Shifted | Role::Other => context.scope.has(value),
+    }
+}
+
+/// Refuses the node of a config because of a given grid.
+pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
+    if let Some(config) = draft.table.config(id) {
+        let node = config.node;
+        let reason = Reason::new(ReasonCode::GivenGrid, format!("{} {why}", config.port));
+        draft.unfitting([id, draft.table.root(id)], node, &reason);
+        draft.refused.push((node, reason));
     }
 }

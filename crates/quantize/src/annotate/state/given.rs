@@ -1,8 +1,9 @@
 //! Grids and codes that are known before annotation: they came with the model, or from a record.
 
-use super::draft::{Draft, PassContext};
+use super::draft::{Draft, refuse};
 use crate::annotate::settings::{AnnotateError, Given};
-use strait_core::{ConfigId, Def, Grid, Move, Origin, Reason, ReasonCode};
+use crate::annotate::state::context::PassContext;
+use strait_core::{ConfigId, Def, Grid, Move, Origin};
 
 /// Gives a new config its given grid, if it belongs to an activation or to weights. A bias has the grid of its sum.
 pub(crate) fn activate(
@@ -27,16 +28,6 @@ pub(crate) fn activate(
 pub(crate) fn of<'a>(context: &PassContext<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
     let config = draft.table.config(id)?;
     context.how.given(config.node, config.port)
-}
-
-/// Refuses the node of a config because of a given grid.
-pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
-    if let Some(config) = draft.table.config(id) {
-        let node = config.node;
-        let reason = Reason::new(ReasonCode::GivenGrid, format!("{} {why}", config.port));
-        draft.unfitting([id, draft.table.root(id)], node, &reason);
-        draft.refused.push((node, reason));
-    }
 }
 
 /// The reason why a config cannot use the grid or the codes that are given for it. `None` if it can.

@@ -1,10 +1,12 @@
 //! The work of the passes, and everything that later passes and turns need from it.
 
+mod context;
 mod draft;
 pub(crate) mod given;
 mod losses;
 mod ranges;
 
-pub(crate) use draft::{Bound, Draft, PassContext, is_given, is_made};
+pub(crate) use context::PassContext;
+pub(crate) use draft::{Bound, Draft, is_given, is_made, refuse};
 pub use losses::{Coarser, Overlapped, Raised};
 pub(crate) use ranges::{COARSEST, coarser, most_doublings};

@@ -1,7 +1,7 @@
 //! Ranges of values, as settings, constraints and observers give them, and what is remembered about them.
 
-use super::draft::PassContext;
 use crate::annotate::settings::RangeFrom;
+use crate::annotate::state::context::PassContext;
 use crate::observers::{GridKind, MinMax, ObserverChoice, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId};

@@ -157,14 +157,13 @@ fn lstm_layer(
     let weight = gates(reader, first, is_coupled)?;
     let bias = gates(reader, bias, is_coupled)?;
     let state = gates(reader, state, is_coupled)?;
-    let peepholes = match reader.has(peephole + 2) {
-        true => {
-            let [i, f, o] = [peephole, peephole + 1, peephole + 2];
-            let i = own_or_negated(reader, i, f, is_coupled)?;
-            let all = reader.joined(&[i, Arg::Operand(o), Arg::Operand(f)], 0)?;
-            reader.unsqueezed(&all, &[0])?
-        }
-        false => Arg::Absent,
+    let peepholes = if reader.has(peephole + 2) {
+        let [i, f, o] = [peephole, peephole + 1, peephole + 2];
+        let i = own_or_negated(reader, i, f, is_coupled)?;
+        let all = reader.joined(&[i, Arg::Operand(o), Arg::Operand(f)], 0)?;
+        reader.unsqueezed(&all, &[0])?
+    } else {
+        Arg::Absent
     };
     let before = reader.push(Gemm::canonical(), &[x.clone(), weight, bias])?;
     let state = reader.unsqueezed(&state, &[0])?;

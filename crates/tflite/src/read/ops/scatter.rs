@@ -179,12 +179,11 @@ fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result
     let places = reader.unsqueezed(&places, &[-1])?;
     let number = neutral(combine, reader.ty(0)?.elem)?;
     let result = combined(reader, combine, number, &shape, &places, &Arg::Operand(0))?;
-    match all_have {
-        true => reader.finish_value(&result),
-        false => {
-            let result = reader.part(&result, 0, 0, count)?;
-            reader.finish_value(&result)
-        }
+    if all_have {
+        reader.finish_value(&result)
+    } else {
+        let result = reader.part(&result, 0, 0, count)?;
+        reader.finish_value(&result)
     }
 }
 

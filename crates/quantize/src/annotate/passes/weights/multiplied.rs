@@ -3,11 +3,10 @@
 use super::product::{Product, Scales, result_scale};
 use crate::annotate::settings::Annotation;
 use crate::annotate::state::Raised;
-use crate::observers::{GridKind, ObserverChoice};
 use strait_core::{
     Failure, Graph, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
 };
-use strait_target::spec::{Observer, Recipe};
+use strait_target::spec::Recipe;
 
 /// The grid that the weights of one node get, or the change to the result's grid that they need first.
 pub(crate) enum Weights {
@@ -15,30 +14,6 @@ pub(crate) enum Weights {
     Grid(QuantParams, Option<Raised>),
     /// No shift leads to the result's grid. Its scale must grow by this power of two.
     Coarsen(f64),
-}
-
-/// For each index of axis 0, the range that the codes must cover, as the observer chooses it.
-pub(crate) fn reach(
-    values: &[f32],
-    channels: usize,
-    observer: &ObserverChoice,
-    kind: GridKind,
-) -> Result<Vec<(f64, f64)>, Reason> {
-    let each = values.len() / channels.max(1);
-    let rows = (0..channels).map(|c| &values[c * each..(c + 1) * each]);
-    let ends = rows.map(|row| match observer.observer {
-        Observer::MinMax => {
-            let fold = |f: fn(f32, f32) -> f32| f64::from(row.iter().copied().fold(0.0, f));
-            Ok((fold(f32::min), fold(f32::max)))
-        }
-        // A row without elements has no minimum and maximum.
-        _ if row.is_empty() => Ok((0.0, 0.0)),
-        _ => {
-            let [low, high] = observer.range_of_weights(row, kind)?.map(f64::from);
-            Ok((low.min(0.0), high.max(0.0)))
-        }
-    });
-    ends.collect()
 }
 
 /// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`]. `None` if their grid is given.

@@ -1,10 +1,9 @@
 //! The scales that the weights of a product need, and those that they get.
 
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
-use super::multiplied::reach;
 use crate::annotate::settings::{Annotation, Unfit};
 use crate::annotate::state::Raised;
-use crate::observers::GridKind;
+use crate::observers::{GridKind, ObserverChoice};
 use crate::statistics::Statistics;
 use std::borrow::Cow;
 use strait_core::{
@@ -13,7 +12,7 @@ use strait_core::{
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_requantize::scales::{next_power_of_two, zero_of};
 use strait_requantize::{IntType, Per};
-use strait_target::spec::WeightGrid;
+use strait_target::spec::{Observer, WeightGrid};
 
 /// Everything about a product on which the grid of its weights depends.
 pub(crate) struct Product<'a> {
@@ -278,4 +277,28 @@ pub(crate) fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
 fn shares_grid(table: &QuantTable, id: NodeId) -> bool {
     let root = |port| table.id(id, port).map(|config| table.root(config));
     root(Port::Operand(0)) == root(Port::Result(0))
+}
+
+/// For each index of axis 0, the range that the codes must cover, as the observer chooses it.
+pub(crate) fn reach(
+    values: &[f32],
+    channels: usize,
+    observer: &ObserverChoice,
+    kind: GridKind,
+) -> Result<Vec<(f64, f64)>, Reason> {
+    let each = values.len() / channels.max(1);
+    let rows = (0..channels).map(|c| &values[c * each..(c + 1) * each]);
+    let ends = rows.map(|row| match observer.observer {
+        Observer::MinMax => {
+            let fold = |f: fn(f32, f32) -> f32| f64::from(row.iter().copied().fold(0.0, f));
+            Ok((fold(f32::min), fold(f32::max)))
+        }
+        // A row without elements has no minimum and maximum.
+        _ if row.is_empty() => Ok((0.0, 0.0)),
+        _ => {
+            let [low, high] = observer.range_of_weights(row, kind)?.map(f64::from);
+            Ok((low.min(0.0), high.max(0.0)))
+        }
+    });
+    ends.collect()
 }

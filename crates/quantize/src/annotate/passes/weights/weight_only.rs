@@ -4,7 +4,8 @@
 //! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) if there is a zero point. There is a
 //! scale for each channel, for each block of inputs, or for all.
 
-use super::multiplied::{Weights, reach};
+use super::multiplied::Weights;
+use crate::annotate::passes::weights::product::reach;
 use crate::annotate::settings::{Annotation, Unfit};
 use crate::annotate::state::Raised;
 use crate::observers::GridKind;

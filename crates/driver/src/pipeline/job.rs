@@ -1,0 +1,66 @@
+//! What the phases of one target work on.
+
+use super::outputs::Outputs;
+use crate::{config::Loaded, diagnostic::SourceText, session::Session};
+use std::sync::Arc;
+use strait_compile::{
+    Resolved, Task,
+    rules::{Rules, Selection},
+};
+use strait_core::{Bodies, Module, Switches};
+use strait_import::FreeDimension;
+use strait_quantize::Observation;
+use strait_target::{Origin, Target, spec::Format};
+use strait_verify::Ranges;
+
+/// What the phases for one target work with.
+#[derive(Clone)]
+pub(super) struct Job<'a> {
+    pub(super) loaded: &'a Loaded,
+    pub(super) canonical: &'a Module,
+    /// The bodies of control flow that are inlined in the main graph.
+    pub(super) bodies: &'a Bodies,
+    pub(super) rules: &'a Rules,
+    pub(super) selection: &'a Selection,
+    pub(super) observation: &'a Observation,
+    pub(super) target: Arc<dyn Target>,
+    /// Where the target comes from.
+    pub(super) origin: Origin,
+    /// The formats that are written besides the artifact.
+    pub(super) formats: Vec<Format>,
+    /// For each input of integers, the range of its numbers in the calibration samples.
+    pub(super) ranges: &'a Ranges,
+    /// The record of a vendor's tool that has the scales, if it replaces samples.
+    pub(super) record: Option<&'a Arc<SourceText>>,
+    /// Which rules are switched off.
+    pub(super) switches: &'a Switches,
+    /// The batch dimensions that nobody has set.
+    pub(super) batch: &'a [FreeDimension],
+    /// Numbers of outputs of the model's own layers.
+    pub(super) outputs: &'a Outputs,
+}
+
+impl Job<'_> {
+    /// True if there are neither samples nor a record, so that all scales come from the model.
+    pub(super) fn has_nothing_measured(&self) -> bool {
+        self.record.is_none() && self.loaded.config.calibration.data.is_none()
+    }
+
+    pub(super) fn id(&self) -> &str {
+        self.target.spec().id.as_str()
+    }
+
+    pub(super) fn task<'a>(&'a self, resolved: &'a Resolved, session: &Session<'_>) -> Task<'a> {
+        Task {
+            float: self.canonical,
+            bodies: self.bodies,
+            observation: self.observation,
+            target: &self.target,
+            resolved,
+            ranges: self.ranges,
+            random_inputs: 1,
+            limits: session.limits,
+            threads: session.threads,
+        }
+    }
+}

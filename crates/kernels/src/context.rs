@@ -1,0 +1,110 @@
+//! The instruction set of a kernel call, and the call of a job that is compiled for it.
+
+use crate::isa::Isa;
+use crate::simd::{I32s, Job, Scalar, Simd};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{with_avx2, with_avx512};
+
+/// The instruction set to use, passed to every kernel call. There is no global state.
+///
+/// Kernels use the threads of the rayon pool that the caller runs in (`ThreadPool::install`). Work is split by output
+/// tile only, so the number of threads does not change any result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context {
+    isa: Isa,
+}
+
+impl Context {
+    /// Chooses the best instruction set of this machine.
+    pub fn detect() -> Context {
+        Context { isa: Isa::detect() }
+    }
+
+    /// Chooses the given instruction set, or the best one that this machine has if the given one is better than that.
+    pub fn with_isa(isa: Isa) -> Context {
+        Context {
+            isa: isa.min(Isa::detect()),
+        }
+    }
+
+    /// The instruction set in use. The machine is known to have it.
+    pub fn isa(self) -> Isa {
+        self.isa
+    }
+
+    /// A context for code that is already compiled for the instruction set `S`.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    #[inline(always)]
+    pub(crate) unsafe fn of<S: Simd>() -> Context {
+        Context { isa: S::ISA }
+    }
+
+    /// Runs a job on vectors of this context's instruction set. If the set has no vectors, it does nothing and returns
+    /// false.
+    pub(crate) fn run_on_vectors<J: VectorJob>(self, job: J) -> bool {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => {
+                // SAFETY: the field is private, and every constructor allows only an instruction set that the machine
+                // has.
+                unsafe { on_avx2_vectors(job) };
+                true
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                // SAFETY: as above, the machine has AVX-512.
+                unsafe { on_avx512_vectors(job) };
+                true
+            }
+            _ => {
+                drop(job);
+                false
+            }
+        }
+    }
+
+    /// Runs a job compiled for this context's instruction set.
+    #[inline]
+    pub(crate) fn run<J: Job>(self, job: J) -> J::Output {
+        match self.isa {
+            Isa::Scalar => job.run::<Scalar>(),
+            // SAFETY: the field is private, and every constructor allows only an instruction set that the machine has.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { with_avx2(job) },
+            // SAFETY: as above, the machine has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { with_avx512(job) },
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => job.run::<Scalar>(),
+        }
+    }
+}
+
+/// A loop nest written by hand for vectors of i32. Mark `run` and everything that it calls `#[inline(always)]`.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only x86-64 has vectors so far")
+)]
+pub(crate) trait VectorJob {
+    /// Runs the job.
+    ///
+    /// # Safety
+    /// The machine has the vectors' instruction set.
+    unsafe fn run<V: I32s>(self);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn on_avx2_vectors<J: VectorJob>(job: J) {
+    // SAFETY: this function is compiled for AVX2, so the machine has it.
+    unsafe { job.run::<std::arch::x86_64::__m256i>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+fn on_avx512_vectors<J: VectorJob>(job: J) {
+    // SAFETY: this function is compiled for AVX-512, so the machine has it.
+    unsafe { job.run::<std::arch::x86_64::__m512i>() }
+}

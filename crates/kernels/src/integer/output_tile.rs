@@ -1,0 +1,53 @@
+//! Where the results of a tile go.
+
+use crate::parallel::Shared;
+
+/// Which axis of a tile is the channel axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Row `r` is channel `first + r`. This is the case for images, whose rows are the positions of one channel.
+    Rows,
+    /// Column `c` is channel `first + c`. This is the case for matrices, whose rows have all channels of one position.
+    Columns,
+}
+
+/// A tile of the output: rows of consecutive elements.
+#[derive(Clone, Copy)]
+pub struct OutputTile<'a> {
+    pub(crate) out: &'a Shared<'a, u8>,
+    /// Index of the output element where the tile starts.
+    pub(crate) at: usize,
+    pub(crate) row_stride: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) axis: Axis,
+    pub(crate) first_channel: usize,
+}
+
+impl<'a> OutputTile<'a> {
+    /// The rows `from..from + rows` of this tile.
+    #[inline(always)]
+    pub(crate) fn rows(self, from: usize, rows: usize) -> OutputTile<'a> {
+        let first_channel = self.first_channel + if self.axis == Axis::Rows { from } else { 0 };
+        OutputTile {
+            at: self.at + from * self.row_stride,
+            rows,
+            first_channel,
+            ..self
+        }
+    }
+
+    /// The output bytes of `count` elements of a row.
+    ///
+    /// # Safety
+    /// No other borrow of these bytes is alive.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn bytes(&self, width: usize, row: usize, column: usize, count: usize) -> &'a mut [u8] {
+        // SAFETY: the caller upholds this function's safety contract.
+        unsafe {
+            self.out
+                .slice((self.at + row * self.row_stride + column) * width, count * width)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Jobs, and the functions in which they are compiled for an instruction set.
+
+use super::Simd;
+#[cfg(target_arch = "x86_64")]
+use super::{Avx2, Avx512};
+
+/// A loop nest that the compiler vectorises. Mark `run` and everything that its inner loops call `#[inline(always)]`.
+/// The code is then compiled once for each instruction set, inside the function that enables the set.
+pub(crate) trait Job {
+    /// What the job returns.
+    type Output;
+    /// Runs the job.
+    fn run<S: Simd>(self) -> Self::Output;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) fn with_avx2<J: Job>(job: J) -> J::Output {
+    job.run::<Avx2>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+pub(crate) fn with_avx512<J: Job>(job: J) -> J::Output {
+    job.run::<Avx512>()
+}

@@ -1,0 +1,24 @@
+//! What the passes decide from.
+
+use crate::annotate::analyses::{Order, Reach, Regions, Scope};
+use crate::annotate::settings::Annotation;
+use strait_core::{Graph, GraphId, Module, NodeId};
+
+/// What one run of the passes works with.
+pub(crate) struct PassContext<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) id: GraphId,
+    pub(crate) graph: &'a Graph,
+    pub(crate) how: &'a Annotation<'a>,
+    /// The part of the graph that is annotated.
+    pub(crate) scope: &'a Scope,
+    pub(crate) regions: &'a Regions,
+    pub(crate) reach: &'a Reach,
+    pub(crate) order: &'a Order,
+}
+
+impl PassContext<'_> {
+    pub(crate) fn position(&self, node: NodeId) -> u32 {
+        self.order.position(node).unwrap_or(u32::MAX)
+    }
+}

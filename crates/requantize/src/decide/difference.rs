@@ -1,0 +1,42 @@
+//! The difference of two functions, counted over an interval.
+
+/// The difference of two functions on an interval, over all of its integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The largest difference, in units of the result.
+    pub max_lsb: u32,
+    /// The smallest accumulator at which they differ by `max_lsb`. If they are equal, the lower end of the interval.
+    pub witness: i64,
+    /// The number of accumulators at which they differ.
+    pub differing: u128,
+    /// The number of accumulators in the interval.
+    pub of: u128,
+}
+
+impl Deviation {
+    /// No difference on the integers from `low` to `high`.
+    pub(super) fn none((low, high): (i64, i64)) -> Self {
+        Deviation {
+            max_lsb: 0,
+            witness: low,
+            differing: 0,
+            of: u128::from(high.abs_diff(low)) + 1,
+        }
+    }
+
+    /// Adds a stretch of `count` accumulators from `from` on, at which the functions differ by `lsb`. Stretches come in
+    /// order.
+    pub(crate) fn add(&mut self, lsb: u32, from: i64, count: u128) {
+        if lsb > 0 {
+            self.differing += count;
+        }
+        if lsb > self.max_lsb {
+            (self.max_lsb, self.witness) = (lsb, from);
+        }
+    }
+
+    /// The share of the interval's integers at which the functions differ.
+    pub fn share(&self) -> f64 {
+        self.differing as f64 / self.of as f64
+    }
+}

@@ -1,0 +1,19 @@
+//! An input of the model, as far as reading samples for it needs it.
+
+use crate::plan::Plan;
+use strait_core::Elem;
+
+/// What has to be known about a model's input to read samples for it.
+#[derive(Clone, Debug)]
+pub struct InputSpec {
+    /// The name of the input.
+    pub name: String,
+    /// The element type of the input.
+    pub elem: Elem,
+    /// The shape of the input, including the batch dimension if the model has one.
+    pub shape: Vec<usize>,
+    /// The preprocessing from stored samples to the input.
+    pub preprocess: Plan,
+    /// The range of random numbers after preprocessing, if it is known.
+    pub range: Option<[f64; 2]>,
+}

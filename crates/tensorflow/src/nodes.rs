@@ -1,0 +1,32 @@
+//! The nodes of a graph, for the builder.
+
+use crate::graph::Graph;
+use crate::operator_reader::OperatorReader;
+use crate::ops;
+use smallvec::SmallVec;
+use strait_import::{Builder, Layer, Reader, Refusal};
+
+/// Reads the nodes of a graph for the builder.
+pub(crate) struct Nodes<'a> {
+    pub(crate) graph: &'a Graph,
+}
+
+impl<'a> Reader<'a> for Nodes<'a> {
+    fn read(&mut self, builder: &mut Builder<'a>, node: usize) -> Result<(), Refusal> {
+        let map = ops::find(self.graph, node)?;
+        let def = self.graph.node(node);
+        let mut reader = OperatorReader {
+            layer: Layer::new(builder, node),
+            def,
+            asked: SmallVec::new(),
+        };
+        map(&mut reader)?;
+        reader.check_attributes()?;
+        reader.layer.finish_results(&def.op);
+        Ok(())
+    }
+
+    fn operator(&self, node: usize) -> String {
+        self.graph.node(node).op.clone()
+    }
+}
