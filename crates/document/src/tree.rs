@@ -1,5 +1,5 @@
-//! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are
-//! merged here, before any type is looked at; afterwards the tree is the index from a key to its place.
+//! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are merged
+//! here, before the types are checked. Afterwards the tree tells the place of a key.
 
 use std::{cmp::Ordering, fmt, ops::Range, path::PathBuf, sync::Arc};
 
@@ -13,14 +13,14 @@ use crate::{
     diagnostic::{Diagnostic, Excerpt, SourceText},
 };
 
-/// A text that was parsed, and what its paths are relative to.
+/// A parsed text, and the folder to which its paths are relative.
 #[derive(Debug)]
 pub struct Source {
-    /// The text, with the name of where it comes from.
+    /// The text and its name.
     pub text: Arc<SourceText>,
-    /// Empty: the current folder.
+    /// The folder for relative paths. Empty: the current folder.
     pub folder: PathBuf,
-    /// Findings are sorted by this, then by position: the file is 0, arguments follow.
+    /// Findings are sorted by this number and then by position. The file has 0, arguments have higher numbers.
     pub rank: usize,
 }
 
@@ -34,7 +34,7 @@ pub struct SourceLocation {
 }
 
 impl SourceLocation {
-    /// For a diagnostic, with what is said beside the caret.
+    /// The place for a diagnostic, with a text next to the caret.
     pub fn excerpt(&self, label: impl Into<String>) -> Excerpt {
         Excerpt {
             source: Arc::clone(&self.source.text),
@@ -65,7 +65,7 @@ pub enum Value {
     Boolean(bool),
     /// An integer of 64 bits.
     Integer(i64),
-    /// One that does not fit into 64 bits, as written.
+    /// An integer that does not fit into 64 bits, as it was written.
     HugeInteger(String),
     /// A float.
     Float(f64),
@@ -82,7 +82,7 @@ pub enum Value {
 /// A key of a table.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Of the key; the node has the value's.
+    /// The place of the key. The node has the place of the value.
     pub key: SourceLocation,
     /// The value.
     pub node: Node,
@@ -104,7 +104,7 @@ impl Value {
 }
 
 impl Node {
-    /// Out of what the parser made. `offset` is where the parsed text begins in the source's.
+    /// Converts the result of the parser. `offset` is the position of the parsed text in the source.
     pub fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Node {
         let value = match parsed.get_ref() {
             DeValue::Boolean(value) => Value::Boolean(*value),
@@ -123,12 +123,12 @@ impl Node {
         }
     }
 
-    /// The node at the end of `path`.
+    /// The node at `path`.
     pub fn find(&self, path: &KeyPath) -> Option<&Node> {
         path.segments().into_iter().try_fold(self, Node::step)
     }
 
-    /// The node at the end of `path`, or the last one that exists along it.
+    /// The node at `path`, or the last existing node on the way to it.
     pub fn nearest(&self, path: &KeyPath) -> &Node {
         let mut node = self;
         for segment in path.segments() {
@@ -140,8 +140,8 @@ impl Node {
         node
     }
 
-    /// An error about the value at `path`, with its place and `label` beside the caret. Where nothing was given at
-    /// `path`, the place is that of the table or list around it.
+    /// An error about the value at `path`, with its place and with `label` next to the caret. If there is no value at `path`,
+    /// the place is that of the enclosing table or list.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         Diagnostic::error(code, message).at(self.nearest(path).location.excerpt(label))
     }
@@ -154,7 +154,7 @@ impl Node {
         }
     }
 
-    /// For serde.
+    /// The value as serde reads it.
     pub fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Boolean(value) => toml::Value::Boolean(*value),
@@ -193,10 +193,10 @@ fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> SourceLocat
     }
 }
 
-/// The way from the top of a document to a value: `quantize.rule[2].layers[0]`.
+/// The path from the top of a document to a value: `quantize.rule[2].layers[0]`.
 ///
-/// Paths are made for every value that is checked, and shown where one is wrong: a longer one shares the shorter one that it
-/// begins with.
+/// The check creates a path for every value, and shows it if the value is wrong. A path shares memory with the shorter path
+/// from which it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyPath(Option<Arc<Link>>);
 
@@ -214,7 +214,7 @@ enum Segment {
 }
 
 impl KeyPath {
-    /// Through tables: `KeyPath::of(&["model", "file"])`.
+    /// A path through tables: `KeyPath::of(&["model", "file"])`.
     pub fn of(keys: &[&str]) -> Self {
         keys.iter().fold(KeyPath::default(), |path, key| path.key(key))
     }
@@ -231,13 +231,13 @@ impl KeyPath {
         segments
     }
 
-    /// On to a key of the table here.
+    /// The path to a key of this table.
     #[must_use]
     pub fn key(self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// On to an element of the list here, from 0.
+    /// The path to an element of this list, counted from 0.
     #[must_use]
     pub fn index(self, index: usize) -> Self {
         self.then(Segment::Index(index))
@@ -262,7 +262,7 @@ impl PartialOrd for KeyPath {
 }
 
 impl fmt::Display for KeyPath {
-    /// As in TOML, odd keys quoted.
+    /// As in TOML, with unusual keys in quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, segment) in self.segments().into_iter().enumerate() {
             match segment {
@@ -277,7 +277,7 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// A key as TOML has it: bare, or a string.
+/// A key as in TOML: bare, or a string.
 fn quoted_if_odd(key: &str) -> String {
     let bare = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
     if !key.is_empty() && key.chars().all(bare) {
