@@ -1,4 +1,4 @@
-//! Keys that are right one by one, but do not go together.
+//! Checks of keys that are correct one by one but cannot be combined.
 
 use strait_compile::rules::consistent;
 use strait_document::{Diagnostic, Diagnostics, nearest};
@@ -10,7 +10,7 @@ use super::{
     types::{Accept, Better, Drop, Evaluation, Metric, MetricTable, Preprocess},
 };
 
-/// Checks the keys with each other.
+/// Checks combinations of keys.
 ///
 /// # Errors
 /// All that does not go together.
@@ -180,7 +180,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A metric that a command computes has what that needs, and nothing else.
+    /// Checks that a metric with a command has the keys it needs, and no others.
     fn own_metric(&mut self, place: &KeyPath, table: &MetricTable) {
         let needed = [
             (
@@ -210,7 +210,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A demand on a metric: it is measured, and has what is demanded.
+    /// Checks a gate: its metric is measured, and has an interval if the gate needs one.
     fn gate(&mut self, path: &KeyPath, name: &str, drop: Option<&Drop>, wanted: &[(KeyPath, MetricTable)]) {
         let Some((_, table)) = wanted.iter().find(|(_, table)| table.name == name) else {
             let names: Vec<&str> = wanted.iter().map(|(_, table)| table.name.as_str()).collect();
@@ -253,7 +253,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Lists without repetition: an entry that is there twice was meant to be another one.
+    /// Checks that a list has no entry twice. The user probably meant another entry.
     fn lists(&mut self) {
         let config = &self.loaded.config;
         self.twice(&config.target.ids, &KeyPath::of(&["target", "use"]));

@@ -1,5 +1,4 @@
-//! The values of keys that are more than a number or a word. Each states its `format`, by which it is
-//! tested where it stands in the file.
+//! Types of values that are more specific than a number or a word. Each has a `format`, which the check of the file uses.
 
 use std::{
     borrow::Cow,
@@ -17,8 +16,8 @@ use strait_samples::FOLDERS;
 
 use super::TARGET_PLACEHOLDER;
 
-/// A path, resolved when the configuration was loaded: against the folder of the file that it stood in, or, from the
-/// command line, against the current folder. Forward slashes on every system.
+/// A path. Loading the configuration resolves it: against the folder of the file that contains it, or against the current
+/// folder if it is from the command line. It has forward slashes on every system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FilePath(String);
@@ -29,7 +28,7 @@ impl FilePath {
         FilePath(path.to_owned())
     }
 
-    /// The text: what the user wrote behind the folder it is relative to.
+    /// The text: the folder, followed by the path that the user wrote.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -56,7 +55,7 @@ const RANDOM: &str = "random:";
 pub struct DataPath(String);
 
 impl DataPath {
-    /// The number of random samples, where these are asked for.
+    /// The number of random samples, if these are requested.
     pub fn random(&self) -> Option<NonZeroU32> {
         self.0.strip_prefix(RANDOM)?.parse().ok()
     }
@@ -79,7 +78,7 @@ impl AsRef<Path> for LabelPath {
     }
 }
 
-/// A [`FilePath`] that may differ for each target.
+/// A [`FilePath`] that can be different for each target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PathByTarget(String);
@@ -120,8 +119,8 @@ impl Sha256 {
     }
 }
 
-/// Meaning of the axes of a batch of samples, one letter each: `N` (the samples) first, `C` for the channels where
-/// there are any, any other capital once.
+/// The meaning of the axes of a batch of samples, one letter for each. `N` (the samples) comes first, and `C` stands for
+/// channels. Every letter is a different capital.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Layout(String);
@@ -133,7 +132,7 @@ impl Layout {
     }
 }
 
-/// The forms of these values.
+/// The formats of these values.
 pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "path",
@@ -187,7 +186,7 @@ fn is_layout(text: &str) -> bool {
     text.starts_with('N') && letters.all(|(at, letter)| letter.is_ascii_uppercase() && text.find(letter) == Some(at))
 }
 
-/// A leaf is described by its JSON type and the name of its format.
+/// Implements the schema of a type by its JSON type and the name of its format.
 macro_rules! leaf_schema {
     ($($type:ident: $schema:tt;)*) => {$(
         impl JsonSchema for $type {

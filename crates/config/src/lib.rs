@@ -33,7 +33,7 @@ pub use strait_document::{Glob, KeyPath, codes};
 /// The version of the form of configurations that this version of Strait writes and reads.
 pub const SCHEMA: u32 = 1;
 
-/// Stands for the id of the target in `[output] dir`.
+/// The placeholder for the target's id in `[output] dir`.
 pub const TARGET_PLACEHOLDER: &str = "{target}";
 
 /// The JSON schema of a configuration, as committed in `docs/strait-config-1.schema.json`.

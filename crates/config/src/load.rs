@@ -1,4 +1,4 @@
-//! From a file and the arguments of the command line to a checked configuration.
+//! Loads a configuration from a file and the arguments of the command line, and checks it.
 
 use crate::loaded::Loaded;
 use std::{path::Path, sync::Arc};
@@ -10,12 +10,12 @@ use strait_document::{
 
 use super::{Override, consistency, overrides, types::Config};
 
-/// A larger file is no configuration.
+/// The largest size of a configuration file.
 const MOST_BYTES: u64 = 10 << 20;
 
 impl Loaded {
-    /// The same with rules in front of those of `[quantize]`, and with keys that it does not give itself. All of them are
-    /// checked like those of the file; each has its place.
+    /// The configuration with additional rules in front of those of `[quantize]`, and with additional keys that it does not set
+    /// itself. They are checked like the keys of the file, and each has a place.
     ///
     /// # Errors
     /// All that is wrong with them.

@@ -1,5 +1,5 @@
-//! Keys that the command line sets. Their values replace those in the tree before any type is checked. So a wrong value
-//! is reported like one in a file, with the argument as the text.
+//! Keys that the command line sets. Their values are put into the tree before the types are checked. So a wrong value is
+//! reported like one in a file, with the argument as the text.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -9,7 +9,7 @@ use strait_document::{
     Diagnostic, Diagnostics, Entry, Node, Source, SourceLocation, Table, Value, codes, diagnostic::SourceText,
 };
 
-/// The option that sets `output.dir`, as places name it.
+/// The name of the option that sets `output.dir`.
 pub(super) const OUT: &str = "--out";
 
 /// One key set from the command line. Paths in it are relative to the current folder.
@@ -76,7 +76,7 @@ impl Override {
         }
     }
 
-    /// Puts the value into the tree. `rank` says where among the sources this argument stands.
+    /// Puts the value into the tree. `rank` is the position of this argument among the sources.
     pub(super) fn apply(&self, root: &mut Node, rank: usize) -> Result<(), Diagnostics> {
         let text = match &self.content {
             Content::Assignment(text) | Content::Text(_, text) => text.clone(),
@@ -129,7 +129,7 @@ fn at(keys: &[&str], location: &SourceLocation) -> Vec<PlacedKey> {
     keys.iter().map(|&key| (key.to_owned(), location.clone())).collect()
 }
 
-/// `KEY=VALUE`. Neither side is a document, so each is parsed by itself, at the first `=` outside quotes.
+/// Splits `KEY=VALUE` at the first `=` outside of quotes. Both sides are parsed separately, as neither is a document.
 fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
     let wrong = |message: String, location: &SourceLocation| {
         Diagnostic::error(codes::ARGUMENT, message)
@@ -171,7 +171,7 @@ fn equals_outside_quotes(text: &str) -> Option<usize> {
     })
 }
 
-/// The keys of a document that is nothing but `a.b.c = 0`.
+/// The keys of the document `a.b.c = 0`.
 fn chain(table: &DeTable<'_>, location: &SourceLocation) -> Option<Vec<PlacedKey>> {
     let mut keys = Vec::new();
     let mut table = table;
@@ -193,7 +193,7 @@ fn chain(table: &DeTable<'_>, location: &SourceLocation) -> Option<Vec<PlacedKey
     }
 }
 
-/// Walks to the key, making tables on the way, and replaces what is there.
+/// Walks to the key, creates missing tables on the way, and replaces the value.
 pub(super) fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<(), Diagnostics> {
     let mut node = root;
     let mut path = super::KeyPath::default();

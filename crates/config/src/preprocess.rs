@@ -1,5 +1,5 @@
-//! The preprocessing of a configuration, resolved: every step of a [`Plan`] knows the axis that it acts on, so that
-//! whoever applies the plan needs neither letters nor colours.
+//! Resolves the preprocessing of a configuration. Every step of a [`Plan`] knows its axis, so applying the plan needs neither
+//! letters nor colours.
 
 use strait_images::{self as images, Pipeline};
 use strait_samples::{Operation, Plan};
@@ -15,13 +15,13 @@ use super::{
 pub struct PlanError {
     /// The position of the step in the list.
     pub step: usize,
-    /// The fault, for the caret.
+    /// The text next to the caret.
     pub message: &'static str,
     /// Advice to the user.
     pub help: &'static str,
 }
 
-/// A fault, and advice.
+/// An error, and advice.
 type Refused = (&'static str, &'static str);
 
 const NEEDS_PIXELS: Refused = (
@@ -34,8 +34,7 @@ const NEEDS_LAYOUT: &str = "say what the axes of the samples are: stored = { lay
 /// Resolves the steps.
 ///
 /// # Errors
-/// The first step that is not possible: it needs to know what was not said about the samples as stored, or does
-/// not fit it.
+/// The first step that is not possible. It requires information about the stored samples that is missing, or does not fit them.
 pub fn plan(preprocess: &Preprocess) -> Result<Plan, PlanError> {
     let layout = preprocess.stored.layout.as_ref().map(Layout::as_str);
     let mut draft = Draft {
@@ -60,7 +59,7 @@ pub fn plan(preprocess: &Preprocess) -> Result<Plan, PlanError> {
     })
 }
 
-/// A plan in the making, and what is known of the samples behind its last step.
+/// An unfinished plan, and the known properties of the samples after its last step.
 struct Draft<'a> {
     stored: Option<&'a str>,
     layout: Option<&'a str>,
@@ -109,7 +108,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The steps on pixels, as long as there are pixels.
+    /// The steps that work on pixels. They come before any other step.
     fn pixels(&mut self) -> Option<&mut Vec<images::Step>> {
         let pixels = self.pixels.as_mut().filter(|_| self.operations.is_empty());
         pixels.map(|pixels| &mut pixels.steps)
@@ -195,7 +194,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// One number stands for all channels.
+/// Repeats a single number for all channels.
 fn spread(numbers: &[f32], channels: usize) -> Option<Vec<f32>> {
     match numbers {
         [only] => Some(vec![*only; channels]),

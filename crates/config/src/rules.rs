@@ -1,4 +1,4 @@
-//! The rules of a configuration for the compiler, and the lines of what is wrong with them.
+//! Passes the rules of a configuration to the compiler, and finds the lines of errors in them.
 
 use strait_compile::rules::{RuleErrors, Rules};
 use strait_document::{Diagnostic, Diagnostics};
@@ -6,7 +6,7 @@ use strait_document::{Diagnostic, Diagnostics};
 use super::{Loaded, types::Config};
 
 impl Config {
-    /// All that it says of layers, operands and tensors.
+    /// All settings for layers, operands and tensors.
     pub fn rules(&self) -> Rules {
         let ranges = self
             .input
@@ -22,7 +22,7 @@ impl Config {
 }
 
 impl Loaded {
-    /// Errors in rules, each with its line.
+    /// Converts errors in rules to diagnostics with lines.
     pub fn told(&self, found: RuleErrors) -> Diagnostics {
         let told = found.0.into_iter().map(|found| Diagnostic {
             notes: found.notes,

@@ -1,10 +1,10 @@
-//! Values whose form somebody else decides, tables and lists included.
+//! Values whose type is defined elsewhere, including tables and lists.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A value of any form: one that a part of a document takes whose keys are another's.
+/// A value of any type. Parts of a document whose keys are defined elsewhere have this type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Any(pub toml::Value);

@@ -1,5 +1,5 @@
-//! Compares a document with the types, and says all that is wrong at once: a deserializer would stop at the
-//! first. What passes is in the form that serde reads.
+//! Checks a document against its types and reports all errors at once. A deserializer would stop at the first one. A document
+//! that passes can be read by serde.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     schema::{list, written},
 };
 
-/// More findings than this help nobody.
+/// The largest number of findings that are reported.
 const MOST: usize = 50;
 
 /// Checks the tree against the shape, and resolves its paths.
@@ -291,7 +291,7 @@ impl Checker {
     }
 }
 
-/// True if these are numbers, each above the one before. What is no number is reported where it stands.
+/// True if these are numbers in strictly ascending order. Elements that are not numbers are reported elsewhere.
 fn ascending(elements: &[Node]) -> bool {
     let number = |node: &Node| match node.value {
         Value::Integer(number) => Some(number as f64),

@@ -1,4 +1,4 @@
-//! The codes of what can be wrong with a document. They are stable: programs act on them.
+//! Codes of errors in documents. They never change, because programs depend on them.
 
 /// The file cannot be read: absent, too large, not UTF-8.
 pub const FILE: &str = "C001";
@@ -12,15 +12,15 @@ pub const TYPE: &str = "C004";
 pub const VALUE: &str = "C005";
 /// A number, or the length of a list, is outside its limits.
 pub const RANGE: &str = "C006";
-/// A key that is always needed is absent.
+/// A required key is missing.
 pub const MISSING: &str = "C007";
 /// The file is written for a newer version of Strait.
 pub const SCHEMA: &str = "C008";
 /// An argument of the command line that sets a key cannot be understood or applied.
 pub const ARGUMENT: &str = "C009";
-/// Keys that do not go together.
+/// Keys that cannot be combined.
 pub const CONFLICT: &str = "C010";
 /// The preprocessing of a configuration is not possible as written.
 pub const PREPROCESS: &str = "C011";
-/// A defect in Strait: what the check lets through cannot be read.
+/// A defect in Strait: a document passed the check but cannot be read.
 pub const DEFECT: &str = "C999";

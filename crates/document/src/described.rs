@@ -1,4 +1,4 @@
-//! The JSON schema of a document's type, and the same thing read back as a [`Shape`].
+//! The JSON schema of a document's type, and its conversion to a [`Shape`].
 
 use crate::{Format, Key, Shape};
 pub use schemars::JsonSchema as Described;
@@ -23,8 +23,8 @@ pub fn json_schema<T: Described>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// TOML has no null: what is optional is left out. Defaults of whole tables are those of their keys. Names of Rust's
-/// types become limits.
+/// Adapts a schema to TOML. TOML has no null, since optional keys are left out. Defaults of whole tables are removed, because
+/// their keys have defaults. Names of Rust types are replaced by limits.
 fn of_toml(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|name| name != "null");
@@ -129,7 +129,7 @@ impl Shape {
     }
 }
 
-/// Alternatives are the words of an enum without content, or the one-key tables of an enum with content.
+/// The shape of an enum: words if its members have no content, tables with one key if they have.
 fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
     let mut words = Vec::new();
     let mut tables = BTreeMap::new();

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::KeyPath;
 
-/// Severity of a finding. Only [`Severity::Error`] stops the work.
+/// Severity of a finding. Only [`Severity::Error`] stops a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The work cannot be done as asked.
+    /// The command cannot do what it was asked to do.
     Error,
-    /// It is done, but probably not as meant.
+    /// The command does it, but the user probably meant something else.
     Warning,
     /// Something worth knowing.
     Note,
@@ -31,23 +31,23 @@ impl Severity {
     }
 }
 
-/// A text that can be at fault: a file, or an argument of the command line.
+/// A text that can contain an error: a file, or an argument of the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SourceText {
     /// A path, or the name of the option (`--set`).
     pub name: String,
-    /// All of it. Empty where it could not be read.
+    /// The whole text. Empty if it could not be read.
     pub text: String,
 }
 
 /// A place in a [`SourceText`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The text that `span` counts in.
+    /// The text to which `span` refers.
     pub source: Arc<SourceText>,
-    /// Bytes of the text; `None` speaks of all of it (a missing table, a file that cannot be read).
+    /// The bytes of the text. `None` means the whole text (a missing table, a file that cannot be read).
     pub span: Option<Range<usize>>,
-    /// Said beside the caret; may be empty.
+    /// The text next to the caret. It can be empty.
     pub label: String,
 }
 
@@ -61,7 +61,7 @@ impl Excerpt {
         Some((line, before[line_start..].chars().count() + 1))
     }
 
-    /// The line that `span` begins in, without its end, and the byte at which it starts.
+    /// The line in which `span` begins, without its line end, and the position of its first byte.
     pub fn line(&self) -> Option<(usize, &str)> {
         let text = self.source.text.as_str();
         let start = self.start()?;
@@ -70,7 +70,7 @@ impl Excerpt {
         Some((from, text[from..to].trim_end_matches('\r')))
     }
 
-    /// The start of the span, moved back to the text's end and to the border of a character if need be.
+    /// The start of the span. It is moved back to the end of the text or to the start of a character if necessary.
     fn start(&self) -> Option<usize> {
         let mut start = self.span.as_ref()?.start.min(self.source.text.len());
         while !self.source.text.is_char_boundary(start) {
@@ -85,15 +85,15 @@ impl Excerpt {
 pub struct Diagnostic {
     /// Severity of the finding.
     pub severity: Severity,
-    /// Stable over versions, so that a program can act on it: a letter for the layer and three digits.
+    /// The code: a letter for the layer and three digits. It never changes, so programs can depend on it.
     pub code: String,
-    /// The fault, in one sentence that names the thing.
+    /// The error in one sentence.
     pub message: String,
     /// Where.
     pub excerpt: Option<Excerpt>,
-    /// The key of the configuration at fault, from whoever does not know where it was written.
+    /// The key of the configuration that has to be changed. It is set by code that does not know where the key is written.
     pub key: Option<KeyPath>,
-    /// Further facts: the values that are allowed, the state that was met.
+    /// Further facts, such as the allowed values or the state that was found.
     pub notes: Vec<String>,
     /// Advice to the user.
     pub help: Vec<String>,
@@ -127,14 +127,14 @@ impl Diagnostic {
         }
     }
 
-    /// Says where.
+    /// Sets the place.
     #[must_use]
     pub fn at(mut self, excerpt: Excerpt) -> Self {
         self.excerpt = Some(excerpt);
         self
     }
 
-    /// Names the key of the configuration at fault.
+    /// Sets the key of the configuration that has to be changed.
     #[must_use]
     pub fn about(mut self, key: KeyPath) -> Self {
         self.key = Some(key);
@@ -155,7 +155,7 @@ impl Diagnostic {
         self
     }
 
-    /// For a person: the sentence with its place, notes and advice, a line each.
+    /// The text for a person: the sentence with its place, notes and advice, one line each.
     #[cfg(not(feature = "render"))]
     pub fn render(&self, _: bool) -> String {
         let place = self.excerpt.as_ref().map(|excerpt| {
@@ -172,7 +172,7 @@ impl Diagnostic {
         further.fold(first, |text, line| format!("{text}\n{line}"))
     }
 
-    /// For a person: message, place, the line with a caret, notes and advice. Colour by ANSI escapes where asked for.
+    /// The text for a person: message, place, the line with a caret, notes and advice. With ANSI colours on request.
     #[cfg(feature = "render")]
     pub fn render(&self, colour: bool) -> String {
         let level = match self.severity {
@@ -206,7 +206,7 @@ impl Diagnostic {
         renderer.decor_style(DecorStyle::Ascii).render(&[group])
     }
 
-    /// For a program. `file`, `line`, `column`, `text` (the line) and `label` are present where they are known.
+    /// The JSON for a program. `file`, `line`, `column`, `text` (the line) and `label` are present if they are known.
     pub fn to_json(&self) -> Value {
         let mut object = json!({
             "severity": self.severity.name(),
@@ -248,16 +248,16 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All that was found in one go: an error type, so never empty where it is returned.
+/// All findings of one check. It is an error type, so it is never empty when it is returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
-/// Findings of one code that are told one by one.
+/// The largest number of findings with the same code that are shown individually.
 const MOST_OF_A_CODE: usize = 20;
 
 impl Diagnostics {
-    /// The first twenty of each code, and the number of the others: a mistake that a program made a hundred thousand times is
-    /// one mistake.
+    /// The first twenty findings of each code, and the number of the others. A program may have made the same mistake a hundred
+    /// thousand times.
     #[must_use]
     pub fn bounded(self) -> Diagnostics {
         let mut counts: BTreeMap<(String, Severity), usize> = BTreeMap::new();
@@ -278,13 +278,13 @@ impl Diagnostics {
         Diagnostics(kept)
     }
 
-    /// For a person: each finding, an empty line between two.
+    /// The text for a person, with an empty line between two findings.
     pub fn render(&self, colour: bool) -> String {
         let rendered: Vec<String> = self.0.iter().map(|diagnostic| diagnostic.render(colour)).collect();
         rendered.join("\n\n")
     }
 
-    /// For a program: an array of [`Diagnostic::to_json`].
+    /// The JSON for a program: an array of [`Diagnostic::to_json`].
     pub fn to_json(&self) -> Value {
         self.0.iter().map(Diagnostic::to_json).collect()
     }

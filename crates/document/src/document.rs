@@ -1,4 +1,4 @@
-//! From a text to a tree, and from a tree to the types.
+//! Parses a text to a tree, and converts a tree to the types.
 
 use crate::{
     Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, SourceLocation, Table, Value,
@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use std::{ops::Range, sync::Arc};
 use toml::de::DeTable;
 
-/// More syntax errors than this follow from the first ones.
+/// The largest number of syntax errors that are reported. Later ones usually follow from the first.
 const MOST_SYNTAX_ERRORS: usize = 10;
 
-/// A type that a document becomes.
+/// The Rust type of a kind of document.
 pub trait Document: DeserializeOwned + Described {
     /// The kind of document, with its article: `the configuration`.
     const NAME: &'static str;
@@ -19,7 +19,7 @@ pub trait Document: DeserializeOwned + Described {
     /// The newest version of the document's form (its key `schema`) that this version of Strait reads.
     const SCHEMA: u32;
 
-    /// The formats that its values name.
+    /// The formats of its values.
     const FORMATS: &'static [Format];
 
     /// The shape of the type, from its JSON schema.
@@ -32,13 +32,13 @@ impl Shape {
         Shape::of_type::<T>(T::FORMATS)
     }
 
-    /// The shape of a type that is a part of a document, or one in another form than TOML.
+    /// The shape of a type that is only a part of a document, or that is not written in TOML.
     pub fn of_type<T: Described>(formats: &'static [Format]) -> Shape {
         described::shape::<T>(formats)
     }
 }
 
-/// The text of a file, without a byte order mark. `name` is that of the kind of document.
+/// The text of a file without its byte order mark. `name` is the kind of document.
 ///
 /// # Errors
 /// Bytes that are not UTF-8.
@@ -145,7 +145,7 @@ pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     })
 }
 
-/// A newer form has keys that are unknown here: one clear message instead of one for each of them.
+/// Reports a document of a newer version with a single message. Otherwise each of its new keys would be reported as unknown.
 fn refuse_newer<T: Document>(tree: &Node) -> Result<(), Diagnostics> {
     match tree.find(&KeyPath::of(&["schema"])) {
         Some(Node {
@@ -169,7 +169,7 @@ fn refuse_newer<T: Document>(tree: &Node) -> Result<(), Diagnostics> {
 }
 
 impl Node {
-    /// Puts the tables of another tree over this one: tables merge, everything else replaces.
+    /// Merges another tree into this one. Tables are merged, everything else is replaced.
     pub fn merge(&mut self, over: &Node) {
         match (&mut self.value, &over.value) {
             (Value::Table(below), Value::Table(above)) => merge(below, above),

@@ -64,8 +64,8 @@ impl Glob {
 
     /// True if all of `name` matches.
     ///
-    /// `reached[i]` says whether the first i tokens can account for what was read so far, so that a letter costs the
-    /// length of the pattern and no more, whatever the wildcards.
+    /// `reached[i]` is true if the first i tokens can match the text that was read so far. So a letter takes time proportional to
+    /// the length of the pattern, whatever wildcards it has.
     pub fn matches(&self, name: &str) -> bool {
         let mut reached = vec![false; self.tokens.len() + 1];
         self.arrive(&mut reached, 0);

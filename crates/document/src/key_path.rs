@@ -2,10 +2,10 @@
 
 use std::{cmp::Ordering, fmt, sync::Arc};
 
-/// The way from the top of a document to a value: `quantize.rule[2].layers[0]`.
+/// The path from the top of a document to a value: `quantize.rule[2].layers[0]`.
 ///
-/// Paths are made for every value that is checked, and shown where one is wrong: a longer one shares the shorter one that it
-/// begins with.
+/// The check creates a path for every value, and shows it if the value is wrong. A path shares memory with the shorter path
+/// from which it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyPath(Option<Arc<Link>>);
 
@@ -23,7 +23,7 @@ pub(crate) enum Segment {
 }
 
 impl KeyPath {
-    /// Through tables: `KeyPath::of(&["model", "file"])`.
+    /// A path through tables: `KeyPath::of(&["model", "file"])`.
     pub fn of(keys: &[&str]) -> Self {
         keys.iter().fold(KeyPath::default(), |path, key| path.key(key))
     }
@@ -40,13 +40,13 @@ impl KeyPath {
         segments
     }
 
-    /// On to a key of the table here.
+    /// The path to a key of this table.
     #[must_use]
     pub fn key(self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// On to an element of the list here, from 0.
+    /// The path to an element of this list, counted from 0.
     #[must_use]
     pub fn index(self, index: usize) -> Self {
         self.then(Segment::Index(index))
@@ -71,7 +71,7 @@ impl PartialOrd for KeyPath {
 }
 
 impl fmt::Display for KeyPath {
-    /// As in TOML, odd keys quoted.
+    /// As in TOML, with unusual keys in quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, segment) in self.segments().into_iter().enumerate() {
             match segment {
@@ -86,7 +86,7 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// A key as TOML has it: bare, or a string.
+/// A key as in TOML: bare, or a string.
 fn quoted_if_odd(key: &str) -> String {
     let bare = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
     if !key.is_empty() && key.chars().all(bare) {

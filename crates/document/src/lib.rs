@@ -1,5 +1,5 @@
-//! Documents that people write: a configuration, a target's table. The types of a document are all that there is to say of
-//! it: parser, checks, JSON schema and reference page are made from them and their documentation.
+//! Documents that people write: a configuration, or a target's table. A document is defined by its Rust types only. Parser,
+//! checks, JSON schema and reference page are made from the types and their documentation.
 //!
 //! ```text
 //! text ─▶ tree            every key knows where it was written; overlays and arguments are put into it   tree.rs

@@ -1,24 +1,24 @@
-//! Which of the names that exist was probably meant.
+//! Finds the existing name that a misspelled word probably stands for.
 
-/// Names that `word` is probably a misspelling of, the nearest first, three at most. A third of its letters may be
-/// wrong, letter case aside.
+/// The names for which `word` is probably a misspelling, the closest first, three at most. A third of its letters may be wrong.
+/// Letter case is ignored.
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let limit = word.chars().count().div_ceil(3);
     rank(word, names, limit, 3)
 }
 
-/// The `count` names nearest to `pattern`, however far. `*` in it stands for anything.
+/// The `count` names closest to `pattern`, at any distance. `*` in the pattern matches anything.
 pub fn closest<'a>(pattern: &str, names: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
     rank(pattern, names, usize::MAX, count)
 }
 
-/// A sentence that names the nearest of `names`, where one is near.
+/// A sentence that names the closest of `names`, if one is similar.
 pub fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = did_you_mean(word, names);
     near.first().map(|name| format!("did you mean `{name}`?"))
 }
 
-/// A help: the nearest name, or all of them.
+/// Advice: the closest name, or all of them.
 pub fn help<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
     suggestion(word, names.clone()).unwrap_or_else(|| format!("allowed: {}", list(names)))
 }

@@ -1,11 +1,11 @@
-//! Values whose type somebody else decides.
+//! Values whose type is decided elsewhere.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A value that may be of one of three types: of a target's option, or of a limit.
+/// A value that can have one of three types: the value of a target's option, or of a limit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
@@ -18,7 +18,7 @@ pub enum Scalar {
 }
 
 impl fmt::Display for Scalar {
-    /// As it is written in the document, but a text without its quotes.
+    /// As in the document, but without the quotes of a text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Scalar::Bool(value) => value.fmt(f),

@@ -1,14 +1,14 @@
-//! The shape of a document's type: what check, messages and reference page are made from.
+//! The shape of a document's type. The check, its messages and the reference page are made from it.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
-/// A form of values that JSON's types do not tell, which a schema names by its `format`.
+/// A format of values that is more specific than a JSON type. A schema refers to it by `format`.
 #[derive(Clone, Copy)]
 pub struct Format {
     /// Its name in the schema.
     pub name: &'static str,
-    /// A value that is right, in a few words, for messages and the reference page.
+    /// A short description of correct values, for messages and the reference page.
     pub expectation: &'static str,
     /// The check.
     pub rule: Rule,
@@ -17,18 +17,19 @@ pub struct Format {
 /// The check of a [`Format`].
 #[derive(Clone, Copy)]
 pub enum Rule {
-    /// A string, which is not empty, for which this holds.
+    /// A non-empty string for which this function returns true.
     Text(fn(&str) -> bool),
-    /// The same, and a path, which is resolved against the folder of the text that it stands in.
+    /// The same for a path. It is resolved against the folder of the file that contains it.
     Path(fn(&str) -> bool),
-    /// A path, of which this says nothing, or a word, which is left as it is where this holds.
+    /// A path or a word. For a path the function returns `None`. A word is not resolved, and is accepted if the function
+    /// returns true.
     PathOrWord(fn(&str) -> Option<bool>),
-    /// A list of numbers, each above the one before.
+    /// A list of numbers in strictly ascending order.
     Ascending,
 }
 
 impl Format {
-    /// True if a value is a path, to be resolved.
+    /// True if the value is a path that has to be resolved.
     pub fn is_path(self) -> bool {
         matches!(self.rule, Rule::Path(_) | Rule::PathOrWord(_))
     }
@@ -55,7 +56,7 @@ pub enum Shape {
     OneKey(BTreeMap<String, Key>),
     /// Keys that the user names.
     Map {
-        /// The names that may be chosen; none where any may.
+        /// The allowed names. Empty: any name.
         names: Vec<String>,
         /// The value of each.
         values: Box<Shape>,
@@ -68,21 +69,21 @@ pub enum Shape {
         min: usize,
         /// The most elements.
         max: usize,
-        /// Further condition.
+        /// An additional condition.
         format: Option<Format>,
         /// The documentation of an element.
         doc: String,
     },
-    /// A list of as many elements as there are shapes, one for each.
+    /// A list with a fixed number of elements, each with its own shape.
     Tuple(Vec<Shape>),
     /// A string, or a table or list.
     Either {
-        /// Where it is a string.
+        /// The shape of the string.
         text: Box<Shape>,
-        /// Where it is a table or list.
+        /// The shape of the table or list.
         table: Box<Shape>,
     },
-    /// One of these strings, each with what it means. `custom:NAME` stands for all that begin with `custom:`.
+    /// One of these strings, each with its meaning. `custom:NAME` stands for all strings that begin with `custom:`.
     Word(Vec<(String, String)>),
     /// A string that is not empty.
     Text {
@@ -107,11 +108,11 @@ pub enum Shape {
     Boolean,
     /// A boolean, an integer or a string.
     Scalar,
-    /// A table that is checked where it is merged into another.
+    /// A table that is checked when it is merged into another one.
     Part,
-    /// A value of any form, which somebody else checks.
+    /// A value of any type, which is checked elsewhere.
     Any,
-    /// Something that this module does not know; a test of each document shows that there is none.
+    /// A schema that this module does not understand. A test for each document checks that this does not occur.
     Unknown,
 }
 
@@ -120,17 +121,17 @@ pub enum Shape {
 pub struct Key {
     /// The documentation.
     pub doc: String,
-    /// True if it has to be given.
+    /// True if the key is required.
     pub required: bool,
-    /// The value where it is not given.
+    /// The value if the key is missing.
     pub default: Option<Value>,
     /// The value.
     pub shape: Shape,
 }
 
 impl Shape {
-    /// The pattern of every key below this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables
-    /// are keys like their own keys.
+    /// The pattern of every key in this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables are
+    /// included, too.
     pub fn keys(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.visit("", &mut |_, path| {
@@ -141,7 +142,7 @@ impl Shape {
         found
     }
 
-    /// Shows this shape and all below it, each with its pattern as in [`Shape::keys`].
+    /// Calls `see` for this shape and everything in it, each with its pattern as in [`Shape::keys`].
     pub fn visit(&self, path: &str, see: &mut dyn FnMut(&Shape, &str)) {
         see(self, path);
         let dot = if path.is_empty() { "" } else { "." };
@@ -165,7 +166,7 @@ impl Shape {
         }
     }
 
-    /// The part of a pattern between a key and those of the tables in it.
+    /// The part of a pattern between a key and the keys of its tables.
     fn step(&self, dot: &str) -> String {
         match self {
             Shape::Map { values, .. } => format!("{dot}NAME{}", values.step(dot)),
@@ -175,7 +176,7 @@ impl Shape {
         }
     }
 
-    /// Right values, in a few words.
+    /// A short description of the correct values.
     pub fn expectation(&self) -> String {
         match self {
             Shape::Table(_) | Shape::Map { .. } | Shape::Part => "a table".to_owned(),

@@ -8,17 +8,17 @@
 use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Shape, Source, SourceLocation, Table, Value, codes};
 use std::{ops::Range, sync::Arc};
 
-/// A longer text is refused before it is read.
+/// The largest size of a text. Longer ones are refused before they are read.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Messages inside messages, beyond which nobody goes.
+/// The deepest nesting of messages that is read.
 const MOST_DEPTH: usize = 32;
 
-/// Values of a text, elements of lists among them, beyond which no document goes: each takes far more memory than its bytes.
+/// The largest number of values in a text, including elements of lists. Each value takes much more memory than its bytes.
 const MOST_VALUES: usize = 1 << 19;
 
-/// The tree of a text, for a message of this shape: which fields are repeated is the shape's to say. Fields that the shape does
-/// not have are in the tree, and are refused by [`check`](crate::check).
+/// The tree of a text. The shape of the message says which fields are repeated. The tree also contains fields that the shape
+/// does not have; [`check`](crate::check) refuses these.
 ///
 /// # Errors
 /// A text that is too long, nested too deeply or of too many values; what is not this form; a field that is there twice and is not repeated.
@@ -51,7 +51,7 @@ struct Reader<'a> {
     values: usize,
 }
 
-/// The shape of what a field holds, and of one element of it where the field is repeated.
+/// The shape of a field, or of one element if the field is repeated.
 fn of_field<'s>(shape: &'s Shape, name: &str) -> Option<&'s Key> {
     match shape {
         Shape::Table(keys) | Shape::OneKey(keys) => keys.get(name),
@@ -101,7 +101,7 @@ impl Reader<'_> {
         start..self.at
     }
 
-    /// A place to point at where something else was expected: the character here, or the end.
+    /// The place of an unexpected character: the current one, or the end of the text.
     fn here(&self) -> Range<usize> {
         let letter = self.text.get(self.at..).and_then(|rest| rest.chars().next());
         self.at..self.at + letter.map_or(0, char::len_utf8)
@@ -277,7 +277,7 @@ impl Reader<'_> {
         Err(self.wrong(opened..opened + 1, "nothing closes this string").into())
     }
 
-    /// The byte here, but for the end of a line.
+    /// The current byte, unless it ends a line.
     fn next_in_line(&mut self) -> Option<u8> {
         let byte = self.text.as_bytes().get(self.at).copied();
         self.at += usize::from(byte.is_some());
@@ -315,7 +315,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The number of the digits here, of which there are so many at most.
+    /// The number that the next digits form, up to a maximum count of digits.
     fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..)?.iter().take(most);

@@ -1,5 +1,5 @@
-//! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are
-//! merged here, before any type is looked at; afterwards the tree is the index from a key to its place.
+//! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are merged
+//! here, before the types are checked. Afterwards the tree tells the place of a key.
 
 mod table;
 
@@ -15,14 +15,14 @@ use toml::{
 
 use crate::diagnostic::{Diagnostic, Excerpt, SourceText};
 
-/// A text that was parsed, and what its paths are relative to.
+/// A parsed text, and the folder to which its paths are relative.
 #[derive(Debug)]
 pub struct Source {
-    /// The text, with the name of where it comes from.
+    /// The text and its name.
     pub text: Arc<SourceText>,
-    /// Empty: the current folder.
+    /// The folder for relative paths. Empty: the current folder.
     pub folder: PathBuf,
-    /// Findings are sorted by this, then by position: the file is 0, arguments follow.
+    /// Findings are sorted by this number and then by position. The file has 0, arguments have higher numbers.
     pub rank: usize,
 }
 
@@ -36,7 +36,7 @@ pub struct SourceLocation {
 }
 
 impl SourceLocation {
-    /// For a diagnostic, with what is said beside the caret.
+    /// The place for a diagnostic, with a text next to the caret.
     pub fn excerpt(&self, label: impl Into<String>) -> Excerpt {
         Excerpt {
             source: Arc::clone(&self.source.text),
@@ -67,7 +67,7 @@ pub enum Value {
     Boolean(bool),
     /// An integer of 64 bits.
     Integer(i64),
-    /// One that does not fit into 64 bits, as written.
+    /// An integer that does not fit into 64 bits, as it was written.
     HugeInteger(String),
     /// A float.
     Float(f64),
@@ -84,7 +84,7 @@ pub enum Value {
 /// A key of a table.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Of the key; the node has the value's.
+    /// The place of the key. The node has the place of the value.
     pub key: SourceLocation,
     /// The value.
     pub node: Node,
@@ -106,7 +106,7 @@ impl Value {
 }
 
 impl Node {
-    /// Out of what the parser made. `offset` is where the parsed text begins in the source's.
+    /// Converts the result of the parser. `offset` is the position of the parsed text in the source.
     pub fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Node {
         let value = match parsed.get_ref() {
             DeValue::Boolean(value) => Value::Boolean(*value),
@@ -125,12 +125,12 @@ impl Node {
         }
     }
 
-    /// The node at the end of `path`.
+    /// The node at `path`.
     pub fn find(&self, path: &KeyPath) -> Option<&Node> {
         path.segments().into_iter().try_fold(self, Node::step)
     }
 
-    /// The node at the end of `path`, or the last one that exists along it.
+    /// The node at `path`, or the last existing node on the way to it.
     pub fn nearest(&self, path: &KeyPath) -> &Node {
         let mut node = self;
         for segment in path.segments() {
@@ -142,8 +142,8 @@ impl Node {
         node
     }
 
-    /// An error about the value at `path`, with its place and `label` beside the caret. Where nothing was given at
-    /// `path`, the place is that of the table or list around it.
+    /// An error about the value at `path`, with its place and with `label` next to the caret. If there is no value at `path`,
+    /// the place is that of the enclosing table or list.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         Diagnostic::error(code, message).at(self.nearest(path).location.excerpt(label))
     }
@@ -156,7 +156,7 @@ impl Node {
         }
     }
 
-    /// For serde.
+    /// The value as serde reads it.
     pub fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Boolean(value) => toml::Value::Boolean(*value),

@@ -1,7 +1,6 @@
 //! Enums whose members are words of a document.
 
-/// An enum whose members are words of a document: one list gives parser, printer, schema and the reference page's
-/// explanations.
+/// An enum whose members are words of a document. Parser, printer, schema and reference page are all made from one list.
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
@@ -36,7 +35,8 @@ macro_rules! words {
     };
 }
 
-/// A type with its JSON schema, where this crate has schemas: the features of the crate that has the type say nothing of that.
+/// A type with its JSON schema, if this crate is built with schemas. The features of the crate that defines the type do not
+/// matter.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(feature = "schema")]

@@ -1,5 +1,5 @@
-//! The tables that people write: settings for all layers, and rules for some of them. The reference page of a
-//! configuration's `[quantize]` is generated from these doc comments.
+//! The tables that people write: for all layers, and rules for some. Their documentation is the reference of a configuration's
+//! `[quantize]`.
 
 use std::num::NonZeroU32;
 
@@ -13,7 +13,7 @@ use strait_target::spec::{Activation, Alignment as Align, Integer, Observer, Obs
 use super::leaf::schema::{ActivationWord, CodesWord};
 use super::leaf::{Pattern, Range};
 
-/// Quantization settings, where the target leaves a choice.
+/// Quantization, where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -27,26 +27,26 @@ pub struct Quantize {
     /// Which operands and results of a layer share a grid. Absent keys have the target's default.
     #[serde(default)]
     pub alignment: Alignment,
-    /// What to do with grids of a quantized model that the target does use. Absent: `"keep"`.
+    /// What to do with grids of a quantized model that the target cannot use. Absent: `"keep"`.
     pub given: Option<GivenGrids>,
-    /// Exceptions for some layers. If several applied set the to bottom. If two rules set the same key, the later one wins.
+    /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
     #[serde(default)]
     pub rule: Vec<Rule>,
 }
 
-/// What happens to grids of a quantized model that the target does not support. Supported grids are kept as they are.
+/// Grids that a quantized model comes with and that the target cannot have. Those that it can have are kept as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GivenGrids {
-    /// Layers that need such grids run in float on The host. Layers report names each of them and The reason.
+    /// Layers that need such grids run in float on the host. The report names each of them and the reason.
     Keep,
-    /// The values get grids that what target can use, with what ranges of what model's grids. The report names each of them, what
-    /// reason and what loss.
+    /// The values get grids that the target can use, with the ranges of the model's grids. The report names each of them, the
+    /// reason and the loss.
     Requantize,
 }
 
-/// Settings for weights.
+/// Quantization of weights.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -59,27 +59,27 @@ pub struct Weights {
     pub symmetric: Option<bool>,
     /// Which scales are allowed. The target has to support them.
     pub scale: Option<ScaleSet>,
-    /// How many weights share a scale. The target has to support it to the type. In `[quantize]` this applies to the layers
-    /// whose op supports it. In a rule it applies to all layers of the rule. `"block"` is to weight-only layers.
+    /// How many weights share a scale. The target has to support it for the type. In `[quantize]` this applies to the layers
+    /// whose op supports it. In a rule it applies to all layers of the rule. `"block"` is for weight-only layers.
     pub per: Option<WeightPer>,
     /// With `per = "block"`: the number of inputs that share a scale. The target has to support it. Absent: the target's
     /// preferred size. If the inputs of a layer cannot be divided into whole blocks, the layer has a scale for each channel in
     /// `[quantize]`, and it is an error in a rule.
     pub block: Option<NonZeroU32>,
-    /// The observer that determines the range for each scale of the weights. Absent: `"minmax"`.
+    /// The observer that determines a range for each scale from the weights. Absent: `"minmax"`.
     pub observer: Option<Observer>,
     /// What to do if the bias of a channel does not fit its type on the grid of the sums, or if the scale of the channel's
     /// weights is too small. Absent: `"coarser"`.
     pub unfit: Option<Unfit>,
 }
 
-/// Settings for activations.
+/// Quantization of activations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
     /// The type of activations. The target has to support it. With `"float32"`, layers with weights become weight-only: they
-    /// compute on real numbers with quantized weights, on The host if The target has no row for that. All other layers run in
+    /// compute on real numbers with quantized weights, on the host if the target has no row for that. All other layers run in
     /// float.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<ActivationWord>"))]
@@ -105,7 +105,7 @@ impl<T: Into<Activation>> From<T> for Activations {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// For functions such as ReLU that become a clamp of the producer's requantization.
+    /// For functions such as ReLU that become a clamp of their producer's requantization.
     pub activation: Option<Align>,
     /// For sums and differences.
     pub elementwise: Option<Align>,
@@ -118,25 +118,25 @@ pub struct Alignment {
     /// For other ops that the target's table lists as passive. An op that only moves codes, such as a transpose or a maximum,
     /// always has the same grid for operand and result. This key then decides whose grid it is.
     pub passive: Option<Align>,
-    /// True: if all readers with a result use same grid, the result is computed the that grid and rounded once. False: the result
+    /// True: if all readers of a result use one grid, the result is computed on that grid and rounded once. False: the result
     /// has a grid from its own range. Readers with another grid requantize it, as far as the target can requantize codes.
     pub simplify: Option<bool>,
     /// True: if an operand was aligned to a grid, its other readers have to use this grid, too. The report names them. False:
-    /// the other readers use the grid of the producer, and the aligned operand producer requantized.
+    /// the other readers use the grid of the producer, and the aligned operand is requantized.
     pub force_overlap: Option<bool>,
 }
 
-/// A rule sets keys for some layers, operands or tensors. `layers`, `op` and `between` select layers; if several are required, only
-/// layer has to match all on them. `operands` and `results` restrict the rule to some operands and results on these layers.
-/// `tensors` selects tensors by name. At least it on `layers`, `op`, `between` and `tensors` is required.
+/// A rule sets keys for some layers, operands or tensors. `layers`, `op` and `between` select layers; if several are given, a
+/// layer has to match all of them. `operands` and `results` restrict the rule to some operands and results of these layers.
+/// `tensors` selects tensors by name. At least one of `layers`, `op`, `between` and `tensors` is required.
 ///
-/// A layer has the name without it has in the model. If it has none there, it has the name on its first output. After several
-/// layers were folded into it, it can be selected by any on their names. But for only range, an observer, `operands` and
-/// `results`, the named layer has to still have without operand or possible.
+/// A layer has the name that it has in the model. If it has none there, it has the name of its first output. After several
+/// layers were folded into one, it can be selected by any of their names. But for a range, an observer, `operands` and
+/// `results`, the named layer has to still have that operand or result.
 ///
-/// A is an error if only rule result or, or if only name without wildcards result or; the message lists similar names.
-/// A is also an error if only key cannot be used by anything without the rule result, for example `weights` for layers without
-/// weights. If the rule result several layers, it is enough without it on them can lists the key.
+/// It is an error if a rule matches nothing, or if a name without wildcards matches nothing; the message lists similar names.
+/// It is also an error if a key cannot be used by anything that the rule matches, for example `weights` for layers without
+/// weights. If the rule matches several layers, it is enough that one of them can use the key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -146,13 +146,13 @@ pub struct Rule {
     /// The ids of the targets to which the rule applies. Empty: all.
     #[serde(default)]
     pub target: Vec<String>,
-    /// Names or patterns of layers.
+    /// Source names of layers.
     #[serde(default)]
     pub layers: Vec<Pattern>,
     /// Names of ops as in reports, such as `"conv"` or `"reduce_mean"`. These are the ops after rewriting, which can differ
     /// from the operators in the model. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant
-    /// weights does a `"gemm"`, and a product of two activations a `"matmul"`. An op that was folded into another one no longer
-    /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels does computed separately, and otherwise
+    /// weights is a `"gemm"`, and a product of two activations a `"matmul"`. An op that was folded into another layer no longer
+    /// exists. A `"conv"` also matches `"depthwise_conv"` if each of its channels is computed separately, and otherwise
     /// `"dense_conv"`.
     #[serde(default)]
     pub op: Vec<Pattern>,
@@ -164,19 +164,19 @@ pub struct Rule {
     /// tensor is computed directly on this range.
     #[serde(default)]
     pub operands: Vec<u32>,
-    /// The rule applies only to these results of the layers. The rule is the tensor that the layer computes, as if `tensors`
-    /// named them.
+    /// The rule applies only to these results of the layers. A result is the tensor that the layer computes, as if `tensors`
+    /// named it.
     #[serde(default)]
     pub results: Vec<u32>,
-    /// Names names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
+    /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations` can be set for tensors.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
-    /// True: the rule is match nothing, or nothing that can use its keys.
+    /// True: the rule may match nothing, or nothing that can use its keys.
     #[serde(default)]
     pub optional: bool,
-    /// Where the layers run.
+    /// Where the layers compute.
     pub run: Option<Run>,
-    /// The smallest and the largest value of their outputs, or of the operands. The range is then not range.
+    /// The smallest and the largest value of their outputs, or of the operands. The range is then not measured.
     pub range: Option<Range>,
     /// The observer that determines the ranges of their outputs, or of the operands, from the measurements.
     pub observer: Option<Observer>,
@@ -185,14 +185,14 @@ pub struct Rule {
     pub observer_options: ObserverOptions,
     /// Which operands and results of the layers share a grid.
     pub alignment: Option<Align>,
-    /// As `alignment.simplify` in `[quantize]`, for the results in the layers.
+    /// As `alignment.simplify` of `[quantize]`, for the results of the layers.
     pub simplify: Option<bool>,
     /// The weights of the layers.
     #[serde(default)]
     pub weights: Weights,
-    /// For layers and `operands`: the activations on which the layers compute. All operands of a layer share the same type. The
+    /// For layers and `operands`: the activations on which the layers compute. All operands of a layer have the same type. The
     /// results get the type on which their readers agree, if the target supports it there. For `tensors` and `results`: the
-    /// values as their layers compute them. If operands and results share the same grid, as in a pool, `symmetric` and `scale`
+    /// values as their layers compute them. If operands and results have the same grid, as in a pool, `symmetric` and `scale`
     /// apply to all of them.
     #[serde(default)]
     pub activations: Activations,
@@ -203,20 +203,20 @@ pub struct Rule {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Between {
-    /// Names or patterns of the first layers.
+    /// Source names of the first layers.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub from: Vec<Pattern>,
-    /// Names or patterns of the last layers.
+    /// Source names of the last layers.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub to: Vec<Pattern>,
 }
 
-/// Where a layer runs.
+/// Where a layer computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Run {
-    /// In float, on the host. The weights of convolutions and Gemms are still quantized if this rule or a later one sets them
+    /// In float, on the host. The weights of convolutions and Gemms are still quantized if this rule or a later one gives them
     /// a type.
     Float,
     /// In integers, even between layers on the host. It is an error if the target cannot do that.
