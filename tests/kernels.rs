@@ -192,7 +192,14 @@ fn a_kernel_that_is_wrong_or_fails_or_panics_ends_a_run_and_an_evaluation_too() 
         let files = BTreeMap::from([("image".to_owned(), digits.clone())]);
         let stop = run::run(&opened, &files, &folder.path().join("y.npy"), false, &session()).unwrap_err();
         blamed(&format!("run, kernel {index}"), stop, expected);
-        let stop = eval::eval(&opened, eval::Request::of(&digits, None, &[]), None, None, &session()).unwrap_err();
+        let stop = eval::eval(
+            &opened,
+            eval::EvaluationRequest::of(&digits, None, &[]),
+            None,
+            None,
+            &session(),
+        )
+        .unwrap_err();
         blamed(&format!("eval, kernel {index}"), stop, expected);
     }
 }

@@ -16,7 +16,7 @@ use strait_core::{Elem, GraphId, Module, Op, ValueId, text};
 use strait_execute::{Tensor, TensorView, reference};
 use strait_lower::interval::Bounds;
 use strait_requantize::Per;
-use strait_verify::{Interval, Intervals, Range, intervals};
+use strait_verify::{Interval, Intervals, ValueRange, intervals};
 
 /// For every element of a tensor, its index along an axis.
 fn indices(shape: &[usize], axis: usize) -> impl Iterator<Item = usize> + use<> {
@@ -152,7 +152,7 @@ impl<'a> Both<'a> {
 
 /// True if the verifier's bounds of a value are narrower than the compiler's anywhere; `None` if they are wider
 /// anywhere.
-fn is_narrower(own: &Range, theirs: &Per<(i64, i64)>, axis: Option<usize>) -> Option<bool> {
+fn is_narrower(own: &ValueRange, theirs: &Per<(i64, i64)>, axis: Option<usize>) -> Option<bool> {
     let each: Vec<Interval> = theirs
         .values()
         .iter()

@@ -127,10 +127,10 @@ impl Given {
     }
 
     pub(super) fn verified(&self, opened: &Opened) -> verification::Verification {
-        let request = verification::Request {
+        let request = verification::VerificationRequest {
             data: vec![self.at("samples").to_string_lossy().into_owned()],
             samples: 3,
-            ..verification::Request::default()
+            ..verification::VerificationRequest::default()
         };
         let registry = targets::registry([]).unwrap();
         verification::verify(opened.artifact.folder(), &registry, &request, &session()).unwrap()
@@ -309,7 +309,7 @@ fn outputs_of_truth_values_agree_as_a_whole() {
     };
     let accuracy = eval::eval(
         &opened,
-        eval::Request::of(&data, None, &[]),
+        eval::EvaluationRequest::of(&data, None, &[]),
         Some(float),
         None,
         &session(),
@@ -321,7 +321,7 @@ fn outputs_of_truth_values_agree_as_a_whole() {
     save(&given.at("labels.npy"), NumberType::U8, &[SAMPLES], &[0u8; SAMPLES]);
     let labelled = eval::eval(
         &opened,
-        eval::Request::of(&data, Some(&given.at("labels.npy")), &[]),
+        eval::EvaluationRequest::of(&data, Some(&given.at("labels.npy")), &[]),
         Some(float),
         None,
         &session(),

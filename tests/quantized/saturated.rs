@@ -97,7 +97,7 @@ fn measured(text: &str, target: &str, outputs: &BTreeMap<&str, Vec<f32>>) -> Vec
         any: false,
     };
     let samples = at("x.npy");
-    let request = eval::Request::of(&samples, None, &[Metric::Snr]);
+    let request = eval::EvaluationRequest::of(&samples, None, &[Metric::Snr]);
     let accuracy = eval::eval(&opened, request, Some(float), None, &session).unwrap();
     for metric in &accuracy.metrics {
         let output = metric.output.as_deref().unwrap_or_default();

@@ -20,7 +20,7 @@ pub struct Deployment<P> {
     /// The schema version, [`DEPLOYMENT_SCHEMA`].
     pub schema: u32,
     /// Which part of the float model was compiled.
-    pub reading: Reading,
+    pub reading: ModelReading,
     /// The inputs, in the order of the model.
     pub inputs: Vec<DeployedInput<P>>,
     /// The options that the target was given.
@@ -44,7 +44,7 @@ pub struct DeployedInput<P> {
 /// Which part of a model is read, and with which sizes. It can be applied to another file of the same model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reading {
+pub struct ModelReading {
     /// Sizes of symbolic dimensions, by name.
     pub bind: BTreeMap<String, u64>,
     /// Name patterns of the tensors and layers where the graph begins.

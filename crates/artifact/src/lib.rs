@@ -13,8 +13,8 @@ mod opened;
 mod verify;
 mod write;
 
-pub use deployment::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Reading};
+pub use deployment::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, ModelReading};
 pub use error::Error;
 pub use opened::{Computed, Opened};
-pub use verify::{FusionLine, Request, Runs, Subject, Unsound, Verification, verify_built, verify_files};
-pub use write::{Parts, write};
+pub use verify::{FusionLine, RunSamples, Runs, Subject, Unsound, Verification, verify_built, verify_files};
+pub use write::{CommonParts, write};

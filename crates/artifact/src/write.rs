@@ -16,7 +16,7 @@ use crate::{DEPLOYMENT_FILE, Deployment};
 
 /// What the files are made from that every artifact has.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a, P> {
+pub struct CommonParts<'a, P> {
     /// The integer model, and the annotated graph that it was made from.
     pub built: &'a Built,
     /// The report of the compilation.
@@ -25,7 +25,7 @@ pub struct Parts<'a, P> {
     pub deployment: &'a Deployment<P>,
 }
 
-impl<P: Serialize> Parts<'_, P> {
+impl<P: Serialize> CommonParts<'_, P> {
     fn add(
         &self,
         [report, quantization, deployment]: [Reserved; 3],
@@ -49,7 +49,7 @@ impl<P: Serialize> Parts<'_, P> {
 /// # Errors
 /// If the folder cannot be written, or `others` fails.
 pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + From<ExecuteError> + Send>(
-    parts: &Parts<'_, P>,
+    parts: &CommonParts<'_, P>,
     (target, origin): (&TargetSpec, &Origin),
     sources: Sources,
     writer: ArtifactWriter,

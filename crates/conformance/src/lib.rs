@@ -19,7 +19,7 @@ mod runs;
 mod samples;
 
 pub use kit::{Examination, ExaminationProgress, Group, Kit, Line, Recording, examine};
-pub use report::{Finding, FormReport, Report, Wrong};
+pub use report::{FormReport, KitFinding, Report, Wrong};
 
 use numbers::Numbers;
 use runs::Run;

@@ -24,14 +24,14 @@ pub struct FormReport {
     /// Number of results that were compared.
     pub results: u64,
     /// The first few findings.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<KitFinding>,
     /// Number of findings that are not listed.
     pub more: usize,
 }
 
 /// A wrong result of a target, or a loop that failed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
+pub struct KitFinding {
     /// The requantization, which is within the limits of the form.
     pub requantization: Requantization,
     /// The clamp after the requantization.
@@ -89,7 +89,7 @@ impl FormReport {
 
     pub(crate) fn find(&mut self, requantization: &Requantization, clamp: Option<[i32; 2]>, wrong: Wrong) {
         if self.findings.len() < KEPT {
-            self.findings.push(Finding {
+            self.findings.push(KitFinding {
                 requantization: requantization.clone(),
                 clamp,
                 wrong,
@@ -150,7 +150,7 @@ impl fmt::Display for Report {
                 "  {}: {verdict} ({} requantizations, {} results)",
                 form.form, form.requantizations, form.results
             )?;
-            for Finding {
+            for KitFinding {
                 requantization,
                 clamp,
                 wrong,

@@ -3,18 +3,18 @@
 
 use crate::kit::{TABLE, examined, line};
 use strait_conformance::Recording;
-use strait_identify::{Axis, Layer, Scales, Vectors};
+use strait_identify::{ChannelAxis, LayerScales, RecordedLayer, Vectors};
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{Origin, Registry, Table};
 
 /// A recorded layer that was computed with this form.
-fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<Recording> {
+fn recorded(form: &Requantization, scales: Option<LayerScales>) -> Vec<Recording> {
     let pairs: Vec<(i64, i32)> = (-40_000..40_000).map(|x| (x, form.eval(0, x).unwrap())).collect();
     let shape = [pairs.len()];
-    let layer = Layer {
+    let layer = RecordedLayer {
         zero_point: Some(3),
         scales,
-        ..Layer::new("conv1", IntType::I8, &shape, Axis::Second, pairs)
+        ..RecordedLayer::new("conv1", IntType::I8, &shape, ChannelAxis::Second, pairs)
     };
     vec![Recording {
         file: "recorded/v.npz".into(),
@@ -51,7 +51,7 @@ fn recorded_vectors_are_held_against_the_forms_of_the_table() {
         line(&kit, "conv1").findings[0].contains("no form of the table gives every recorded value"),
         "{kit}"
     );
-    let scales = Scales {
+    let scales = LayerScales {
         input: 0.02,
         weight: 0.01.into(),
         output: 0.1,

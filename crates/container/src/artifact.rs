@@ -37,7 +37,7 @@ pub struct Artifact {
 
 /// One way in which an artifact differs from its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum FileFinding {
     /// A file that the manifest lists is missing or cannot be read.
     Missing(String),
     /// A file has other contents than the manifest says.
@@ -46,21 +46,21 @@ pub enum Finding {
     Unlisted(String),
 }
 
-impl Finding {
+impl FileFinding {
     /// Name of the file that the finding is about.
     pub fn file(&self) -> &str {
         match self {
-            Finding::Missing(name) | Finding::Changed(name) | Finding::Unlisted(name) => name,
+            FileFinding::Missing(name) | FileFinding::Changed(name) | FileFinding::Unlisted(name) => name,
         }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for FileFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Finding::Missing(name) => write!(f, "{name} is missing"),
-            Finding::Changed(name) => write!(f, "{name} is not the file that the manifest lists"),
-            Finding::Unlisted(name) => write!(f, "{name} is not in the manifest"),
+            FileFinding::Missing(name) => write!(f, "{name} is missing"),
+            FileFinding::Changed(name) => write!(f, "{name} is not the file that the manifest lists"),
+            FileFinding::Unlisted(name) => write!(f, "{name} is not in the manifest"),
         }
     }
 }
@@ -165,7 +165,7 @@ impl Artifact {
     /// # Errors
     /// [`ArtifactError::Replaced`] if another artifact has taken this one's place and files that were not kept open are
     /// gone.
-    pub fn check(&self) -> Result<Vec<Finding>, ArtifactError> {
+    pub fn check(&self) -> Result<Vec<FileFinding>, ArtifactError> {
         let mut findings = Vec::new();
         for (name, entry) in &self.manifest.files {
             let is_same = self.with_file(name, |file| {
@@ -174,8 +174,8 @@ impl Artifact {
             });
             match is_same {
                 Ok(true) => {}
-                Ok(false) => findings.push(Finding::Changed(name.clone())),
-                Err(_) => findings.push(Finding::Missing(name.clone())),
+                Ok(false) => findings.push(FileFinding::Changed(name.clone())),
+                Err(_) => findings.push(FileFinding::Missing(name.clone())),
             }
         }
         if !findings.is_empty() && !self.folder.is_current() {
@@ -187,7 +187,7 @@ impl Artifact {
         let unlisted = entries
             .into_iter()
             .filter(|e| e != MANIFEST_FILE && !self.manifest.files.contains_key(e));
-        findings.extend(unlisted.map(Finding::Unlisted));
+        findings.extend(unlisted.map(FileFinding::Unlisted));
         Ok(findings)
     }
 

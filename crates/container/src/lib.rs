@@ -35,7 +35,7 @@ mod staging;
 mod unfinished;
 mod writer;
 
-pub use artifact::{Artifact, Finding};
+pub use artifact::{Artifact, FileFinding};
 pub use beside::Beside;
 pub use compare::{Difference, compare};
 pub use digest::sha256;

@@ -7,7 +7,7 @@ use crate::support;
 
 use std::fs;
 use std::path::Path;
-use strait_container::{Artifact, ArtifactError, ArtifactWriter, Difference, Finding, Integrity, compare};
+use strait_container::{Artifact, ArtifactError, ArtifactWriter, Difference, FileFinding, Integrity, compare};
 use support::{fill, names, provenance, write};
 
 fn open(folder: &Path) -> Artifact {
@@ -165,7 +165,7 @@ fn a_folder_that_is_not_ours_is_refused() {
         open(&out)
             .check()
             .unwrap()
-            .contains(&Finding::Unlisted("notes.txt".into()))
+            .contains(&FileFinding::Unlisted("notes.txt".into()))
     );
     assert_eq!(names(root.path()), ["out"]);
 }
@@ -287,8 +287,8 @@ fn damage_is_found_by_the_name_of_the_file() {
     fs::write(out.join("report.json"), "rep0rt").unwrap();
     fs::remove_file(out.join("vendor/model.qdq.onnx")).unwrap();
     let expected = [
-        Finding::Changed("report.json".into()),
-        Finding::Missing("vendor/model.qdq.onnx".into()),
+        FileFinding::Changed("report.json".into()),
+        FileFinding::Missing("vendor/model.qdq.onnx".into()),
     ];
     assert_eq!(open(&out).check().unwrap(), expected);
     assert!(matches!(
@@ -324,7 +324,7 @@ fn any_bit_of_any_file_that_flips_is_found() {
             bytes[bit / 8] ^= 1 << (bit % 8);
             fs::write(&path, &bytes).unwrap();
             let found = match Artifact::open(&out) {
-                Ok(artifact) => artifact.check().unwrap() == [Finding::Changed(name.into())],
+                Ok(artifact) => artifact.check().unwrap() == [FileFinding::Changed(name.into())],
                 Err(ArtifactError::Damaged { name: found, .. }) => found == name,
                 // A flip in the schema number turns it into an artifact of another version.
                 Err(error) => matches!(error, ArtifactError::Schema { .. }) && name == "manifest.json",

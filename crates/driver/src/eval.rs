@@ -38,7 +38,7 @@ pub struct SimulatedSide {
 }
 
 /// What is to be measured.
-pub struct Request<'a> {
+pub struct EvaluationRequest<'a> {
     /// The samples to evaluate on.
     pub data: Set,
     /// The labels for metrics that do not name a file of their own.
@@ -50,11 +50,11 @@ pub struct Request<'a> {
     pub configuration: Option<&'a Loaded>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> EvaluationRequest<'a> {
     /// A request for metrics by name, each once.
-    pub fn of(data: &'a Path, labels: Option<&'a Path>, metrics: &[Metric]) -> Request<'a> {
+    pub fn of(data: &'a Path, labels: Option<&'a Path>, metrics: &[Metric]) -> EvaluationRequest<'a> {
         let place = KeyPath::of(&["evaluation", "metrics"]);
-        Request {
+        EvaluationRequest {
             data: Set::from(data),
             labels,
             metrics: (metrics.iter().enumerate())
@@ -72,10 +72,10 @@ impl<'a> Request<'a> {
     }
 
     /// The request that `[evaluation]` of a configuration makes.
-    pub fn configured(loaded: &'a Loaded) -> Option<Request<'a>> {
+    pub fn configured(loaded: &'a Loaded) -> Option<EvaluationRequest<'a>> {
         let evaluation = loaded.config.evaluation.as_ref()?;
         let says_metrics = evaluation.metrics.is_some() || !evaluation.metric.is_empty();
-        Some(Request {
+        Some(EvaluationRequest {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
             // If it names no metrics, they depend on what there is to compare with.
@@ -99,7 +99,7 @@ impl<'a> Request<'a> {
 /// model has other inputs or classes; if a run or a command fails; or if the user interrupts.
 pub fn eval(
     opened: &Opened,
-    request: Request<'_>,
+    request: EvaluationRequest<'_>,
     float: Option<FloatSide<'_>>,
     simulated: Option<SimulatedSide>,
     session: &Session<'_>,
@@ -113,7 +113,7 @@ pub fn eval(
 
 fn measured(
     opened: &Opened,
-    request: Request<'_>,
+    request: EvaluationRequest<'_>,
     float: Option<FloatSide<'_>>,
     simulated: Option<SimulatedSide>,
     session: &Session<'_>,
@@ -127,7 +127,7 @@ fn measured(
     let both = both.map(|(given, metric)| given.then_some(metric));
     let default: Vec<Metric> = both.into_iter().flatten().collect();
     let wanted = match request.metrics {
-        metrics if metrics.is_empty() => Request::of(Path::new(""), None, &default).metrics,
+        metrics if metrics.is_empty() => EvaluationRequest::of(Path::new(""), None, &default).metrics,
         metrics => metrics,
     };
     let float = float.map(|float| {

@@ -19,7 +19,7 @@ pub use strait_container::Digest;
 
 /// What a verification uses, besides the artifact.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct VerificationRequest {
     /// Samples to run on, as `[NAME=]PATH`. They are stored samples and are preprocessed as the artifact says.
     pub data: Vec<String>,
     /// Number of random inputs.
@@ -39,7 +39,7 @@ pub struct Request {
 pub fn verify(
     folder: &Path,
     registry: &Registry,
-    request: &Request,
+    request: &VerificationRequest,
     session: &Session<'_>,
 ) -> Result<Verification, Stop> {
     let (found, opened) = verify_files(folder, registry, request.expect, session)?;
@@ -50,7 +50,7 @@ pub fn verify(
         data => Some(given_samples(data, &artifact::inputs(&opened)?)?.0),
     };
     let adapter = samples.as_ref().map(Adapter);
-    let on = strait_artifact::Request {
+    let on = strait_artifact::RunSamples {
         random: request.samples,
         seed: request.seed,
         given: adapter.as_ref().map(|samples| samples as _),

@@ -3,7 +3,7 @@
 use strait_execute::Tensor;
 
 use crate::error::EvaluateError;
-use crate::seen::{Output, Seen};
+use crate::seen::{EvaluatedSample, Output};
 
 /// What kind of answer an output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +39,10 @@ impl Question {
     /// scores; otherwise if the answer equals the label. Of equal scores the one of the first class counts as larger.
     ///
     /// # Errors
-    /// As for [`Seen::numbers`].
+    /// As for [`EvaluatedSample::numbers`].
     pub fn is_right(
         self,
-        seen: &Seen<'_>,
+        seen: &EvaluatedSample<'_>,
         index: usize,
         name: &str,
         label: u32,
@@ -61,8 +61,8 @@ impl Question {
     /// Otherwise it is what the output holds.
     ///
     /// # Errors
-    /// As for [`Seen::numbers`].
-    pub fn answer(self, seen: &Seen<'_>, index: usize, name: &str) -> Result<Answer, EvaluateError> {
+    /// As for [`EvaluatedSample::numbers`].
+    pub fn answer(self, seen: &EvaluatedSample<'_>, index: usize, name: &str) -> Result<Answer, EvaluateError> {
         let output = seen.output(index)?;
         match self {
             Question::Scores(_) => {

@@ -2,7 +2,7 @@
 //!
 //! A [`Meter`] computes one metric: it keeps a small note of each sample and computes figures from the notes. Each
 //! metric has a file in [`metrics`] and a word in [`Metric`]. [`Spread`] says how far a difference can be trusted. The
-//! caller runs the model on the samples and hands over the results as [`Seen`]: this crate knows no files, no
+//! caller runs the model on the samples and hands over the results as [`EvaluatedSample`]: this crate knows no files, no
 //! configuration and no console.
 //!
 //! Without the feature `metrics` there are only the types of the figures, for crates that read or write reports.
@@ -31,7 +31,7 @@ pub use interval::Spread;
 #[cfg(feature = "metrics")]
 pub use meter::{Measure, Meter, MetricFigures, Note, Runs};
 #[cfg(feature = "metrics")]
-pub use parts::Parts;
+pub use parts::ConcatenatedParts;
 pub use proportion::{Paired, Proportion};
-pub use seen::{Output, Seen, floats};
+pub use seen::{EvaluatedSample, Output, floats};
 pub use words::{Better, BoxFormat, Metric};

@@ -5,7 +5,7 @@
 //! metrics that compare outputs number by number need the other model's outputs on the same sample. Sums of floats run
 //! in the order of a tensor's elements, then in the order of the samples.
 
-use crate::seen::Seen;
+use crate::seen::EvaluatedSample;
 
 use crate::{
     accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit},
@@ -89,7 +89,7 @@ pub trait Meter: Send + Sync {
     ///
     /// # Errors
     /// If labels and outputs do not fit together.
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError>;
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError>;
 
     /// Computes the figures of all models from their notes. A metric that compares has no figure for a model that it
     /// was not compared with.

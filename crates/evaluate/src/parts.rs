@@ -9,7 +9,7 @@ const MOST: usize = 16;
 
 /// The tensors that are concatenated into an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct ConcatenatedParts {
     /// The parts, in the order of the concatenation.
     pub values: Vec<ValueId>,
     /// Names of the parts.
@@ -20,9 +20,9 @@ pub struct Parts {
     pub joined: Vec<NodeId>,
 }
 
-impl Parts {
+impl ConcatenatedParts {
     /// The parts of an output of a float module; `None` if no concatenation makes it.
-    pub fn of_output(module: &Module, index: usize) -> Option<Parts> {
+    pub fn of_output(module: &Module, index: usize) -> Option<ConcatenatedParts> {
         let graph = module.main();
         let output = *graph.outputs().get(index)?;
         let joined = parts(graph, output);
@@ -80,7 +80,7 @@ impl Parts {
                 .map_or("", |value| module.name(value.name))
                 .to_owned()
         };
-        Some(Parts {
+        Some(ConcatenatedParts {
             names: joined.iter().map(name).collect(),
             values: joined,
             of: of.to_f32().ok()?.iter().map(|&part| part as usize).collect(),
@@ -111,7 +111,7 @@ mod tests {
             }
             data @k: f32[1,2,1] = inline [5.0,6.0]";
         let module = strait_core::text::parse(text).unwrap();
-        let parts = Parts::of_output(&module, 0).unwrap();
+        let parts = ConcatenatedParts::of_output(&module, 0).unwrap();
         assert_eq!(parts.names, ["a", "b", "k"]);
         assert_eq!(parts.of, [0, 0, 1, 2, 0, 0, 1, 2]);
         let graph = module.main();
@@ -119,6 +119,6 @@ mod tests {
         assert_eq!(joined.collect::<Vec<_>>(), ["concat", "transpose", "concat", "reshape"]);
         let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         assert_eq!(parts.numbers(1, &numbers).collect::<Vec<_>>(), [3.0, 7.0]);
-        assert_eq!(Parts::of_output(&module, 1), None);
+        assert_eq!(ConcatenatedParts::of_output(&module, 1), None);
     }
 }

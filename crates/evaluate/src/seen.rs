@@ -24,7 +24,7 @@ impl Output {
 }
 
 /// One sample, with what the models computed for it.
-pub struct Seen<'a> {
+pub struct EvaluatedSample<'a> {
     /// Index of the sample in the set, from 0 on.
     pub sample: usize,
     /// The model's inputs, after preprocessing.
@@ -35,7 +35,7 @@ pub struct Seen<'a> {
     pub beside: [Option<&'a [Tensor]>; 2],
 }
 
-impl<'a> Seen<'a> {
+impl<'a> EvaluatedSample<'a> {
     /// An output of the model that is measured.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 use crate::{
     hypothesis::Hypothesis,
-    rules::Rule,
-    vectors::{Axis, Layer},
+    rules::RuntimeRule,
+    vectors::{ChannelAxis, RecordedLayer},
 };
 use std::fmt;
 use strait_requantize::Requantization;
@@ -35,7 +35,7 @@ pub struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rereading {
     /// The channels lie along this axis.
-    Channels(Axis),
+    Channels(ChannelAxis),
     /// The zero point of the input differs from the stated one.
     InputZeroPoint {
         /// Zero point that the file states.
@@ -58,7 +58,7 @@ pub enum Subject {
     /// An arithmetic whose parameters were searched for.
     Hypothesis(Hypothesis),
     /// A rule that computes the parameters from the scales in the file.
-    Rule(Rule),
+    Rule(RuntimeRule),
 }
 
 /// An arithmetic that explains a layer.
@@ -214,8 +214,8 @@ impl Rereading {
 impl fmt::Display for Rereading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rereading::Channels(Axis::Last) => f.write_str("if the channels are read last"),
-            Rereading::Channels(Axis::Second) => f.write_str("if axis 1 is read as that of the channels"),
+            Rereading::Channels(ChannelAxis::Last) => f.write_str("if the channels are read last"),
+            Rereading::Channels(ChannelAxis::Second) => f.write_str("if axis 1 is read as that of the channels"),
             Rereading::InputZeroPoint { stated, found } => {
                 write!(f, "if the input's zero point is {found} instead of {stated}")
             }
@@ -226,7 +226,12 @@ impl fmt::Display for Rereading {
 
 impl Witness {
     /// The witness for a value that an arithmetic does not produce, with the place of its output in the file.
-    pub(crate) fn of(layer: &Layer, channel: usize, value: &crate::Value, expected: Option<i32>) -> Witness {
+    pub(crate) fn of(
+        layer: &RecordedLayer,
+        channel: usize,
+        value: &crate::RecordedValue,
+        expected: Option<i32>,
+    ) -> Witness {
         Witness {
             channel,
             accumulator: value.accumulator,

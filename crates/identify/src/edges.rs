@@ -2,13 +2,13 @@
 
 use crate::{
     ends,
-    vectors::{Layer, Value},
+    vectors::{RecordedLayer, RecordedValue},
 };
 use strait_requantize::Rounding;
 
 /// The bounds of a layer, channel by channel.
 pub(crate) struct Bounds<'a> {
-    pub(crate) layer: &'a Layer,
+    pub(crate) layer: &'a RecordedLayer,
     pub(crate) channels: Vec<Vec<Edge>>,
     /// Lowest and highest output.
     pub(crate) ends: [i32; 2],
@@ -34,7 +34,7 @@ pub(crate) enum Side {
 
 impl Bounds<'_> {
     /// The bounds of a layer. Its outputs must be a non-decreasing function of its accumulators.
-    pub(crate) fn new(layer: &Layer) -> Bounds<'_> {
+    pub(crate) fn new(layer: &RecordedLayer) -> Bounds<'_> {
         let ends = ends::recorded(layer);
         Bounds {
             layer,
@@ -63,13 +63,13 @@ impl Bounds<'_> {
 }
 
 /// The bounds from the first and the last accumulator of each run with the same output.
-pub(crate) fn edges(values: &[Value], ends: [i32; 2]) -> Vec<Edge> {
+pub(crate) fn edges(values: &[RecordedValue], ends: [i32; 2]) -> Vec<Edge> {
     let mut edges = Vec::new();
     for run in values.chunk_by(|a, b| a.output == b.output) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             continue;
         };
-        let of = |value: &Value, side| {
+        let of = |value: &RecordedValue, side| {
             Edge::of(value, ends)
                 .into_iter()
                 .flatten()
@@ -85,7 +85,7 @@ pub(crate) fn edges(values: &[Value], ends: [i32; 2]) -> Vec<Edge> {
 
 impl Edge {
     /// The bounds from one value. At the lowest or highest output, where results saturate, there is only one.
-    pub(crate) fn of(value: &Value, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
+    pub(crate) fn of(value: &RecordedValue, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
         let edge = |side| Edge {
             x: value.accumulator,
             y: value.output.into(),
@@ -141,7 +141,7 @@ pub(crate) fn twice(shift: u8) -> impl Fn(i128) -> i128 {
 }
 
 /// The bounds of a value; `None` if the value lies beyond `ends`, where no clamped result can be.
-pub(crate) fn bounds(value: &Value, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
+pub(crate) fn bounds(value: &RecordedValue, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
     (ends[0]..=ends[1])
         .contains(&value.output)
         .then(|| Edge::of(value, ends))

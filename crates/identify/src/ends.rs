@@ -1,17 +1,17 @@
 //! Finds the lowest and the highest output of a layer. Results there may be saturated, or clamped by an activation.
 
-use crate::vectors::{Layer, Value};
+use crate::vectors::{RecordedLayer, RecordedValue};
 use std::collections::BTreeMap;
 
 /// The lowest and the highest output that were recorded.
-pub(crate) fn recorded(layer: &Layer) -> [i32; 2] {
+pub(crate) fn recorded(layer: &RecordedLayer) -> [i32; 2] {
     let codes = || values(layer).map(|value| value.output);
     [codes().min().unwrap_or(0), codes().max().unwrap_or(0)]
 }
 
 /// The lowest and the highest output when damaged values beyond a clamp are ignored. A code is taken for the end if
 /// many results have it and the few results beyond it belong to the wrong accumulators.
-pub(crate) fn without_strays(layer: &Layer) -> [i32; 2] {
+pub(crate) fn without_strays(layer: &RecordedLayer) -> [i32; 2] {
     let [mut low, mut high] = recorded(layer);
     let mut weights: BTreeMap<i32, u64> = BTreeMap::new();
     for value in values(layer) {
@@ -45,7 +45,7 @@ pub(crate) fn without_strays(layer: &Layer) -> [i32; 2] {
 
 /// True if most outputs beyond a code belong to accumulators that do not lie beyond all accumulators of that code.
 /// `beyond` says in which direction.
-fn are_strays(layer: &Layer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bool {
+fn are_strays(layer: &RecordedLayer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bool {
     let (mut ordered, mut all) = (0u64, 0u64);
     for values in &layer.channels {
         let of_code = values
@@ -64,6 +64,6 @@ fn are_strays(layer: &Layer, code: i32, beyond: impl Fn(i64, i64) -> bool) -> bo
     ordered * 2 < all
 }
 
-fn values(layer: &Layer) -> impl Iterator<Item = &Value> {
+fn values(layer: &RecordedLayer) -> impl Iterator<Item = &RecordedValue> {
     layer.channels.iter().flatten()
 }

@@ -5,7 +5,7 @@ use crate::{
     edges::Bounds,
     readings, search,
     tried::{Fit, MOST_MISSED, Tried, codes, missed, zero_point},
-    vectors::{Layer, Value, VectorsError},
+    vectors::{RecordedLayer, RecordedValue, VectorsError},
 };
 use strait_requantize::Requantization;
 
@@ -14,7 +14,7 @@ use strait_requantize::Requantization;
 ///
 /// # Errors
 /// If the layer allows more zero points than are tried. `file` is named in the message.
-pub fn identify(file: &str, layer: &Layer) -> Result<Answer, VectorsError> {
+pub fn identify(file: &str, layer: &RecordedLayer) -> Result<Answer, VectorsError> {
     let tried = Tried::of(file, layer)?;
     // A constant of any size in each channel can hide a wrong zero point.
     let states_zero = layer.zero_point.is_some() || layer.input_zero.is_some();
@@ -49,7 +49,7 @@ impl Tried {
         let Tried { layer, ends, fits } = self;
         let outputs = layer.outputs();
         let bounds = layer.contradiction().is_none().then(|| Bounds::new(&layer));
-        let at = |end: fn(&[Value]) -> Option<&Value>| {
+        let at = |end: fn(&[RecordedValue]) -> Option<&RecordedValue>| {
             let ends = layer.channels.iter().filter_map(move |values| end(values));
             ends.map(|value| value.accumulator)
         };
@@ -59,8 +59,8 @@ impl Tried {
             accumulators: layer.channels.iter().map(|values| accumulators(values)).sum(),
             ends,
             range: [
-                at(<[Value]>::first).min().unwrap_or(0),
-                at(<[Value]>::last).max().unwrap_or(0),
+                at(<[RecordedValue]>::first).min().unwrap_or(0),
+                at(<[RecordedValue]>::last).max().unwrap_or(0),
             ],
             rereadings: Vec::new(),
             explained: Vec::new(),
@@ -87,15 +87,16 @@ impl Tried {
 }
 
 impl Answer {
-    fn explain(&mut self, layer: &Layer, fit: Fit, bounds: Option<&Bounds<'_>>) {
+    fn explain(&mut self, layer: &RecordedLayer, fit: Fit, bounds: Option<&Bounds<'_>>) {
         let Fit {
             subject,
             form,
             missed: count,
         } = fit;
-        let mut outliers: Vec<(usize, &Value, Option<i32>)> = missed(layer, &form, self.ends).collect();
+        let mut outliers: Vec<(usize, &RecordedValue, Option<i32>)> = missed(layer, &form, self.ends).collect();
         outliers.sort_by_key(|(_, value, _)| value.at);
-        let witness = |(channel, value, expected): (usize, &Value, _)| Witness::of(layer, channel, value, expected);
+        let witness =
+            |(channel, value, expected): (usize, &RecordedValue, _)| Witness::of(layer, channel, value, expected);
         let factors = match (&subject, bounds) {
             (Subject::Hypothesis(hypothesis), Some(bounds)) if count == 0 => search::factors(hypothesis, &form, bounds),
             _ => Vec::new(),
@@ -110,7 +111,7 @@ impl Answer {
         });
     }
 
-    fn refute(&mut self, layer: &Layer, fit: Fit) {
+    fn refute(&mut self, layer: &RecordedLayer, fit: Fit) {
         let witness = missed(layer, &fit.form, self.ends).next();
         if let Some((channel, value, expected)) = witness {
             self.refuted.push(Refuted {
@@ -128,7 +129,7 @@ impl Answer {
 /// If the best one misses nothing, missing any value is worse. Otherwise some values are wrong, and this arithmetic may
 /// miss more than the best by chance: where the two differ the value may be a wrong one, and so may the two values next
 /// to the best factor of each channel. It is worse if it misses more than that accounts for.
-fn is_told_apart(layer: &Layer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
+fn is_told_apart(layer: &RecordedLayer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
     let outputs = layer.outputs();
     if fewest * MOST_MISSED > outputs {
         return true;
@@ -152,15 +153,15 @@ fn is_told_apart(layer: &Layer, fit: &Fit, (best, fewest): (&Requantization, usi
 }
 
 /// Number of distinct accumulators.
-fn accumulators(values: &[Value]) -> usize {
+fn accumulators(values: &[RecordedValue]) -> usize {
     values.chunk_by(|a, b| a.accumulator == b.accumulator).count()
 }
 
 /// For each end, true if the form alone would go beyond it, so that a clamp is needed.
-fn clamps(layer: &Layer, form: &Requantization, [low, high]: [i32; 2]) -> [bool; 2] {
+fn clamps(layer: &RecordedLayer, form: &Requantization, [low, high]: [i32; 2]) -> [bool; 2] {
     let mut clamps = [false; 2];
     for (channel, values) in layer.channels.iter().enumerate() {
-        let code = |value: Option<&Value>| {
+        let code = |value: Option<&RecordedValue>| {
             let channel = channel.min(form.channels().unwrap_or(1).saturating_sub(1));
             form.eval(channel, value?.accumulator).ok()
         };

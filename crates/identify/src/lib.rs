@@ -3,7 +3,7 @@
 //! [`Vectors`] are recorded layers. They hold outputs with their accumulators, or with the integers that the
 //! accumulators are sums of. [`identify`] compares a layer with every [`Hypothesis`]. A hypothesis fixes the form, the
 //! rounding, the multiplier's width, one rounding or two, and where the zero point is added. If the file has scales,
-//! the layer is also compared with the [rules](Rule) by which runtimes compute integers from them.
+//! the layer is also compared with the [rules](RuntimeRule) by which runtimes compute integers from them.
 //!
 //! # The method
 //!
@@ -53,6 +53,8 @@ pub use answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Toler
 pub use hypothesis::{Family, Hypothesis};
 pub use identify::identify;
 pub use open::left_open;
-pub use rules::Rule;
+pub use rules::RuntimeRule;
 pub use toml::{document, json};
-pub use vectors::{Axis, InputZero, Layer, Scales, Source, Value, Vectors, VectorsError};
+pub use vectors::{
+    AccumulatorSource, ChannelAxis, InputZero, LayerScales, RecordedLayer, RecordedValue, Vectors, VectorsError,
+};

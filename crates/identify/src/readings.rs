@@ -4,7 +4,7 @@ use crate::{
     Rereading,
     ends::without_strays,
     search,
-    vectors::{Layer, Value},
+    vectors::{RecordedLayer, RecordedValue},
     zeros,
 };
 
@@ -17,7 +17,7 @@ const BESIDE: i64 = 2;
 
 /// A layer as it is read, and how that differs from the file.
 pub(crate) struct Reading {
-    pub(crate) layer: Layer,
+    pub(crate) layer: RecordedLayer,
     /// What is read differently, except for the output's zero point, which is only known when the layer is explained.
     pub(crate) rereadings: Vec<Rereading>,
     /// True if the zero point that the file states for the output is ignored.
@@ -26,7 +26,7 @@ pub(crate) struct Reading {
 
 /// The other readings of a layer: with the channels along another axis, with another zero point of the input, with
 /// another zero point of the output, and all combinations.
-pub(crate) fn others(layer: &Layer) -> impl Iterator<Item = Reading> {
+pub(crate) fn others(layer: &RecordedLayer) -> impl Iterator<Item = Reading> {
     let elsewhere = layer
         .with_other_axis()
         .into_iter()
@@ -34,7 +34,7 @@ pub(crate) fn others(layer: &Layer) -> impl Iterator<Item = Reading> {
     let elsewhere = elsewhere.map(|other| (vec![Rereading::Channels(other.axis)], other));
     let channels = std::iter::once((Vec::new(), layer.clone())).chain(elsewhere);
     let zeros = channels.flat_map(|(rereadings, layer)| {
-        let open = layer.zero_point.map(|_| Layer {
+        let open = layer.zero_point.map(|_| RecordedLayer {
             zero_point: None,
             ..layer.clone()
         });
@@ -91,12 +91,12 @@ fn other_input_zero(reading: &Reading) -> Option<Reading> {
 ///
 /// So each channel gives a point (factor · S, intercept), and these points lie on a line with the slope −d. The slope
 /// is the median over lines through pairs of points, so that a few wrong values or clamped channels do no harm.
-fn estimated(layer: &Layer) -> Option<i64> {
+fn estimated(layer: &RecordedLayer) -> Option<i64> {
     let weights = &layer.input_zero.as_ref()?.weights;
     let ends = without_strays(layer);
     let lines = layer.channels.iter().filter_map(|values| {
-        let inside = |value: &&Value| value.output > ends[0] && value.output < ends[1];
-        let values: Vec<&Value> = values.iter().filter(inside).collect();
+        let inside = |value: &&RecordedValue| value.output > ends[0] && value.output < ends[1];
+        let values: Vec<&RecordedValue> = values.iter().filter(inside).collect();
         let (factor, intercept) = line(&values)?;
         let sums = values.iter().filter_map(|value| weights.get(value.at as usize));
         Some((factor * median(sums.map(|&sum| sum as f64))?, intercept))
@@ -117,12 +117,12 @@ fn estimated(layer: &Layer) -> Option<i64> {
 
 /// Factor and intercept of the line on which the outputs lie. It goes through the medians of the lowest and the highest
 /// third.
-fn line(values: &[&Value]) -> Option<(f64, f64)> {
+fn line(values: &[&RecordedValue]) -> Option<(f64, f64)> {
     let third = values.len() / 3;
     if values.len() < LEAST_VALUES {
         return None;
     }
-    let middle = |values: &[&Value]| {
+    let middle = |values: &[&RecordedValue]| {
         let accumulator = median(values.iter().map(|value| value.accumulator as f64))?;
         Some((accumulator, median(values.iter().map(|value| f64::from(value.output)))?))
     };

@@ -74,7 +74,7 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
             ("inside_rounding", if rule { "onnxruntime" } else { "free" })
         }
         Requantization::AscendRequant(_) => {
-            let packed = *subject == Subject::Rule(crate::Rule::AscendPacked);
+            let packed = *subject == Subject::Rule(crate::RuntimeRule::AscendPacked);
             row.push(("kind", text("ascend_requant")));
             row.push(("multiplier", multiplier(if packed { 11 } else { 24 })));
             ("after", "ascend") // tidy: allow(names): the name of a rule of scales

@@ -1,7 +1,7 @@
 //! The rules by which runtimes compute a form's integers from scales. If the file has scales, no parameters have to be
 //! searched for.
 
-use crate::vectors::{Layer, Scales};
+use crate::vectors::{LayerScales, RecordedLayer};
 use std::fmt;
 use strait_requantize::{
     Per, Requantization,
@@ -10,7 +10,7 @@ use strait_requantize::{
 
 /// A rule by which a runtime computes requantization parameters from scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+pub enum RuntimeRule {
     /// LiteRT's convolutions on int8.
     LitertConvolution,
     /// LiteRT's convolutions on int8, in a build that rounds once.
@@ -31,23 +31,28 @@ pub enum Rule {
     AscendPacked,
 }
 
-impl Rule {
+impl RuntimeRule {
     /// All rules.
-    pub const ALL: [Rule; 9] = [
-        Rule::LitertConvolution,
-        Rule::LitertSingleRounding,
-        Rule::LitertFullyConnected,
-        Rule::LitertMatrixProduct,
-        Rule::LitertSixteenByEight,
-        Rule::OnnxRuntimeConvolution,
-        Rule::OnnxRuntimeMultiplication,
-        Rule::Ascend,
-        Rule::AscendPacked,
+    pub const ALL: [RuntimeRule; 9] = [
+        RuntimeRule::LitertConvolution,
+        RuntimeRule::LitertSingleRounding,
+        RuntimeRule::LitertFullyConnected,
+        RuntimeRule::LitertMatrixProduct,
+        RuntimeRule::LitertSixteenByEight,
+        RuntimeRule::OnnxRuntimeConvolution,
+        RuntimeRule::OnnxRuntimeMultiplication,
+        RuntimeRule::Ascend,
+        RuntimeRule::AscendPacked,
     ];
 
     /// The form that the rule makes for a layer's scales and a zero point. An error if the rule cannot be applied.
-    pub(crate) fn form(self, layer: &Layer, scales: &Scales, zero: i32) -> Result<Requantization, ScaleError> {
-        let &Scales {
+    pub(crate) fn form(
+        self,
+        layer: &RecordedLayer,
+        scales: &LayerScales,
+        zero: i32,
+    ) -> Result<Requantization, ScaleError> {
+        let &LayerScales {
             input,
             ref weight,
             output,
@@ -69,48 +74,50 @@ impl Rule {
             }),
         };
         match self {
-            Rule::LitertConvolution => litert::convolution(input, weight, output, zero, layer.out),
-            Rule::LitertSingleRounding => {
+            RuntimeRule::LitertConvolution => litert::convolution(input, weight, output, zero, layer.out),
+            RuntimeRule::LitertSingleRounding => {
                 litert::convolution(input, weight, output, zero, layer.out).map(litert::single_rounding)
             }
-            Rule::LitertFullyConnected => litert::fully_connected_in_f64(input, weight, output, zero, layer.out),
-            Rule::LitertMatrixProduct => litert::matrix_product(input, one()?, output, zero, layer.out),
-            Rule::LitertSixteenByEight => litert::sixteen_by_eight(input, weight, output, zero, layer.out),
-            Rule::OnnxRuntimeConvolution => onnx_runtime::convolution(input, weight, output, zero, layer.out),
-            Rule::OnnxRuntimeMultiplication => onnx_runtime::multiplication(input, one()?, output, zero, layer.out),
-            Rule::Ascend => ascend(false),
-            Rule::AscendPacked => ascend(true),
+            RuntimeRule::LitertFullyConnected => litert::fully_connected_in_f64(input, weight, output, zero, layer.out),
+            RuntimeRule::LitertMatrixProduct => litert::matrix_product(input, one()?, output, zero, layer.out),
+            RuntimeRule::LitertSixteenByEight => litert::sixteen_by_eight(input, weight, output, zero, layer.out),
+            RuntimeRule::OnnxRuntimeConvolution => onnx_runtime::convolution(input, weight, output, zero, layer.out),
+            RuntimeRule::OnnxRuntimeMultiplication => {
+                onnx_runtime::multiplication(input, one()?, output, zero, layer.out)
+            }
+            RuntimeRule::Ascend => ascend(false),
+            RuntimeRule::AscendPacked => ascend(true),
         }
     }
 
     /// A name for the row of a target's table.
     pub fn name(self) -> &'static str {
         match self {
-            Rule::LitertConvolution => "litert-convolution",
-            Rule::LitertSingleRounding => "litert-single-rounding",
-            Rule::LitertFullyConnected => "litert-fully-connected",
-            Rule::LitertMatrixProduct => "litert-matrix-product",
-            Rule::LitertSixteenByEight => "litert-sixteen-by-eight",
-            Rule::OnnxRuntimeConvolution => "onnxruntime-convolution",
-            Rule::OnnxRuntimeMultiplication => "onnxruntime-multiplication",
-            Rule::Ascend => "ascend-requant",
-            Rule::AscendPacked => "ascend-requant-packed",
+            RuntimeRule::LitertConvolution => "litert-convolution",
+            RuntimeRule::LitertSingleRounding => "litert-single-rounding",
+            RuntimeRule::LitertFullyConnected => "litert-fully-connected",
+            RuntimeRule::LitertMatrixProduct => "litert-matrix-product",
+            RuntimeRule::LitertSixteenByEight => "litert-sixteen-by-eight",
+            RuntimeRule::OnnxRuntimeConvolution => "onnxruntime-convolution",
+            RuntimeRule::OnnxRuntimeMultiplication => "onnxruntime-multiplication",
+            RuntimeRule::Ascend => "ascend-requant",
+            RuntimeRule::AscendPacked => "ascend-requant-packed",
         }
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for RuntimeRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Rule::LitertConvolution => "the integers of LiteRT's convolutions, two roundings",
-            Rule::LitertSingleRounding => "the integers of LiteRT's convolutions, one rounding",
-            Rule::LitertFullyConnected => "the factor of LiteRT's FULLY_CONNECTED, in f64",
-            Rule::LitertMatrixProduct => "the integers of LiteRT's BATCH_MATMUL, two roundings",
-            Rule::LitertSixteenByEight => "the integers of LiteRT's convolutions on int16",
-            Rule::OnnxRuntimeConvolution => "the factor of ONNX Runtime's QLinearConv, in f32",
-            Rule::OnnxRuntimeMultiplication => "the factor of ONNX Runtime's QLinearMul, in f32",
-            Rule::Ascend => "the factor of AscendRequant, in f32",
-            Rule::AscendPacked => "the factor of AscendRequant, 19 bits of it",
+            RuntimeRule::LitertConvolution => "the integers of LiteRT's convolutions, two roundings",
+            RuntimeRule::LitertSingleRounding => "the integers of LiteRT's convolutions, one rounding",
+            RuntimeRule::LitertFullyConnected => "the factor of LiteRT's FULLY_CONNECTED, in f64",
+            RuntimeRule::LitertMatrixProduct => "the integers of LiteRT's BATCH_MATMUL, two roundings",
+            RuntimeRule::LitertSixteenByEight => "the integers of LiteRT's convolutions on int16",
+            RuntimeRule::OnnxRuntimeConvolution => "the factor of ONNX Runtime's QLinearConv, in f32",
+            RuntimeRule::OnnxRuntimeMultiplication => "the factor of ONNX Runtime's QLinearMul, in f32",
+            RuntimeRule::Ascend => "the factor of AscendRequant, in f32",
+            RuntimeRule::AscendPacked => "the factor of AscendRequant, 19 bits of it",
         })
     }
 }

@@ -5,9 +5,9 @@ use crate::{
     edges::Bounds,
     ends,
     hypothesis::Hypothesis,
-    rules::Rule,
+    rules::RuntimeRule,
     search::{self, Recorded},
-    vectors::{Layer, Value, VectorsError},
+    vectors::{RecordedLayer, RecordedValue, VectorsError},
     zeros,
 };
 use strait_requantize::Requantization;
@@ -27,14 +27,14 @@ pub(crate) struct Fit {
 
 /// Everything that was tried on one reading of a layer. What misses least comes first.
 pub(crate) struct Tried {
-    pub(crate) layer: Layer,
+    pub(crate) layer: RecordedLayer,
     /// Lowest and highest output. Results may be saturated there.
     pub(crate) ends: [i32; 2],
     pub(crate) fits: Vec<Fit>,
 }
 
 impl Tried {
-    pub(crate) fn of(file: &str, layer: &Layer) -> Result<Tried, VectorsError> {
+    pub(crate) fn of(file: &str, layer: &RecordedLayer) -> Result<Tried, VectorsError> {
         let ordered = layer.contradiction().is_none();
         let bounds = ordered.then(|| Bounds::new(layer));
         if let Some(bounds) = &bounds {
@@ -75,7 +75,7 @@ impl Tried {
     /// Adds the hypotheses and rules that produce every value.
     fn add_exact(&mut self, bounds: &Bounds<'_>) {
         if let Some(scales) = &bounds.layer.scales {
-            for rule in Rule::ALL {
+            for rule in RuntimeRule::ALL {
                 let mut forms = bounds
                     .zero_points()
                     .filter_map(|zero| rule.form(bounds.layer, scales, zero).ok());
@@ -101,7 +101,7 @@ impl Tried {
         let Some(scales) = self.layer.scales.clone() else {
             return;
         };
-        for rule in Rule::ALL {
+        for rule in RuntimeRule::ALL {
             let subject = Subject::Rule(rule);
             if explained.contains(&subject) {
                 continue;
@@ -212,7 +212,7 @@ fn check_zero_points(file: &str, bounds: &Bounds<'_>) -> Result<(), VectorsError
 pub(crate) fn codes<'a>(
     form: &'a Requantization,
     channel: usize,
-    values: &'a [Value],
+    values: &'a [RecordedValue],
     [low, high]: [i32; 2],
 ) -> impl Iterator<Item = Option<i32>> + 'a {
     let scalars = form.channel(channel.min(form.channels().unwrap_or(1).saturating_sub(1)));
@@ -224,10 +224,10 @@ pub(crate) fn codes<'a>(
 
 /// The values that a form does not produce, each with its channel and the form's result.
 pub(crate) fn missed<'a>(
-    layer: &'a Layer,
+    layer: &'a RecordedLayer,
     form: &'a Requantization,
     ends: [i32; 2],
-) -> impl Iterator<Item = (usize, &'a Value, Option<i32>)> {
+) -> impl Iterator<Item = (usize, &'a RecordedValue, Option<i32>)> {
     layer.channels.iter().enumerate().flat_map(move |(channel, values)| {
         let codes = codes(form, channel, values, ends).zip(values);
         codes.filter_map(move |(code, value)| (code != Some(value.output)).then_some((channel, value, code)))

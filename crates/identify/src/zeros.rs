@@ -1,6 +1,6 @@
 //! Finds the zero points that are worth trying if some values may be wrong.
 
-use crate::{search, vectors::Layer};
+use crate::{search, vectors::RecordedLayer};
 
 /// How many zero points are compared on a few values.
 const COMPARED: usize = 1024;
@@ -9,7 +9,7 @@ const TRIED: usize = 3;
 
 /// The best zero points: the one that the file states, or those that the fewest values contradict. Since a form does
 /// not decrease and outputs its zero point for an accumulator of zero, each value can contradict some zero points.
-pub(crate) fn likely(layer: &Layer, ends: [i32; 2]) -> Vec<i32> {
+pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     if let Some(zero) = layer.zero_point {
         return vec![zero];
     }

@@ -6,7 +6,7 @@ use crate::common;
 use common::{Numbers, drawn_of, layer, once, recorded};
 use std::collections::BTreeMap;
 use strait_identify::{
-    Answer, Axis, Family, Hypothesis, Layer, OUTLIERS, Rereading, Subject, Tolerance, document, identify,
+    Answer, ChannelAxis, Family, Hypothesis, OUTLIERS, RecordedLayer, Rereading, Subject, Tolerance, document, identify,
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
@@ -158,7 +158,7 @@ fn the_nearest_parameters_are_the_nearest() {
     let mut pairs: Vec<(i64, i32)> = (-400..400).map(|x| (x, (x >> 3) as i32)).collect();
     pairs[0].1 = 100;
     pairs[799].1 = -100;
-    let layer = Layer::new("layer", IntType::I8, &[800], Axis::Second, pairs);
+    let layer = RecordedLayer::new("layer", IntType::I8, &[800], ChannelAxis::Second, pairs);
     let answer = identify("damaged", &layer).unwrap();
     let Some(Requantization::ArithFolded(best)) = answer.explained.first().map(|best| best.form.clone()) else {
         panic!("{:?}", answer.explained.first())
@@ -195,7 +195,7 @@ fn what_is_far_from_every_arithmetic_is_explained_by_none() {
             (x, (120.0 * (x as f64 / 300.0).tanh()).round() as i32)
         })
         .collect();
-    let layer = Layer::new("layer", IntType::I8, &[20_000], Axis::Second, pairs);
+    let layer = RecordedLayer::new("layer", IntType::I8, &[20_000], ChannelAxis::Second, pairs);
     let answer = identify("v.npz", &layer).unwrap();
     assert!(answer.explained.is_empty() && !answer.is_within("10%".parse().unwrap()));
     let text = document("v.npz", std::slice::from_ref(&answer), Tolerance::default());
@@ -224,9 +224,15 @@ fn channels_that_stand_last_are_found_and_said_so() {
     for wrong in [0, 16] {
         damage(&mut pairs, wrong, Damage::Any, &mut numbers);
         // The layout of the outputs: [batch, height, width, channels].
-        let layer = Layer::new("layer", IntType::I8, &[20, 10, 10, 8], Axis::Second, pairs.clone());
+        let layer = RecordedLayer::new(
+            "layer",
+            IntType::I8,
+            &[20, 10, 10, 8],
+            ChannelAxis::Second,
+            pairs.clone(),
+        );
         let answer = identify("v.npz", &layer).unwrap();
-        assert_eq!(answer.rereadings, [Rereading::Channels(Axis::Last)]);
+        assert_eq!(answer.rereadings, [Rereading::Channels(ChannelAxis::Last)]);
         assert!(!answer.is_within("10%".parse().unwrap()), "the file says otherwise");
         let text = document("v.npz", std::slice::from_ref(&answer), Tolerance::default());
         assert!(text.contains("is explained if the channels are read last"), "{text}");
@@ -284,7 +290,7 @@ fn a_wrong_zero_point_is_found_and_said_so() {
         let mut pairs = recorded(&form, OUTPUTS, &mut numbers);
         damage(&mut pairs, wrong, Damage::Any, &mut numbers);
         let (stated, found) = (zp - 3, zp);
-        let layer = Layer {
+        let layer = RecordedLayer {
             zero_point: Some(stated),
             ..layer(&form, &pairs)
         };
@@ -302,9 +308,9 @@ fn narrow_data_print_no_row_without_those_that_it_cannot_be_told_from() {
     for (first, last) in [(0, 0), (-2, 2), (0, 9), (-20, 20), (100, 130)] {
         let pairs: Vec<(i64, i32)> = (first..=last).map(|x| (x, ((x + 4) >> 3) as i32)).collect();
         let shape = [pairs.len()];
-        let layer = Layer {
+        let layer = RecordedLayer {
             zero_point: Some(0),
-            ..Layer::new("layer", IntType::I8, &shape, Axis::Second, pairs)
+            ..RecordedLayer::new("layer", IntType::I8, &shape, ChannelAxis::Second, pairs)
         };
         let answer = identify("v.npz", &layer).unwrap();
         let text = document("v.npz", std::slice::from_ref(&answer), Tolerance::default());

@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::{Numbers, draw, once, record, twice};
-use strait_identify::{Answer, Family, Hypothesis, Subject, Value, identify};
+use strait_identify::{Answer, Family, Hypothesis, RecordedValue, Subject, identify};
 use strait_requantize::{Requantization, Rounding};
 
 /// The number of outputs for which the documentation promises this. It is large enough to contain rare differences.
@@ -91,7 +91,7 @@ fn a_witness_is_a_recorded_value_that_the_nearest_arithmetic_does_not_give() {
     for refuted in &answer.refuted {
         let witness = &refuted.witness;
         let recorded = &layer.channels[witness.channel];
-        let is_it = |value: &Value| (value.accumulator, value.output) == (witness.accumulator, witness.found);
+        let is_it = |value: &RecordedValue| (value.accumulator, value.output) == (witness.accumulator, witness.found);
         assert!(recorded.iter().any(is_it));
         let channel = if refuted.form.channels().is_some() {
             witness.channel

@@ -2,7 +2,7 @@
 //! its outputs.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use strait_identify::{Axis, Layer, Scales, identify};
+use strait_identify::{ChannelAxis, LayerScales, RecordedLayer, identify};
 use strait_requantize::{IntType, Per};
 
 /// The ends of the 64-bit and of the 32-bit range, and values around zero.
@@ -29,21 +29,21 @@ fn picked() -> Vec<Vec<i64>> {
     .collect()
 }
 
-fn layer(accumulators: &[i64], codes: &[i32], out: IntType, zero_point: Option<i32>) -> Layer {
+fn layer(accumulators: &[i64], codes: &[i32], out: IntType, zero_point: Option<i32>) -> RecordedLayer {
     let pairs = accumulators.iter().copied().zip(codes.iter().copied()).collect();
-    Layer {
+    RecordedLayer {
         zero_point,
-        scales: Some(Scales {
+        scales: Some(LayerScales {
             input: f32::MAX,
             weight: Per::Tensor(f32::MIN_POSITIVE),
             output: 1.0,
         }),
-        ..Layer::new("layer", out, &[accumulators.len()], Axis::Second, pairs)
+        ..RecordedLayer::new("layer", out, &[accumulators.len()], ChannelAxis::Second, pairs)
     }
 }
 
 /// Checks that each arithmetic that explains the layer reproduces its outputs.
-fn holds(layer: &Layer) {
+fn holds(layer: &RecordedLayer) {
     let answer = identify("extremes", layer).unwrap_or_else(|error| panic!("{error}"));
     let pairs = &layer.channels[0];
     let [low, high] = [pairs[0].output, pairs[pairs.len() - 1].output];

@@ -8,7 +8,10 @@ use common::{
     arrays::{f32s, file, i8s, i32s, read, u64s},
     once, record, twice,
 };
-use strait_identify::{Axis, Layer, Rule, Scales, Subject, Tolerance, Value, Vectors, document, identify};
+use strait_identify::{
+    ChannelAxis, LayerScales, RecordedLayer, RecordedValue, RuntimeRule, Subject, Tolerance, Vectors, document,
+    identify,
+};
 use strait_requantize::{
     IntType, Per, Requantization, Rounding,
     scales::{litert, onnx_runtime},
@@ -16,8 +19,8 @@ use strait_requantize::{
 use strait_target::spec::Table;
 
 /// The accumulators of each channel with their outputs.
-fn pairs(layer: &Layer) -> Vec<Vec<(i64, i32)>> {
-    let of = |values: &Vec<Value>| values.iter().map(|value| (value.accumulator, value.output)).collect();
+fn pairs(layer: &RecordedLayer) -> Vec<Vec<(i64, i32)>> {
+    let of = |values: &Vec<RecordedValue>| values.iter().map(|value| (value.accumulator, value.output)).collect();
     layer.channels.iter().map(of).collect()
 }
 
@@ -97,7 +100,7 @@ fn sums_of_a_convolution_with_channels_last_are_the_same_in_the_order_of_the_fil
     // The two weight layouts: [outputs, height, width, inputs / groups] and [height, width, inputs / groups, outputs].
     for weight in [i8s(&[2, 1, 2, 1], &[10, 1, 1, 10]), i8s(&[1, 2, 1, 2], &[10, 1, 1, 10])] {
         let layer = last(("c/weight", weight));
-        assert_eq!(layer.axis, Axis::Last);
+        assert_eq!(layer.axis, ChannelAxis::Last);
         assert_eq!(pairs(&layer), [vec![(1, 1), (23, 2)], vec![(40, 3), (65, 4)]]);
         assert_eq!(layer.place(3), [0, 0, 1, 1]);
     }
@@ -218,9 +221,9 @@ fn a_file_that_is_cut_or_changed_anywhere_does_no_harm() {
 }
 
 /// Records a layer of a form, together with the scales from which the form was made.
-fn with_scales(form: &Requantization, [input, weight, output]: [f32; 3], numbers: &mut Numbers) -> Layer {
-    Layer {
-        scales: Some(Scales {
+fn with_scales(form: &Requantization, [input, weight, output]: [f32; 3], numbers: &mut Numbers) -> RecordedLayer {
+    RecordedLayer {
+        scales: Some(LayerScales {
             input,
             weight: weight.into(),
             output,
@@ -231,7 +234,7 @@ fn with_scales(form: &Requantization, [input, weight, output]: [f32; 3], numbers
 
 #[test]
 fn of_recorded_outputs_of_litert_and_onnx_runtime_the_right_rules_are_found() {
-    let explained = |layer: &Layer| -> Vec<Rule> {
+    let explained = |layer: &RecordedLayer| -> Vec<RuntimeRule> {
         let answer = identify("a file", layer).unwrap();
         let rule = |subject: Subject| match subject {
             Subject::Rule(rule) => Some(rule),
@@ -251,28 +254,28 @@ fn of_recorded_outputs_of_litert_and_onnx_runtime_the_right_rules_are_found() {
         let weights = Per::Tensor(weight);
         let convolution = litert::convolution(input, &weights, output, -5, IntType::I8).unwrap();
         let found = explained(&with_scales(&convolution, scales, numbers));
-        assert!(found.contains(&Rule::LitertConvolution), "{found:?}");
+        assert!(found.contains(&RuntimeRule::LitertConvolution), "{found:?}");
         let others = [
-            Rule::LitertSingleRounding,
-            Rule::LitertFullyConnected,
-            Rule::OnnxRuntimeConvolution,
+            RuntimeRule::LitertSingleRounding,
+            RuntimeRule::LitertFullyConnected,
+            RuntimeRule::OnnxRuntimeConvolution,
         ];
         assert!(others.iter().all(|other| !found.contains(other)), "{found:?}");
         let dense = litert::fully_connected_in_f64(input, &weights, output, -5, IntType::I8).unwrap();
         let found = explained(&with_scales(&dense, scales, numbers));
         assert!(
-            found.contains(&Rule::LitertFullyConnected) && !found.contains(&Rule::LitertConvolution),
+            found.contains(&RuntimeRule::LitertFullyConnected) && !found.contains(&RuntimeRule::LitertConvolution),
             "{found:?}"
         );
         let linear = onnx_runtime::convolution(input, &weights, output, -5, IntType::I8).unwrap();
         let found = explained(&with_scales(&linear, scales, numbers));
         assert!(
-            found.contains(&Rule::OnnxRuntimeConvolution) && !found.contains(&Rule::LitertConvolution),
+            found.contains(&RuntimeRule::OnnxRuntimeConvolution) && !found.contains(&RuntimeRule::LitertConvolution),
             "{found:?}"
         );
         let product = onnx_runtime::multiplication(input, weight, output, -5, IntType::I8).unwrap();
         let found = explained(&with_scales(&product, scales, numbers));
-        assert!(found.contains(&Rule::OnnxRuntimeMultiplication), "{found:?}");
+        assert!(found.contains(&RuntimeRule::OnnxRuntimeMultiplication), "{found:?}");
     }
 }
 
@@ -321,7 +324,7 @@ fn layers_of_one_arithmetic_share_its_rows_and_others_have_their_own() {
         ("b", once(7, Rounding::Floor, numbers)),
         ("c", twice(numbers)),
     ] {
-        let layer = Layer {
+        let layer = RecordedLayer {
             name: name.into(),
             ..record(&form, 50_000, numbers)
         };

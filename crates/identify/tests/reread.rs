@@ -8,7 +8,7 @@ use common::{
     arrays::{i8s, i32s, read},
     factor,
 };
-use strait_identify::{Answer, Axis, Rereading, Tolerance, document, identify};
+use strait_identify::{Answer, ChannelAxis, Rereading, Tolerance, document, identify};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 /// A convolution with a 3 × 3 window and padding 1 on 3 × 3 images with three channels. All extents except the batch
@@ -155,12 +155,12 @@ fn a_convolution_that_fits_with_its_channels_last_as_well_is_read_so_too() {
     let (layer, form) = (Convolution::drawn(&mut numbers), after(&mut numbers));
     let outputs = layer.outputs(0, true, &form);
     let answer = layer.recorded(&outputs, &[]);
-    assert_eq!(answer.rereadings, [Rereading::Channels(Axis::Last)]);
+    assert_eq!(answer.rereadings, [Rereading::Channels(ChannelAxis::Last)]);
     assert!(is_explained(&answer) && answer.missed() == Some(0), "{answer:?}");
 
     // Here the stated zero point of the input is wrong as well.
     let outputs = layer.outputs(3, true, &form);
     let answer = layer.recorded(&outputs, &[]);
     let zero = Rereading::InputZeroPoint { stated: 0, found: 3 };
-    assert_eq!(answer.rereadings, [Rereading::Channels(Axis::Last), zero]);
+    assert_eq!(answer.rereadings, [Rereading::Channels(ChannelAxis::Last), zero]);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cut::Cut;
-use crate::declared::{Extent, Source};
+use crate::declared::{Extent, TensorSource};
 use crate::error::FreeDimension;
 use crate::wiring::{TensorId, Wiring};
 
@@ -12,7 +12,12 @@ use crate::wiring::{TensorId, Wiring};
 /// These are the first dimensions of all inputs, if each of them is free in the file and none of them also appears at
 /// another axis. If `bind` gives one of them a value other than 1, the caller has chosen the batch, and the result is
 /// empty. If the graph is cut at a tensor whose shape is not declared, the model's own inputs decide.
-pub fn batch(wiring: &Wiring<'_>, source: &dyn Source, cut: &Cut, bind: &BTreeMap<String, u64>) -> Vec<FreeDimension> {
+pub fn batch(
+    wiring: &Wiring<'_>,
+    source: &dyn TensorSource,
+    cut: &Cut,
+    bind: &BTreeMap<String, u64>,
+) -> Vec<FreeDimension> {
     let declared = |&id: &TensorId| source.declared(id).map(|declared| (id, declared.extents));
     let inputs: Option<Vec<_>> = cut.inputs.iter().map(declared).collect();
     let inputs = inputs.unwrap_or_else(|| wiring.inputs().iter().filter_map(declared).collect());

@@ -12,7 +12,7 @@ use strait_core::{
 use strait_requantize::Rounding;
 
 use crate::cut::{Cut, between};
-use crate::declared::{Declared, Source};
+use crate::declared::{Declared, TensorSource};
 use crate::error::{NodeFault, ReadError};
 use crate::numbers::{has_nan, narrowed_float, widened_float};
 use crate::options::{Assumed, free_dimensions};
@@ -39,7 +39,7 @@ pub struct Scope<'a> {
     /// How its tensors and nodes are connected.
     pub wiring: &'a Wiring<'a>,
     /// Elements and types of its tensors, as the file has them.
-    pub source: &'a dyn Source,
+    pub source: &'a dyn TensorSource,
     /// Values of extents, by their keys.
     pub bind: &'a BTreeMap<String, u64>,
 }
@@ -520,7 +520,7 @@ pub fn no_tensor(name: &str) -> Refusal {
 }
 
 /// The outputs that are codes, or are declared as floats of another type than f32.
-fn rounded(source: &dyn Source, cut: &Cut) -> BTreeSet<TensorId> {
+fn rounded(source: &dyn TensorSource, cut: &Cut) -> BTreeSet<TensorId> {
     let is_rounded = |&id: &TensorId| {
         let elem = source.declared(id).and_then(|declared| declared.known_elem());
         elem.is_some_and(|elem| elem.is_float() && elem != Elem::F32) || source.codes(id).is_some()

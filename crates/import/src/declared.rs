@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
 /// The tensors of a graph, as its format stores them.
-pub trait Source {
+pub trait TensorSource {
     /// The elements of a constant; `None` for any other tensor.
     fn constant(&self, tensor: TensorId) -> Option<Result<TensorData, Refusal>>;
 

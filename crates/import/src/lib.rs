@@ -1,7 +1,7 @@
 //! What all readers of models have in common.
 //!
 //! A format provides three things: how the tensors and nodes of its graph are connected ([`Wiring`]), the elements of
-//! constants and the declared types ([`Source`]), and what each node becomes ([`Reader`], using a [`Layer`]).
+//! constants and the declared types ([`TensorSource`]), and what each node becomes ([`Reader`], using a [`Layer`]).
 //! Everything else is here: which part of the graph is read and in what order ([`cut()`]), the module that is built
 //! ([`Builder`]), constant folding, limits on what a few bytes of a file can ask for, names, and errors that say whose
 //! fault they are.
@@ -40,7 +40,7 @@ pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor}
 pub use codes::grid_of;
 pub use compose::{matrix_product, reduction_over};
 pub use cut::{Cut, between, cut};
-pub use declared::{Declared, Extent, Source, check_bind};
+pub use declared::{Declared, Extent, TensorSource, check_bind};
 pub use einsum::einsum;
 pub use error::{DataFault, FreeDimension, NodeFault, ReadError};
 pub use format::{Decoded, Format, MOST_BYTES_OF_PROTOBUF, decode, most_bytes, recognised};

@@ -63,7 +63,7 @@ pub use arrays::read_arrays;
 pub use error::{DataError, Kind};
 pub use input_spec::InputSpec;
 pub use labels::{FOLDERS, LabelCount, MOST_CLASSES, Object, label_array, labels_by_name, read_boxes, read_labels};
-pub use named::Reading;
+pub use named::ImageReading;
 pub use names::escape;
 pub use npy::{Array, Writer, encode};
 pub use numbers::NumberType;

@@ -11,7 +11,7 @@ use crate::{
 
 /// How images become samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct ImageReading {
     /// Names and versions of the decoders.
     pub decoder: String,
     /// Names and versions of the libraries whose arithmetic resizing and the conversion to gray follow.
@@ -20,9 +20,9 @@ pub struct Reading {
 
 impl Samples {
     /// How images become samples; `None` if no input has images.
-    pub fn reading(&self) -> Option<Reading> {
+    pub fn reading(&self) -> Option<ImageReading> {
         let pipeline = self.images()?.pipeline();
-        Some(Reading {
+        Some(ImageReading {
             decoder: strait_images::decoder().to_owned(),
             arithmetic: pipeline.arithmetic().into_iter().map(str::to_owned).collect(),
         })

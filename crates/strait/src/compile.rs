@@ -6,7 +6,8 @@ use std::{num::NonZeroUsize, path::Path, sync::Arc};
 use serde::{Serialize, de::IgnoredAny};
 
 use strait_artifact::{
-    DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Parts, Request, Verification, verify_built, verify_files, write,
+    CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, RunSamples, Verification, verify_built, verify_files,
+    write,
 };
 use strait_compile::{Built, Silent, Watch};
 use strait_container::{ArtifactWriter, Digest, ModelChanged, ModelFiles, Sources, sha256};
@@ -227,7 +228,7 @@ impl Artifact {
         } = self.compiled("written again", "copy the folder")?;
         unchanged(observed.files.as_ref())?;
         let writer = ArtifactWriter::create(folder.as_ref())?;
-        let parts = Parts {
+        let parts = CommonParts {
             built,
             report: &self.report()?,
             deployment: &observed.deployment(target),
@@ -257,7 +258,7 @@ impl Artifact {
     /// # Errors
     /// If the folder is no longer an artifact, samples do not fit, or a run needs more than the limits allow.
     pub fn verify(&self, samples: &Samples, options: &SessionOptions) -> Result<Verification, Error> {
-        let request = Request {
+        let request = RunSamples {
             random: RANDOM,
             seed: 0,
             given: Some(samples.0.as_ref()),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use strait_artifact::Reading;
+use strait_artifact::ModelReading;
 use strait_container::{Digest, ModelFiles, sha256};
 use strait_core::{Module, Stage, bytes::decode as decode_ir, codes};
 use strait_import::{Format, FreeDimension, ReadOptions};
@@ -38,7 +38,7 @@ pub struct Model {
     pub(crate) digest: Digest,
     /// The files that the tensors are in. A model that a program has built has no files.
     pub(crate) files: Option<ModelFiles>,
-    pub(crate) reading: Reading,
+    pub(crate) reading: ModelReading,
     notes: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ impl Model {
             module,
             digest: sha256(&parts),
             files: None,
-            reading: Reading::default(),
+            reading: ModelReading::default(),
             notes: Vec::new(),
         })
     }
@@ -169,7 +169,7 @@ fn read(
         module,
         digest: files.digest(),
         files: Some(files),
-        reading: Reading {
+        reading: ModelReading {
             bind: options.bind.clone(),
             inputs: options.inputs.clone(),
             outputs: options.outputs.clone(),

@@ -2,7 +2,7 @@
 
 use crate::{Rules, Target};
 use std::{fmt, sync::Arc};
-use strait_artifact::Reading;
+use strait_artifact::ModelReading;
 use strait_compile::Built;
 use strait_container::{Digest, ModelFiles};
 
@@ -34,7 +34,7 @@ pub struct Observed {
     pub(super) observed: Arc<strait_compile::Observed>,
     pub(super) model: Digest,
     pub(super) files: Option<ModelFiles>,
-    pub(super) reading: Reading,
+    pub(super) reading: ModelReading,
 }
 
 impl fmt::Debug for Observed {

@@ -78,7 +78,8 @@ fn the_library_makes_the_same_model_as_the_command_for_each_target_in_the_box() 
         assert_eq!((again.target(), again.digest()), (id, Some(digest)));
 
         let registry = targets::registry([]).unwrap();
-        let found = verification::verify(&own, &registry, &verification::Request::default(), &session).unwrap();
+        let found =
+            verification::verify(&own, &registry, &verification::VerificationRequest::default(), &session).unwrap();
         assert!(found.is_sound(), "{id}: {found:?}");
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use strait_core::shape::MAX_RANK;
 use strait_core::{Dim, Elem, TensorData, TensorType};
-use strait_import::{Declared, Extent, Refusal, Source, TensorId, Wiring};
+use strait_import::{Declared, Extent, Refusal, TensorId, TensorSource, Wiring};
 
 use crate::elements::element;
 use crate::graph::Graph;
@@ -41,7 +41,7 @@ pub(crate) struct Tensors<'a> {
     pub(crate) budget: Budget,
 }
 
-impl Source for Tensors<'_> {
+impl TensorSource for Tensors<'_> {
     fn constant(&self, id: TensorId) -> Option<Result<TensorData, Refusal>> {
         let (node, _) = self
             .graph

@@ -1,7 +1,7 @@
 //! Analyses an artifact without running it.
 
 use crate::LOWERED;
-use crate::claims::{self, Allowed, Bounds, Fusion, Part};
+use crate::claims::{self, Allowed, Bounds, Part, VerifiedFusion};
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
 use crate::intervals::{Budget, Intervals, intervals_within};
@@ -24,7 +24,7 @@ pub struct Analysis<'a> {
     /// Values of the fused graph, each with the value of the lowered graph that it stands for.
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
-    fusions: Vec<Fusion>,
+    fusions: Vec<VerifiedFusion>,
     findings: Vec<Finding>,
 }
 
@@ -152,7 +152,7 @@ fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item 
 
 impl Analysis<'_> {
     /// Every fusion that was found in the graphs, with what was verified about it.
-    pub fn fusions(&self) -> &[Fusion] {
+    pub fn fusions(&self) -> &[VerifiedFusion] {
         &self.fusions
     }
 

@@ -10,7 +10,7 @@ use crate::facts::picked_elements;
 use crate::finding::{Fault, Finding};
 use crate::functions::{Chains, compare_floats};
 use crate::intervals::picks::{self};
-use crate::intervals::{Interval, Intervals, Range};
+use crate::intervals::{Interval, Intervals, ValueRange};
 use crate::structure::{Constants, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,7 +21,7 @@ use strait_requantize::{Argument, FromFloat, Per, Step, Verdict, certificate::or
 /// What was verified about the fusions of an artifact.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
-    pub(crate) fusions: Vec<Fusion>,
+    pub(crate) fusions: Vec<VerifiedFusion>,
     /// For a value of the main graph and the value of the lowered graph that it stands for: how far they may differ.
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     pub(crate) findings: Vec<Finding>,
@@ -29,7 +29,7 @@ pub(crate) struct Claims {
 
 /// What was verified about one fusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fusion {
+pub struct VerifiedFusion {
     /// The name of the value that the fused node computes.
     pub value: String,
     /// The row of the target's table that the certificate names. `None` without a certificate.
@@ -391,7 +391,7 @@ impl Claims {
     }
 
     fn count(&mut self, site: &FusedSite<'_>, record: Option<&CertificateRecord>, max_lsb: u32) {
-        self.fusions.push(Fusion {
+        self.fusions.push(VerifiedFusion {
             value: site.value.clone(),
             row: record.map(|record| record.row.clone()),
             argument: record.map(|record| record.certificate.argument.name()),
@@ -424,7 +424,7 @@ fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, inte
 }
 
 /// The bounds of the operand of a chain's first step.
-fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
+fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),
         (None, Base::Node(id, _)) => intervals.accumulator(id),
@@ -435,7 +435,7 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
         low: i64::MIN,
         high: i64::MAX,
     };
-    range.cloned().unwrap_or_else(|| Range::tensor(any))
+    range.cloned().unwrap_or_else(|| ValueRange::tensor(any))
 }
 
 /// The accumulators that can occur: first those of the fused graph, then those of either graph. They are listed by
@@ -443,7 +443,7 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
 /// have such bounds.
 fn accumulators(
     site: &FusedSite<'_>,
-    [fused, lowered]: [&Range; 2],
+    [fused, lowered]: [&ValueRange; 2],
     record: Option<&CertificateRecord>,
 ) -> [Vec<Interval>; 2] {
     let of_steps = site.channels();

@@ -7,7 +7,7 @@ use crate::LOWERED;
 use crate::analysis::Analysis;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding, merge};
-use crate::intervals::{Interval, Intervals, Range};
+use crate::intervals::{Interval, Intervals, ValueRange};
 use crate::layers::{Deviation, Layers, deviation};
 use crate::samples::{self, Ranges};
 use std::collections::BTreeMap;
@@ -211,9 +211,9 @@ impl<'a> Comparison<'a> {
 }
 
 /// The first channel in which a tensor leaves its bounds: the values that were found there, and the bounds.
-fn outside(range: &Range, tensor: TensorView<'_>) -> Option<(Interval, Interval)> {
+fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Interval)> {
     fn of<T: strait_core::tensor::Element + Into<i64>>(
-        range: &Range,
+        range: &ValueRange,
         tensor: TensorView<'_>,
     ) -> Option<(Interval, Interval)> {
         let values = tensor.values::<T>().ok()?;

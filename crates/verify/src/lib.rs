@@ -40,12 +40,12 @@ mod samples;
 mod structure;
 
 pub use analysis::{Analysis, analyse, derived_from};
-pub use claims::Fusion;
+pub use claims::VerifiedFusion;
 pub use comparison::{Comparison, ComparisonSpace};
 pub use error::VerifyError;
 pub use finding::{Fault, Finding, merge};
 pub use functions::Undecided;
-pub use intervals::{Interval, Intervals, Range, intervals};
+pub use intervals::{Interval, Intervals, ValueRange, intervals};
 pub use samples::Ranges;
 
 use strait_core::{Bodies, CertificateRecord, GraphId, Module};

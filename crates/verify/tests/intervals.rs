@@ -5,7 +5,7 @@
 use crate::support;
 
 use strait_core::{Module, ValueId};
-use strait_verify::{Fault, Interval, Range, intervals};
+use strait_verify::{Fault, Interval, ValueRange, intervals};
 use support::{parse, verify};
 
 /// A graph of one op on `%x` and constants, in both roles.
@@ -18,14 +18,14 @@ fn module(inputs: &str, body: &str, data: &str) -> Module {
     ))
 }
 
-fn range_of(module: &Module, name: &str) -> Range {
+fn range_of(module: &Module, name: &str) -> ValueRange {
     let found = module.main().values().find(|(_, v)| module.name(v.name) == name);
     let id: ValueId = found.unwrap().0;
     intervals(module, module.main).unwrap().value(id).unwrap().clone()
 }
 
 /// The bounds along the only axis of which more is known, or those of all elements.
-fn only(range: &Range) -> (Option<usize>, Vec<(i64, i64)>) {
+fn only(range: &ValueRange) -> (Option<usize>, Vec<(i64, i64)>) {
     assert!(range.axes().count() < 2, "{range:?}");
     let ends = |intervals: &[Interval]| intervals.iter().map(|i| (i.low, i.high)).collect();
     match range.axes().next() {
@@ -34,7 +34,7 @@ fn only(range: &Range) -> (Option<usize>, Vec<(i64, i64)>) {
     }
 }
 
-fn ends(range: &Range) -> Vec<(i64, i64)> {
+fn ends(range: &ValueRange) -> Vec<(i64, i64)> {
     only(range).1
 }
 

@@ -24,7 +24,7 @@ use runs::Work;
 
 /// Which samples the graphs are run on.
 #[derive(Clone, Copy, Default)]
-pub struct Request<'a> {
+pub struct RunSamples<'a> {
     /// Number of random inputs.
     pub random: usize,
     /// Seed of the random inputs.
@@ -134,7 +134,7 @@ fn open<P: DeserializeOwned>(artifact: Artifact, registry: &Registry) -> Result<
 pub fn verify_built(
     built: &Built,
     (target, ranges): (&Arc<dyn Target>, &Ranges),
-    request: &Request<'_>,
+    request: &RunSamples<'_>,
     means: &Means<'_>,
     watch: &dyn Watch,
 ) -> Result<Verification, Error> {
@@ -169,7 +169,7 @@ impl Verification {
     pub fn with_model<P>(
         mut self,
         opened: &Opened<P>,
-        request: &Request<'_>,
+        request: &RunSamples<'_>,
         means: &Means<'_>,
         watch: &dyn Watch,
     ) -> Result<Verification, Error> {
@@ -195,7 +195,7 @@ impl Verification {
         graphs: &Graphs<'_>,
         loops: &dyn LoopsFor,
         kernels: Option<String>,
-        request: &Request<'_>,
+        request: &RunSamples<'_>,
         means: &Means<'_>,
         watch: &dyn Watch,
     ) -> Result<(), Error> {

@@ -4,14 +4,14 @@ use strait_compile::{CompileError, Means, Watch};
 use strait_execute::{Demand, LoopsFor, PlanOptions, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError, merge};
 
-use super::{Graphs, Request, Runs, inside::Inside};
+use super::{Graphs, RunSamples, Runs, inside::Inside};
 use crate::Error;
 
 /// Everything that is needed to run both graphs.
 pub(super) struct Work<'a> {
     pub(super) graphs: &'a Graphs<'a>,
     pub(super) analysis: &'a Analysis<'a>,
-    pub(super) request: &'a Request<'a>,
+    pub(super) request: &'a RunSamples<'a>,
     pub(super) means: &'a Means<'a>,
     pub(super) watch: &'a dyn Watch,
 }
@@ -37,7 +37,7 @@ impl Work<'_> {
         let Work {
             graphs,
             analysis,
-            request: &Request { random, seed, given },
+            request: &RunSamples { random, seed, given },
             means,
             watch,
         } = *self;

@@ -6,7 +6,7 @@ use strait_driver::{
     artifact::{self, Opened},
     config,
     diagnostic::Diagnostic,
-    eval::{FloatSide, Request, SimulatedSide, eval},
+    eval::{EvaluationRequest, FloatSide, SimulatedSide, eval},
     failure::codes,
     recognise,
     session::Session,
@@ -53,8 +53,8 @@ fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
     });
     let configuration = configuration.transpose()?;
     let mut request = match &configuration {
-        None => Request::of(Path::new(""), None, &arguments.metric),
-        Some((file, loaded)) => Request::configured(loaded).ok_or_else(|| {
+        None => EvaluationRequest::of(Path::new(""), None, &arguments.metric),
+        Some((file, loaded)) => EvaluationRequest::configured(loaded).ok_or_else(|| {
             let message = format!("{} has no [evaluation]", file.display());
             Diagnostic::error(codes::EVALUATION, message)
         })?,

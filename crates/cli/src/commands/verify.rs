@@ -5,7 +5,7 @@ use strait_driver::{
     shown::Shown,
     stop::Stop,
     targets,
-    verification::{Request, Verification, verify},
+    verification::{Verification, VerificationRequest, verify},
 };
 
 use crate::{arguments::Verify, console, exit::Exit, watch::Watch};
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Verify) -> Exit {
 
 fn verified(arguments: &Verify, session: &Session<'_>) -> Result<Verification, Stop> {
     let registry = targets::registry(arguments.file.iter().map(AsRef::as_ref))?;
-    let request = Request {
+    let request = VerificationRequest {
         data: arguments.data.clone(),
         samples: arguments.samples,
         seed: arguments.seed,

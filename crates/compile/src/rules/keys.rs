@@ -7,7 +7,7 @@ use strait_target::spec::{Integer, ObserverOptions};
 use super::{Quantize, Rule, Run};
 
 /// A key that rules can set.
-pub struct Key {
+pub struct RuleKey {
     /// The path of the key in a rule, such as `weights.type`.
     pub name: &'static str,
     /// What the key applies to.
@@ -78,7 +78,7 @@ impl Given for ObserverOptions {
 macro_rules! keys {
     ($($name:literal: $($field:ident).+, $of:ident, $need:expr;)*) => {
         /// All keys that rules can set.
-        pub static KEYS: &[Key] = &[$(Key {
+        pub static KEYS: &[RuleKey] = &[$(RuleKey {
             name: $name,
             of: Of::$of,
             need: $need,
@@ -107,7 +107,7 @@ keys! {
     "weights.unfit": weights.unfit, Weights, Some(Need::Weights);
 }
 
-impl Key {
+impl RuleKey {
     /// True if a rule sets this key.
     pub fn is_given(&self, rule: &Rule) -> bool {
         (self.is_given)(rule)
@@ -172,7 +172,7 @@ impl Quantize {
     }
 
     /// The position of the last of these rules that sets a key.
-    pub fn last(&self, matched: &[usize], key: &Key) -> Option<usize> {
+    pub fn last(&self, matched: &[usize], key: &RuleKey) -> Option<usize> {
         let sets = |index: &usize| self.rule.get(*index).is_some_and(|rule| key.is_given(rule));
         matched.iter().copied().rfind(sets)
     }

@@ -30,7 +30,7 @@ use strait_target::spec::{Observer, ObserverOptions};
 pub use consistent::consistent;
 pub use error::{RuleError, RuleErrors};
 pub use folded::Layers;
-pub use keys::{KEYS, Key, Of};
+pub use keys::{KEYS, Of, RuleKey};
 pub use leaf::{Pattern, Range};
 pub use names::{matches_layer, unmatched_layers};
 pub use observers::requests;

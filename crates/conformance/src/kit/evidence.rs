@@ -7,7 +7,7 @@ use super::{
 };
 use std::collections::BTreeSet;
 use strait_core::Term;
-use strait_identify::{Answer, Family, Hypothesis, Layer, Source, left_open};
+use strait_identify::{AccumulatorSource, Answer, Family, Hypothesis, RecordedLayer, left_open};
 use strait_requantize::{FormKind, Rounding, Roundings};
 use strait_target::{
     TargetSpec,
@@ -17,7 +17,7 @@ use strait_target::{
 /// A recorded layer, with everything that `strait identify` finds out about it.
 pub(super) struct IdentifiedLayer<'a> {
     pub(super) of: &'a Recording,
-    pub(super) layer: &'a Layer,
+    pub(super) layer: &'a RecordedLayer,
     /// The answer of `strait identify`; `None` if it cannot analyse the layer.
     pub(super) answer: Option<Answer>,
 }
@@ -146,8 +146,8 @@ fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     let mut left: Vec<String> = Vec::new();
     for op in ops {
         let source = match Term::parse(op) {
-            Some(Term::Conv) => Source::Convolution,
-            Some(Term::Gemm | Term::MatMul) => Source::Dense,
+            Some(Term::Conv) => AccumulatorSource::Convolution,
+            Some(Term::Gemm | Term::MatMul) => AccumulatorSource::Dense,
             _ => {
                 left.push(documented(format!("recordings say nothing of how `{op}` is computed")));
                 continue;
@@ -173,7 +173,7 @@ fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedL
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers
         .iter()
-        .filter(|known| known.layer.source != Source::Accumulators && is_exact(known));
+        .filter(|known| known.layer.source != AccumulatorSource::Accumulators && is_exact(known));
     let reach = products
         .filter_map(|known| known.answer.as_ref())
         .flat_map(|answer| answer.range)

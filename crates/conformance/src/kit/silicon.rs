@@ -6,7 +6,7 @@ use super::{ExaminationProgress, Recording};
 use crate::runs::decoded;
 use std::path::Path;
 use std::sync::Arc;
-use strait_identify::{Answer, Layer, Subject, Value, VectorsError, identify};
+use strait_identify::{Answer, RecordedLayer, RecordedValue, Subject, VectorsError, identify};
 use strait_kernels::{Context, integer::Loops};
 use strait_requantize::Requantization;
 use strait_target::{
@@ -88,7 +88,7 @@ pub(super) fn lines(
     lines
 }
 
-fn line(target: &Arc<dyn Target>, layer: &Layer, answer: Result<&Answer, &VectorsError>) -> Line {
+fn line(target: &Arc<dyn Target>, layer: &RecordedLayer, answer: Result<&Answer, &VectorsError>) -> Line {
     let mut line = Line::new(Group::Silicon, layer.name.clone());
     let found = match (&layer.scales, answer) {
         (Some(scales), _) => from_scales(target, layer, scales),
@@ -177,7 +177,7 @@ fn none(answer: &Answer) -> String {
 }
 
 /// The first form of the table that explains a layer with the integers that its rule computes from the scales.
-fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> FormMatch {
+fn from_scales(target: &Arc<dyn Target>, layer: &RecordedLayer, scales: &strait_identify::LayerScales) -> FormMatch {
     let codes = || layer.channels.iter().flatten().map(|value| value.output);
     let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
     let mut why = Vec::new();
@@ -218,11 +218,11 @@ fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify
 
 /// The first recorded value that a form does not produce: its channel, the accumulator, the form's result, and the
 /// recorded code.
-fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &Layer) -> Option<(usize, i64, i32, i32)> {
+fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &RecordedLayer) -> Option<(usize, i64, i32, i32)> {
     let channels = form.channels().unwrap_or(1);
     for (channel, values) in layer.channels.iter().enumerate() {
         let its = channel.min(channels.saturating_sub(1));
-        for &Value {
+        for &RecordedValue {
             accumulator,
             output: found,
             ..
@@ -241,7 +241,11 @@ fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &Layer) -> Optio
 
 /// The first recorded value that the kernel does not produce: its channel, the accumulator, the recorded code, and the
 /// kernel's result. The loops clamp.
-fn replayed(loops: &dyn Loops, form: &Requantization, layer: &Layer) -> Result<Option<(usize, i64, i32, i32)>, String> {
+fn replayed(
+    loops: &dyn Loops,
+    form: &Requantization,
+    layer: &RecordedLayer,
+) -> Result<Option<(usize, i64, i32, i32)>, String> {
     let width = usize::from(form.out().bits().div_ceil(8));
     // A kernel takes equally many accumulators of each channel, so those of shorter channels are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use strait_core::{Bodies, Elem, Module, QuantParams, Value};
-use strait_evaluate::{EvaluateError, Note, Output, Seen};
+use strait_evaluate::{EvaluateError, EvaluatedSample, Note, Output};
 use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
 use strait_samples::{Sample, Samples, Scratch};
 
@@ -142,7 +142,7 @@ pub(crate) fn notes(
             runs.push(side.judged(ran)?);
         }
         let mut seen = runs.iter().map(Vec::as_slice);
-        let seen = Seen {
+        let seen = EvaluatedSample {
             sample: index,
             inputs: &sample,
             outputs: seen.next().unwrap_or_default(),

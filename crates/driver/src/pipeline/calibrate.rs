@@ -11,7 +11,7 @@ use std::{
 
 use serde::Serialize;
 use strait_container::artifact_around;
-use strait_quantize::statistics::{Coverage, Key};
+use strait_quantize::statistics::{Coverage, StatisticsKey};
 use strait_samples::Kind;
 
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 use super::{
     inputs, nan,
     observe::{self, CachedObservation, Needed, constant_inputs, file_name, keep},
-    ready::prepare,
+    ready::make_ready,
 };
 
 /// One of several equal parts of the samples.
@@ -70,7 +70,7 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    pub(super) fn new(file: PathBuf, key: &Key, covered: &Coverage, share: Option<Shard>) -> Calibrated {
+    pub(super) fn new(file: PathBuf, key: &StatisticsKey, covered: &Coverage, share: Option<Shard>) -> Calibrated {
         let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
         Calibrated {
             file,
@@ -109,7 +109,7 @@ pub fn calibrate(
 ) -> Result<Calibrated, Stop> {
     out.map_or(Ok(()), outside)?;
     let loaded = &*expanded(loaded, &targets::registry([])?)?;
-    let ready = prepare(loaded, session)?;
+    let ready = make_ready(loaded, session)?;
     let count = ready.samples.count() as u64;
     if count == 0 {
         let (path, message) = match ready.record {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use strait_artifact::{DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Parts, write};
+use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, write};
 use strait_compile::{OfTarget, Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
@@ -36,7 +36,7 @@ use super::{
     lowered::{self, Lowered, annotate_with, lower},
     nan, observe,
     read::reading,
-    ready::{Ready, prepare},
+    ready::{Ready, make_ready},
 };
 use crate::pipeline::job::Job;
 
@@ -74,7 +74,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         })?;
         jobs.push((target, origin, formats, folder, writer));
     }
-    let ready = prepare(loaded, session)?;
+    let ready = make_ready(loaded, session)?;
     for (target, ..) in &jobs {
         let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
         lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
@@ -284,7 +284,7 @@ fn for_target(
         ..before.sources.clone()
     };
     let deployment = deployment(&job);
-    let parts = Parts {
+    let parts = CommonParts {
         built: &lowered.built,
         report: &report,
         deployment: &deployment,

@@ -2,7 +2,7 @@
 //! something else.
 
 use serde_json::Value;
-use strait_compile::rules::{KEYS, Key, Of, Rule, weighs};
+use strait_compile::rules::{KEYS, Of, Rule, RuleKey, weighs};
 use strait_core::{
     ConfigId, Def, Granularity, Graph, Module, Node, NodeId, Origin, Placement, Policy, Port, QuantTable, ValueId,
 };
@@ -26,7 +26,7 @@ enum Has {
 
 impl Has {
     /// The property in which the effect of this key shows; `None` if it does not show.
-    fn of(key: &Key) -> Option<Has> {
+    fn of(key: &RuleKey) -> Option<Has> {
         Some(match key.name {
             "run" => Has::Place,
             "range" | "observer" => Has::Origin,
@@ -118,7 +118,7 @@ impl Effects<'_> {
     }
 
     /// The effect of a key that is set by a rule or in `[quantize]`.
-    fn effect(&self, key: &Key, set: &Value, subjects: &[Subject], rule: Option<usize>) -> KeyReport {
+    fn effect(&self, key: &RuleKey, set: &Value, subjects: &[Subject], rule: Option<usize>) -> KeyReport {
         let value = key.name.split('.').fold(set, |table, name| &table[name]);
         let otherwise = subjects.iter().filter_map(|&subject| {
             let last = self.last(key, subject);
@@ -147,7 +147,7 @@ impl Effects<'_> {
     }
 
     /// The rules that apply to a subject.
-    fn rules(&self, key: &Key, subject: Subject) -> Vec<usize> {
+    fn rules(&self, key: &RuleKey, subject: Subject) -> Vec<usize> {
         let selection = self.job.selection;
         match subject {
             Subject::Layer(id) => selection.nodes.get(&id).cloned().unwrap_or_default(),
@@ -161,9 +161,9 @@ impl Effects<'_> {
     }
 
     /// The last rule that sets a key. `range` and `observer` both decide the range, so either overrides the other.
-    fn last(&self, key: &Key, subject: Subject) -> Option<usize> {
+    fn last(&self, key: &RuleKey, subject: Subject) -> Option<usize> {
         let (rules, quantize) = (self.rules(key, subject), &self.job.rules.quantize);
-        let same = |other: &&Key| {
+        let same = |other: &&RuleKey| {
             other.name == key.name || Has::of(key) == Some(Has::Origin) && Has::of(other) == Has::of(key)
         };
         KEYS.iter()
@@ -179,7 +179,7 @@ impl Effects<'_> {
     }
 
     /// The config in which an effect shows.
-    fn config(&self, key: &Key, subject: Subject) -> Option<ConfigId> {
+    fn config(&self, key: &RuleKey, subject: Subject) -> Option<ConfigId> {
         let (graph, table) = (self.graph, &self.graph.quant);
         match subject {
             Subject::Layer(id) if key.of == Of::Weights => {
@@ -205,7 +205,7 @@ impl Effects<'_> {
     }
 
     /// What a subject has, in the words of the configuration; `None` if it does not show.
-    fn has(&self, key: &Key, subject: Subject) -> Option<String> {
+    fn has(&self, key: &RuleKey, subject: Subject) -> Option<String> {
         let seen = Has::of(key)?;
         if let (Has::Place, Subject::Layer(id)) = (seen, subject) {
             let on_host = self.graph.node(id)?.place != Placement::Accelerator;
@@ -261,7 +261,7 @@ impl Effects<'_> {
 
 /// True if what a subject has satisfies the key. `any` scale may be a power of two. A zero point that need not be 0 may
 /// still be 0. Scales that were given or made coarser started from the range that a rule sets.
-fn holds(key: &Key, value: &Value, has: &str) -> bool {
+fn holds(key: &RuleKey, value: &Value, has: &str) -> bool {
     match (Has::of(key), value) {
         (Some(Has::Symmetric), Value::Bool(false)) | (Some(Has::Scale), Value::String(_))
             if has != "float32" && *value != "power_of_two" =>

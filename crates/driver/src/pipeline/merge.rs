@@ -7,7 +7,7 @@ use std::{
 
 use strait_quantize::{
     Observation,
-    statistics::{self, Coverage, JoinError, Key},
+    statistics::{self, Coverage, JoinError, StatisticsKey},
 };
 
 use crate::{
@@ -60,7 +60,7 @@ fn unusable(message: String) -> Diagnostic {
     Diagnostic::error(codes::STATISTICS, message)
 }
 
-fn shard(file: &Path) -> Result<(Key, Observation), Diagnostics> {
+fn shard(file: &Path) -> Result<(StatisticsKey, Observation), Diagnostics> {
     let mapped = strait_mapped::map(file, MOST_BYTES);
     let bytes = mapped.map_err(|error| unusable(format!("{} cannot be read: {error}", file.display())))?;
     statistics::read(&bytes).map_err(|error| {
@@ -71,13 +71,13 @@ fn shard(file: &Path) -> Result<(Key, Observation), Diagnostics> {
 
 /// The shares that have been joined so far.
 struct Joined<'a> {
-    key: Key,
+    key: StatisticsKey,
     observation: Observation,
     files: Vec<(&'a Path, Coverage)>,
 }
 
 impl<'a> Joined<'a> {
-    fn new(file: &'a Path, key: Key, observation: Observation) -> Joined<'a> {
+    fn new(file: &'a Path, key: StatisticsKey, observation: Observation) -> Joined<'a> {
         Joined {
             key,
             files: vec![(file, observation.covered().clone())],
@@ -85,7 +85,7 @@ impl<'a> Joined<'a> {
         }
     }
 
-    fn add(&mut self, file: &'a Path, key: &Key, shard: Observation) -> Result<(), Diagnostics> {
+    fn add(&mut self, file: &'a Path, key: &StatisticsKey, shard: Observation) -> Result<(), Diagnostics> {
         let first = self.files.first().map_or(file, |(first, _)| first);
         let both = |other: &Path, text: &str| format!("{} and {} {text}", other.display(), file.display());
         if key.model != self.key.model {
@@ -119,7 +119,7 @@ impl<'a> Joined<'a> {
         Ok(())
     }
 
-    fn whole(self) -> Result<(Key, Observation), Diagnostics> {
+    fn whole(self) -> Result<(StatisticsKey, Observation), Diagnostics> {
         let covered = self.observation.covered();
         if covered.is_whole() {
             return Ok((self.key, self.observation));

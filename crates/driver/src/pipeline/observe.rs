@@ -12,7 +12,7 @@ use strait_core::{Bodies, Module, bytes};
 use strait_execute::Tensor;
 use strait_quantize::{
     Observation, ObserveError, Requests, observe,
-    statistics::{self, Coverage, Key},
+    statistics::{self, Coverage, StatisticsKey},
 };
 use strait_samples::{Kind, Samples, Scratch};
 
@@ -38,7 +38,7 @@ pub(super) struct Needed<'a> {
     pub(super) requests: &'a Requests,
     pub(super) samples: &'a Samples,
     pub(super) covered: Coverage,
-    pub(super) key: Key,
+    pub(super) key: StatisticsKey,
     /// The files that the model was read from.
     pub(super) model: &'a ModelFiles,
 }
@@ -206,7 +206,7 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
 ///
 /// # Errors
 /// If the module cannot be written as bytes, which is a defect of ours.
-pub(super) fn key(module: &Module, samples: &Samples) -> Result<Key, Stop> {
+pub(super) fn key(module: &Module, samples: &Samples) -> Result<StatisticsKey, Stop> {
     let mut module = Cow::Borrowed(module);
     if module.has_roundings() {
         // Scales that the model gives are not part of the bytes, so they are turned into nodes first.
@@ -222,14 +222,14 @@ pub(super) fn key(module: &Module, samples: &Samples) -> Result<Key, Stop> {
     }
     let digest = samples.digest().map_err(failure::data)?;
     let data = blake3::hash(Digest(digest).to_string().as_bytes());
-    Ok(Key {
+    Ok(StatisticsKey {
         model: hasher.finalize().into(),
         data: data.into(),
     })
 }
 
 /// The file name under which a cache has the statistics for a key.
-pub(super) fn file_name(key: &Key) -> PathBuf {
+pub(super) fn file_name(key: &StatisticsKey) -> PathBuf {
     let both = blake3::hash(&[key.model, key.data].concat());
     format!("{}.statistics", &both.to_hex()[..32]).into()
 }
@@ -238,7 +238,7 @@ pub(super) fn file_name(key: &Key) -> PathBuf {
 ///
 /// # Errors
 /// If the folder or the file cannot be written.
-pub(super) fn keep(path: &Path, observation: &Observation, key: &Key) -> std::io::Result<()> {
+pub(super) fn keep(path: &Path, observation: &Observation, key: &StatisticsKey) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

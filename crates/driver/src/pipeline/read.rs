@@ -3,7 +3,7 @@
 use crate::stop::Stop;
 use std::path::Path;
 
-use strait_artifact::Reading;
+use strait_artifact::ModelReading;
 use strait_container::ModelFiles;
 use strait_core::Module;
 use strait_document::nearest;
@@ -31,9 +31,9 @@ pub struct FloatModel {
 }
 
 /// How the configuration says that the model is to be read.
-pub(super) fn reading(model: &types::Model) -> Reading {
+pub(super) fn reading(model: &types::Model) -> ModelReading {
     let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
-    Reading {
+    ModelReading {
         bind: model
             .bind
             .iter()
@@ -50,7 +50,7 @@ pub(super) fn reading(model: &types::Model) -> Reading {
 ///
 /// # Errors
 /// If the file is not a model, has unknown parts, cannot be cut as asked, or has a dimension without a size.
-pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, Diagnostics> {
+pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
     let bytes = model::mapped(file).map_err(|error| {
         let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));

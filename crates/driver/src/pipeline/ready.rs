@@ -50,7 +50,7 @@ pub(super) struct Ready {
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model or the samples.
-pub(super) fn prepare(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Stop> {
+pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Stop> {
     let calibration = &loaded.config.calibration;
     if let Some(artifact) = artifact_around(calibration.cache.as_ref()) {
         let path = KeyPath::of(&["calibration", "cache"]);

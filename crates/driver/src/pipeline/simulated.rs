@@ -24,7 +24,7 @@ use super::{
     compile::settings_digest,
     lowered::annotate,
     observe,
-    ready::{Ready, prepare},
+    ready::{Ready, make_ready},
 };
 use crate::pipeline::job::Job;
 
@@ -51,7 +51,7 @@ pub(crate) fn simulated(
     if Digest(target.spec().digest) != manifest.target.table {
         return Err(other(loaded, &["target", "use"], &format!("the table of `{id}` was another")).into());
     }
-    let ready = prepare(loaded, session)?;
+    let ready = make_ready(loaded, session)?;
     if ready.model.digest() != manifest.sources.model {
         return Err(other(loaded, &["model", "file"], "its model was another").into());
     }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strait_core::{Graph, Kind, Module, NodeId, ValueId, shape::element_count};
-use strait_evaluate::Parts;
+use strait_evaluate::ConcatenatedParts;
 use strait_execute::{LoopsFor, Plan, PlanOptions, TensorView, Threads, Workspace, cost};
 use strait_samples::Scratch;
 
@@ -84,7 +84,7 @@ impl Model<'_> {
     ) -> Result<Vec<Jump>, Stop> {
         let phase = format!("search ({})", subject.spec.id);
         let squares = session.phase(&phase, None, |_| squares(reference, subject, self, session))?;
-        let parts: Vec<Option<Parts>> = reference.read.iter().map(|read| read.parts.clone()).collect();
+        let parts: Vec<Option<ConcatenatedParts>> = reference.read.iter().map(|read| read.parts.clone()).collect();
         Ok(steps(subject.canonical, &squares, outputs, &parts))
     }
 }
@@ -173,7 +173,7 @@ fn steps(
     module: &Module,
     squares: &BTreeMap<ValueId, Squares>,
     outputs: &[SanityOutput],
-    parts: &[Option<Parts>],
+    parts: &[Option<ConcatenatedParts>],
 ) -> Vec<Jump> {
     let graph = module.main();
     let snr = |value: ValueId| squares.get(&value).and_then(|squares| squares.snr());

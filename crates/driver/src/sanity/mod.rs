@@ -15,7 +15,7 @@ mod simulated;
 use std::ops::ControlFlow;
 
 use strait_core::{Bodies, Kind, Module, Node, Op, ValueId};
-use strait_evaluate::{Output, Parts};
+use strait_evaluate::{ConcatenatedParts, Output};
 use strait_execute::{LoopsFor, Tensor, Threads, Workspace, map_in_order};
 use strait_samples::{Samples, Scratch};
 use strait_target::TargetSpec;
@@ -62,7 +62,7 @@ pub(crate) struct Reference<'a> {
 struct OutputRead {
     /// Set if the index of the output's largest number may be an answer.
     reading: Option<Reading>,
-    parts: Option<Parts>,
+    parts: Option<ConcatenatedParts>,
 }
 
 /// The graphs of one target.
@@ -104,7 +104,7 @@ impl<'a> Reference<'a> {
         let outputs = graph.outputs().iter().take(of_float.len()).enumerate();
         let read = outputs.map(|(index, &value)| OutputRead {
             reading: reading(canonical, value),
-            parts: Parts::of_output(canonical, index),
+            parts: ConcatenatedParts::of_output(canonical, index),
         });
         Ok(Some(Reference {
             samples,

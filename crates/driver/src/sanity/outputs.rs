@@ -18,7 +18,7 @@
 //! Where x is NaN or infinite, y is not compared: an infinite score becomes the lowest code, and NaN has no meaning. An
 //! output that cannot be judged at all has a reason ([`Unjudged`]).
 
-use strait_evaluate::{Parts, floats, metrics::ratio};
+use strait_evaluate::{ConcatenatedParts, floats, metrics::ratio};
 use strait_execute::Tensor;
 
 use crate::{
@@ -84,7 +84,7 @@ impl Judged {
     /// Compares an output of both models, sample by sample. If a part is given, only the numbers of that part.
     pub(super) fn of(
         pairs: &[(&Tensor, &Tensor)],
-        part: Option<(&Parts, usize)>,
+        part: Option<(&ConcatenatedParts, usize)>,
         reading: Option<Reading>,
     ) -> Result<Judged, Stop> {
         let mut compared = Vec::new();

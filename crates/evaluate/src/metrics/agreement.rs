@@ -1,6 +1,6 @@
 //! **agreement**: the percentage of samples on which the integer model gives the float model's answer.
 
-use crate::seen::Seen;
+use crate::seen::EvaluatedSample;
 use crate::{
     accuracy::{Change, Figure},
     answers::{Answer, Question},
@@ -21,7 +21,7 @@ pub struct Agreement {
 }
 
 impl Meter for Agreement {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         Ok(Note::Answer(self.question.answer(seen, self.index, &self.name)?))
     }
 

@@ -20,7 +20,7 @@
 
 use strait_execute::Tensor;
 
-use crate::seen::{Seen, floats};
+use crate::seen::{EvaluatedSample, floats};
 use crate::{
     accuracy::{Change, Figure},
     answers::integers,
@@ -59,7 +59,7 @@ impl Meter for Auc {
         self.group
     }
 
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         Ok(Note::Number(match self.score {
             Score::Reconstruction(input) => self.error(seen, input)?,
             Score::Second => match seen.numbers(self.index, &self.name)?.as_slice() {
@@ -96,7 +96,7 @@ impl Meter for Auc {
 
 impl Auc {
     /// The mean of the squared differences between the output and an input.
-    fn error(&self, seen: &Seen<'_>, input: usize) -> Result<f64, EvaluateError> {
+    fn error(&self, seen: &EvaluatedSample<'_>, input: usize) -> Result<f64, EvaluateError> {
         let found = seen.numbers(self.index, &self.name)?;
         let expected = seen
             .inputs

@@ -10,7 +10,7 @@
 
 use strait_samples::Array;
 
-use crate::seen::{Output, Seen};
+use crate::seen::{EvaluatedSample, Output};
 use crate::{
     accuracy::{Change, Figure},
     answers::integers,
@@ -78,7 +78,7 @@ impl Layout {
 }
 
 impl Meter for Miou {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         let refused = |message: String, help: &'static str| EvaluateError::unfit(message).help(help);
         let found = self.predicted(seen)?;
         let mask = self.masks.integers_of(seen.sample).ok_or_else(|| {
@@ -164,7 +164,7 @@ impl Meter for Miou {
 
 impl Miou {
     /// The class that the model assigns to each pixel.
-    fn predicted(&self, seen: &Seen<'_>) -> Result<Vec<i64>, EvaluateError> {
+    fn predicted(&self, seen: &EvaluatedSample<'_>) -> Result<Vec<i64>, EvaluateError> {
         let (classes, between, along) = match self.layout {
             Layout::Classes => return integers(seen.output(self.index)?),
             Layout::Planes(classes) => (classes, 1, true),
@@ -247,7 +247,7 @@ mod tests {
             masks: masks(labels),
         };
         let outputs = [Tensor::from_values(shape, values).unwrap()];
-        miou.note(&Seen {
+        miou.note(&EvaluatedSample {
             sample: 0,
             inputs: &[],
             outputs: &outputs,

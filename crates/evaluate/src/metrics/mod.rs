@@ -13,7 +13,7 @@ mod top;
 pub use agreement::Agreement;
 pub use auc::{Auc, Score};
 pub use claim::Claim;
-pub use map::{Map, OVERLAPS, Source};
+pub use map::{BoxSource, Map, OVERLAPS};
 pub use miou::{Layout, Miou};
 pub use nearness::{Nearness, Of, ratio};
 pub use own::Own;

@@ -15,12 +15,12 @@ use std::borrow::Cow;
 
 use strait_execute::Tensor;
 
-use crate::seen::{Seen, floats};
+use crate::seen::{EvaluatedSample, floats};
 use crate::{
     accuracy::{Change, Figure, PartFigure},
     error::EvaluateError,
     meter::{Meter, MetricFigures, Note, Runs},
-    parts::Parts,
+    parts::ConcatenatedParts,
     resample,
 };
 
@@ -36,7 +36,7 @@ pub struct Nearness {
     /// Which of the two metrics to compute.
     pub of: Of,
     /// The parts of the output that are reported separately.
-    pub parts: Option<Parts>,
+    pub parts: Option<ConcatenatedParts>,
 }
 
 /// Which of the metrics of this module is computed.
@@ -53,7 +53,7 @@ impl Meter for Nearness {
         true
     }
 
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         if seen.beside.iter().all(Option::is_none) {
             return Ok(Note::Nothing);
         }
@@ -212,7 +212,7 @@ mod tests {
             .map(|(sample, (float, integer))| {
                 let tensor = |values: &[f32; 2]| [Tensor::from_values(&[1, 2], values).unwrap()];
                 let (float, integer) = (tensor(float), tensor(integer));
-                let seen = Seen {
+                let seen = EvaluatedSample {
                     sample,
                     inputs: &[],
                     outputs: &integer,
@@ -260,15 +260,15 @@ mod tests {
             index: 0,
             name: "y".into(),
             of: Of::Snr,
-            parts: Some(Parts {
+            parts: Some(ConcatenatedParts {
                 names: vec!["boxes".into(), "scores".into()],
                 of: vec![0, 1, 0, 1],
-                ..Parts::default()
+                ..ConcatenatedParts::default()
             }),
         };
         let tensor = |values: &[f32; 4]| [Tensor::from_values(&[4], values).unwrap()];
         let (float, integer) = (tensor(&[100.0, 0.5, 300.0, 0.25]), tensor(&[101.0, 0.0, 300.0, 0.0]));
-        let seen = Seen {
+        let seen = EvaluatedSample {
             sample: 0,
             inputs: &[],
             outputs: &integer,

@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use crate::seen::Seen;
+use crate::seen::EvaluatedSample;
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
@@ -24,7 +24,7 @@ pub struct Own {
 }
 
 impl Meter for Own {
-    fn note(&self, _: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, _: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         Ok(Note::Nothing)
     }
 

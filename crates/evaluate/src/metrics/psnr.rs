@@ -10,7 +10,7 @@
 
 use strait_samples::Array;
 
-use crate::seen::Seen;
+use crate::seen::EvaluatedSample;
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
@@ -32,7 +32,7 @@ pub struct Psnr {
 }
 
 impl Meter for Psnr {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         let found = seen.numbers(self.index, &self.name)?;
         let expected = self.references.reals_of(seen.sample);
         if expected.len() != found.len() {
@@ -88,7 +88,7 @@ mod tests {
         };
         let note = |sample, values: &[f32]| {
             let outputs = [Tensor::from_values(&[1, values.len()], values).unwrap()];
-            psnr.note(&Seen {
+            psnr.note(&EvaluatedSample {
                 sample,
                 inputs: &[],
                 outputs: &outputs,

@@ -1,7 +1,7 @@
 //! **top1** and **top5**: the percentage of samples whose label is the class with the largest number, or is among the
 //! five largest.
 
-use crate::seen::Seen;
+use crate::seen::EvaluatedSample;
 use crate::{
     accuracy::{Change, Figure},
     answers::Question,
@@ -26,7 +26,7 @@ pub struct Top {
 }
 
 impl Meter for Top {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         let Some(&label) = self.labels.get(seen.sample) else {
             return Err(EvaluateError::Defect("a sample has no label".into()));
         };
@@ -87,7 +87,7 @@ mod tests {
 
     fn note(top: &Top, scores: [f32; 7]) -> Result<bool, EvaluateError> {
         let outputs = [Tensor::from_values(&[1, 7], &scores).unwrap()];
-        let seen = Seen {
+        let seen = EvaluatedSample {
             sample: 0,
             inputs: &[],
             outputs: &outputs,

@@ -8,7 +8,7 @@ use super::{
     votes::{Voted, Votes, best},
 };
 use crate::edges::{self, Limit, bounds, once};
-use crate::vectors::Value;
+use crate::vectors::RecordedValue;
 use strait_requantize::{Rounding, form::MAX_ADDEND};
 
 /// How often the values that fit worst are left out without finding a better line, before the search gives up.
@@ -18,7 +18,7 @@ const TAKEN_BACK: usize = 64;
 
 /// For each width, the multiplier, the shift and the constant that produce most outputs.
 pub(super) fn search(
-    values: &[Value],
+    values: &[RecordedValue],
     ends: [i32; 2],
     rounding: Rounding,
     widths: &[u8],
@@ -39,7 +39,7 @@ pub(super) fn search(
 }
 
 struct Channel<'a> {
-    values: &'a [Value],
+    values: &'a [RecordedValue],
     ends: [i32; 2],
     rounding: Rounding,
     bits: u8,
@@ -48,7 +48,7 @@ struct Channel<'a> {
 }
 
 impl Channel<'_> {
-    fn search(&self, mut kept: Vec<Value>) -> Option<Voted<Scalar>> {
+    fn search(&self, mut kept: Vec<RecordedValue>) -> Option<Voted<Scalar>> {
         let mut most: Option<Voted<Scalar>> = None;
         let mut in_vain = 0;
         let mut explained = false;
@@ -63,7 +63,7 @@ impl Channel<'_> {
                 break;
             }
             explained = line.explains;
-            let by = |value: &Value| self.distance(value, line.parameters);
+            let by = |value: &RecordedValue| self.distance(value, line.parameters);
             let worst = kept.iter().map(by).max().unwrap_or(0);
             kept.retain(|value| by(value) * 2 < worst.max(1));
         }
@@ -110,7 +110,7 @@ impl Channel<'_> {
                 low: 1 << (self.bits - 1),
                 high: (1 << self.bits) - 1,
             },
-            of: |value: &Value, within: Interval| {
+            of: |value: &RecordedValue, within: Interval| {
                 let mut left = within;
                 for edge in bounds(value, self.ends)?.into_iter().flatten() {
                     let limit = match edge.product(0, &least) {
@@ -134,9 +134,9 @@ impl Channel<'_> {
 
     /// Takes back values that were left out by mistake, such as those next to a threshold, and finds the line for all
     /// values that are then explained.
-    fn taken_back(&self, mut kept: Vec<Value>, mut most: Voted<Scalar>) -> Voted<Scalar> {
+    fn taken_back(&self, mut kept: Vec<RecordedValue>, mut most: Voted<Scalar>) -> Voted<Scalar> {
         let line = most.parameters;
-        let mut left: Vec<(i128, Value)> = self
+        let mut left: Vec<(i128, RecordedValue)> = self
             .values
             .iter()
             .map(|value| (self.distance(value, line), *value))
@@ -178,7 +178,7 @@ impl Channel<'_> {
                 low: -i128::from(MAX_ADDEND),
                 high: MAX_ADDEND.into(),
             },
-            of: |value: &Value, within: Interval| {
+            of: |value: &RecordedValue, within: Interval| {
                 let mut left = within;
                 for edge in bounds(value, self.ends)?.into_iter().flatten() {
                     let product = i128::from(edge.x) * factor;
@@ -202,7 +202,7 @@ impl Channel<'_> {
     }
 
     /// How far a line is from the products that would give a value's output; 0 if it gives the output.
-    fn distance(&self, value: &Value, line: Scalar) -> i128 {
+    fn distance(&self, value: &RecordedValue, line: Scalar) -> i128 {
         let least = once(self.rounding, line.shift);
         let Some(bounds) = bounds(value, self.ends) else {
             return i128::MAX / 4;
@@ -218,9 +218,9 @@ impl Channel<'_> {
 
 /// The largest selection of values whose outputs do not decrease. Each accumulator has the output that was recorded
 /// most often.
-fn ascending(values: &[Value], ends: [i32; 2]) -> Vec<Value> {
-    let within = |value: &&Value| (ends[0]..=ends[1]).contains(&value.output);
-    let values: Vec<Value> = values
+fn ascending(values: &[RecordedValue], ends: [i32; 2]) -> Vec<RecordedValue> {
+    let within = |value: &&RecordedValue| (ends[0]..=ends[1]).contains(&value.output);
+    let values: Vec<RecordedValue> = values
         .chunk_by(|a, b| a.accumulator == b.accumulator)
         .filter_map(|same| same.iter().filter(within).max_by_key(|value| value.times).copied())
         .collect();
@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn the_longest_run_that_does_not_decrease_is_left() {
         let codes = [1, 1, 9, 2, 3, -8, 3, 4];
-        let values: Vec<Value> = (0..)
+        let values: Vec<RecordedValue> = (0..)
             .zip(codes)
-            .map(|(at, output)| Value {
+            .map(|(at, output)| RecordedValue {
                 accumulator: at,
                 output,
                 at: 0,

@@ -9,13 +9,13 @@ use super::{
 use crate::{
     edges::{bounds, once, twice},
     hypothesis::Family,
-    vectors::{Layer, Value},
+    vectors::{RecordedLayer, RecordedValue},
 };
 use strait_requantize::{Rounding, form::MAX_SHIFT};
 
 /// A layer, some of whose values may be wrong.
 pub(crate) struct Recorded<'a> {
-    pub(crate) layer: &'a Layer,
+    pub(crate) layer: &'a RecordedLayer,
     /// Lowest and highest output. Results may be saturated there.
     pub(crate) ends: [i32; 2],
     /// The zero points to be tried.
@@ -69,7 +69,7 @@ fn each<T>(
     zeros: &[i32],
     widths: &[u8],
     parameters: impl Fn(Vec<T>) -> Parameters,
-    search: impl Fn(&[Value], i64) -> Vec<Option<Voted<T>>>,
+    search: impl Fn(&[RecordedValue], i64) -> Vec<Option<Voted<T>>>,
 ) -> Vec<Option<(Parameters, i32)>> {
     let mut best: Vec<Option<(u64, Vec<T>, i32)>> = widths.iter().map(|_| None).collect();
     for &zero in zeros {
@@ -95,16 +95,16 @@ fn each<T>(
 
 /// For each value, the interval of factors that produce it, with one rounding or two.
 fn products<'v>(
-    values: &'v [Value],
+    values: &'v [RecordedValue],
     ends: [i32; 2],
     zero: i64,
     all: Interval,
     least: impl Fn(i128) -> i128 + Copy + 'v,
-) -> Votes<'v, impl Fn(&Value, Interval) -> Option<Interval>> {
+) -> Votes<'v, impl Fn(&RecordedValue, Interval) -> Option<Interval>> {
     Votes {
         values,
         all,
-        of: move |value: &Value, within: Interval| {
+        of: move |value: &RecordedValue, within: Interval| {
             let bounds = bounds(value, ends)?.into_iter().flatten();
             let left = bounds.fold(within, |left, edge| left.cut(edge.x, edge.product(zero, least)));
             (!left.is_empty()).then_some(left)
@@ -112,10 +112,10 @@ fn products<'v>(
     }
 }
 
-fn shift(values: &[Value], ends: [i32; 2], rounding: Rounding) -> Voted<Scalar> {
+fn shift(values: &[RecordedValue], ends: [i32; 2], rounding: Rounding) -> Voted<Scalar> {
     let one = Interval { low: 1, high: 1 };
-    let votes = |values: &[Value], shift| products(values, ends, 0, one, &once(rounding, shift)).count(1);
-    let sample: Vec<Value> = sampled(values, 256).copied().collect();
+    let votes = |values: &[RecordedValue], shift| products(values, ends, 0, one, &once(rounding, shift)).count(1);
+    let sample: Vec<RecordedValue> = sampled(values, 256).copied().collect();
     let mut shifts: Vec<u8> = (0..=MAX_SHIFT).collect();
     shifts.sort_by_key(|&shift| std::cmp::Reverse(votes(&sample, shift)));
     let all = shifts.into_iter().take(3).map(|shift| Voted {
@@ -129,7 +129,7 @@ fn shift(values: &[Value], ends: [i32; 2], rounding: Rounding) -> Voted<Scalar> 
 }
 
 fn factors(
-    values: &[Value],
+    values: &[RecordedValue],
     ends: [i32; 2],
     zero: i64,
     rounding: Rounding,
@@ -164,7 +164,7 @@ fn factors(
 }
 
 /// Finds the parameters for two roundings. The shift follows from the factor that is found with one rounding.
-fn doubled(values: &[Value], ends: [i32; 2], zero: i64) -> Option<Voted<Scalar>> {
+fn doubled(values: &[RecordedValue], ends: [i32; 2], zero: i64) -> Option<Voted<Scalar>> {
     let half_up = once(Rounding::HalfUp, MAX_SHIFT);
     let one = products(values, ends, zero, affine::all(31), &half_up).cells();
     let factor = best(&one, |_| true)?.interval.middle();
@@ -187,14 +187,14 @@ fn doubled(values: &[Value], ends: [i32; 2], zero: i64) -> Option<Voted<Scalar>>
 
 /// For each value, the interval of bit patterns that produce it.
 fn patterns<'v, R: Fn(u64, i64) -> i64>(
-    values: &'v [Value],
+    values: &'v [RecordedValue],
     ends: [i32; 2],
     of: &'v real::Patterns<R>,
-) -> Votes<'v, impl Fn(&Value, Interval) -> Option<Interval>> {
+) -> Votes<'v, impl Fn(&RecordedValue, Interval) -> Option<Interval>> {
     Votes {
         values,
         all: real::as_integers(of.all),
-        of: move |value: &Value, within: Interval| {
+        of: move |value: &RecordedValue, within: Interval| {
             // Patterns have 64 bits, so the casts lose nothing.
             let within = [within.low as u64, within.high as u64];
             let mut bounds = bounds(value, ends)?.into_iter().flatten();
@@ -205,13 +205,17 @@ fn patterns<'v, R: Fn(u64, i64) -> i64>(
 }
 
 /// The interval of bit patterns that most values vote for.
-fn cell<R: Fn(u64, i64) -> i64>(values: &[Value], ends: [i32; 2], of: &real::Patterns<R>) -> Option<([u64; 2], u64)> {
+fn cell<R: Fn(u64, i64) -> i64>(
+    values: &[RecordedValue],
+    ends: [i32; 2],
+    of: &real::Patterns<R>,
+) -> Option<([u64; 2], u64)> {
     let cell = best(&patterns(values, ends, of).cells(), |_| true)?;
     Some(([cell.interval.low as u64, cell.interval.high as u64], cell.votes))
 }
 
 fn floats<R: Fn(u64, i64) -> i64>(
-    values: &[Value],
+    values: &[RecordedValue],
     ends: [i32; 2],
     of: &real::Patterns<R>,
     widths: &[u8],
@@ -242,10 +246,10 @@ fn floats<R: Fn(u64, i64) -> i64>(
 
 /// How well a zero point fits: the number of outputs, among a few values of each channel, that the best factor with one
 /// rounding produces.
-pub(crate) fn fits(layer: &Layer, ends: [i32; 2], zero: i32) -> u64 {
+pub(crate) fn fits(layer: &RecordedLayer, ends: [i32; 2], zero: i32) -> u64 {
     let each = (2048 / layer.channels.len().max(1)).clamp(64, 1024);
-    let of = |values: &Vec<Value>| {
-        let sample: Vec<Value> = sampled(values, each).copied().collect();
+    let of = |values: &Vec<RecordedValue>| {
+        let sample: Vec<RecordedValue> = sampled(values, each).copied().collect();
         let least = once(Rounding::HalfUp, MAX_SHIFT);
         let cells = products(&sample, ends, zero.into(), affine::all(31), &least).cells();
         best(&cells, |_| true).map_or(0, |cell| cell.votes)

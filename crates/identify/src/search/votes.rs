@@ -2,11 +2,11 @@
 //! values are where most intervals overlap.
 
 use super::affine::Interval;
-use crate::vectors::Value;
+use crate::vectors::RecordedValue;
 
 /// The values, and a function that finds the interval of parameters for each.
 pub(super) struct Votes<'a, F> {
-    pub(super) values: &'a [Value],
+    pub(super) values: &'a [RecordedValue],
     /// The range of all parameters.
     pub(super) all: Interval,
     /// The parameters within an interval that produce a value; `None` if there are none.
@@ -24,7 +24,7 @@ pub(super) struct Cell {
 /// Size of the sample of values that is looked at first.
 const SAMPLE: usize = 2048;
 
-impl<F: Fn(&Value, Interval) -> Option<Interval>> Votes<'_, F> {
+impl<F: Fn(&RecordedValue, Interval) -> Option<Interval>> Votes<'_, F> {
     /// The cells in which the best ones are. If there are few values, these are all cells. If there are many, a sample
     /// of the values shows where the best cells must be.
     pub(super) fn cells(&self) -> Vec<Cell> {
@@ -50,7 +50,7 @@ impl<F: Fn(&Value, Interval) -> Option<Interval>> Votes<'_, F> {
         self.cells_of(self.values.iter(), window)
     }
 
-    fn cells_of<'v>(&self, values: impl Iterator<Item = &'v Value>, window: Interval) -> Vec<Cell> {
+    fn cells_of<'v>(&self, values: impl Iterator<Item = &'v RecordedValue>, window: Interval) -> Vec<Cell> {
         let mut votes: i64 = 0;
         let mut changes: Vec<(i128, i64)> = Vec::new();
         for value in values {
@@ -106,7 +106,7 @@ pub(super) fn best(cells: &[Cell], passes: impl Fn(Interval) -> bool) -> Option<
 }
 
 /// A sample of the values, at irregular distances. It is the same in every run.
-pub(super) fn sampled(values: &[Value], count: usize) -> impl Iterator<Item = &Value> {
+pub(super) fn sampled(values: &[RecordedValue], count: usize) -> impl Iterator<Item = &RecordedValue> {
     let step = (values.len() / count.max(1)).max(1);
     (0..values.len() / step).map(move |index| {
         // A multiplicative hash of the index.
@@ -128,9 +128,9 @@ mod tests {
 
     /// The cells of votes whose intervals are given as (low, high, number of votes).
     fn cells(intervals: &[(i64, i32, u32)]) -> Vec<Cell> {
-        let values: Vec<Value> = intervals
+        let values: Vec<RecordedValue> = intervals
             .iter()
-            .map(|&(accumulator, output, times)| Value {
+            .map(|&(accumulator, output, times)| RecordedValue {
                 accumulator,
                 output,
                 at: 0,
@@ -140,7 +140,7 @@ mod tests {
         let votes = Votes {
             values: &values,
             all: Interval { low: 0, high: 99 },
-            of: |value: &Value, all: Interval| {
+            of: |value: &RecordedValue, all: Interval| {
                 let own = Interval {
                     low: all.low.max(value.accumulator.into()),
                     high: all.high.min(value.output.into()),

@@ -1,6 +1,6 @@
 //! The arrays of one layer.
 
-use super::{Scales, VectorsError};
+use super::{LayerScales, VectorsError};
 use std::collections::BTreeMap;
 use strait_requantize::{IntType, Per};
 use strait_samples::{Array, NumberType};
@@ -132,7 +132,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The three scales. Either all are there or none.
-    pub(super) fn scales(&self, channels: usize) -> Result<Option<Scales>, VectorsError> {
+    pub(super) fn scales(&self, channels: usize) -> Result<Option<LayerScales>, VectorsError> {
         let names = ["input_scale", "weight_scale", "output_scale"];
         if names.iter().all(|name| self.get(name).is_none()) {
             return Ok(None);
@@ -162,7 +162,7 @@ impl<'a> Fields<'a> {
                 return Err(self.error(names[1], wrong, "one, or one for each channel".into()));
             }
         };
-        Ok(Some(Scales {
+        Ok(Some(LayerScales {
             input: input[0],
             weight,
             output: output[0],

@@ -1,12 +1,12 @@
 //! One recorded layer: its values by channel.
 
-use super::Scales;
+use super::LayerScales;
 use std::{fmt, sync::Arc};
 use strait_requantize::IntType;
 
 /// The recorded values of one layer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Layer {
+pub struct RecordedLayer {
     /// Name of the layer in the file.
     pub name: String,
     /// Type of the outputs.
@@ -14,21 +14,21 @@ pub struct Layer {
     /// Shape of the recorded outputs.
     pub shape: Vec<usize>,
     /// Axis of the channels.
-    pub axis: Axis,
+    pub axis: ChannelAxis,
     /// Where the accumulators come from.
-    pub source: Source,
+    pub source: AccumulatorSource,
     /// Zero point of the output, if the file states it.
     pub zero_point: Option<i32>,
     /// Scales of input, weights and output, if the file states them.
-    pub scales: Option<Scales>,
+    pub scales: Option<LayerScales>,
     /// For each channel the pairs of accumulator and output, in ascending order. Each pair is listed once.
-    pub channels: Vec<Vec<Value>>,
+    pub channels: Vec<Vec<RecordedValue>>,
     /// Accumulators and outputs in the order of the file.
     pub recorded: Vec<(i64, i32)>,
     /// Zero point of the input, if the accumulators are sums of recorded products.
     pub input_zero: Option<InputZero>,
     /// The same layer with the channels last, if the shapes in the file also fit that.
-    pub channels_last: Arc<[Layer]>,
+    pub channels_last: Arc<[RecordedLayer]>,
 }
 
 /// The zero point of a layer's input. Each accumulator depends on it: Σ (x − zero point) · w.
@@ -43,7 +43,7 @@ pub struct InputZero {
 
 /// A pair of accumulator and recorded output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Value {
+pub struct RecordedValue {
     /// Accumulator of the value.
     pub accumulator: i64,
     /// The output.
@@ -56,7 +56,7 @@ pub struct Value {
 
 /// Where the accumulators of a layer come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum AccumulatorSource {
     /// The accumulators themselves were recorded.
     #[default]
     Accumulators,
@@ -68,7 +68,7 @@ pub enum Source {
 
 /// The axis of the outputs along which the channels lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Axis {
+pub enum ChannelAxis {
     /// The second axis: `[batch, channels, …]`. Outputs with one axis have one channel.
     #[default]
     Second,
@@ -76,25 +76,31 @@ pub enum Axis {
     Last,
 }
 
-impl fmt::Display for Axis {
+impl fmt::Display for ChannelAxis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Axis::Second => "axis 1 is that of the channels",
-            Axis::Last => "the last axis is that of the channels",
+            ChannelAxis::Second => "axis 1 is that of the channels",
+            ChannelAxis::Last => "the last axis is that of the channels",
         })
     }
 }
 
-impl Layer {
+impl RecordedLayer {
     /// A layer made from pairs of accumulator and output, which are in the order of an array of this shape.
-    pub fn new(name: &str, out: IntType, shape: &[usize], axis: Axis, recorded: Vec<(i64, i32)>) -> Layer {
+    pub fn new(
+        name: &str,
+        out: IntType,
+        shape: &[usize],
+        axis: ChannelAxis,
+        recorded: Vec<(i64, i32)>,
+    ) -> RecordedLayer {
         let channels = by_channel(shape, axis, &recorded);
-        Layer {
+        RecordedLayer {
             name: name.to_owned(),
             out,
             shape: shape.to_vec(),
             axis,
-            source: Source::Accumulators,
+            source: AccumulatorSource::Accumulators,
             zero_point: None,
             scales: None,
             channels,
@@ -106,14 +112,14 @@ impl Layer {
 
     /// The same layer with another zero point of its input. `None` if the accumulators were recorded themselves, or
     /// would need more than 64 bits.
-    pub(crate) fn with_input_zero(&self, zero: i64) -> Option<Layer> {
+    pub(crate) fn with_input_zero(&self, zero: i64) -> Option<RecordedLayer> {
         let InputZero { stated, weights } = self.input_zero.as_ref()?;
         let less = zero.checked_sub(*stated)?;
         let moved = |(&(accumulator, output), weight): (&(i64, i32), &i64)| {
             Some((accumulator.checked_sub(weight.checked_mul(less)?)?, output))
         };
         let recorded: Vec<(i64, i32)> = self.recorded.iter().zip(&**weights).map(moved).collect::<Option<_>>()?;
-        Some(Layer {
+        Some(RecordedLayer {
             channels: by_channel(&self.shape, self.axis, &recorded),
             recorded,
             ..self.clone()
@@ -145,22 +151,22 @@ impl Layer {
 
     /// The same values with the channels along the other axis. `None` if that makes no difference, or if the
     /// accumulators are sums, whose axis is known.
-    pub(crate) fn with_other_axis(&self) -> Option<Layer> {
-        if self.source != Source::Accumulators {
+    pub(crate) fn with_other_axis(&self) -> Option<RecordedLayer> {
+        if self.source != AccumulatorSource::Accumulators {
             return None;
         }
         let axis = match self.axis {
-            Axis::Second => Axis::Last,
-            Axis::Last => Axis::Second,
+            ChannelAxis::Second => ChannelAxis::Last,
+            ChannelAxis::Last => ChannelAxis::Second,
         };
         let [_, _, .., last] = *self.shape else { return None };
-        let channels = if axis == Axis::Last { last } else { self.shape[1] };
+        let channels = if axis == ChannelAxis::Last { last } else { self.shape[1] };
         // If each channel has a scale, their number shows which axis it can be.
         let fits = self
             .scales
             .as_ref()
             .is_none_or(|scales| scales.weight.channels().is_none_or(|own| own == channels));
-        (self.shape.len() > 2 && fits).then(|| Layer {
+        (self.shape.len() > 2 && fits).then(|| RecordedLayer {
             axis,
             channels: by_channel(&self.shape, axis, &self.recorded),
             ..self.clone()
@@ -169,10 +175,10 @@ impl Layer {
 
     /// The first two values of a channel that no form can produce both of: one accumulator with two outputs, or outputs
     /// that decrease.
-    pub(crate) fn contradiction(&self) -> Option<(usize, [Value; 2])> {
-        let of = |(channel, values): (usize, &Vec<Value>)| {
+    pub(crate) fn contradiction(&self) -> Option<(usize, [RecordedValue; 2])> {
+        let of = |(channel, values): (usize, &Vec<RecordedValue>)| {
             let two = values.windows(2).find_map(|two| {
-                let two = <&[Value; 2]>::try_from(two).ok()?;
+                let two = <&[RecordedValue; 2]>::try_from(two).ok()?;
                 (two[0].accumulator == two[1].accumulator || two[0].output > two[1].output).then_some(*two)
             })?;
             Some((channel, two))
@@ -182,18 +188,18 @@ impl Layer {
 }
 
 /// The values of each channel, in ascending order.
-fn by_channel(shape: &[usize], axis: Axis, recorded: &[(i64, i32)]) -> Vec<Vec<Value>> {
+fn by_channel(shape: &[usize], axis: ChannelAxis, recorded: &[(i64, i32)]) -> Vec<Vec<RecordedValue>> {
     let (channels, inner) = match (shape, axis) {
-        ([_, channels, inner @ ..], Axis::Second) => (*channels, inner.iter().product::<usize>()),
-        ([_, .., channels], Axis::Last) => (*channels, 1),
+        ([_, channels, inner @ ..], ChannelAxis::Second) => (*channels, inner.iter().product::<usize>()),
+        ([_, .., channels], ChannelAxis::Last) => (*channels, 1),
         _ => (1, 1),
     };
-    let mut all: Vec<Vec<Value>> = vec![Vec::new(); channels];
+    let mut all: Vec<Vec<RecordedValue>> = vec![Vec::new(); channels];
     for (at, &(accumulator, output)) in recorded.iter().enumerate() {
         let channel = at / inner.max(1) % channels.max(1);
         if let Some(values) = all.get_mut(channel) {
             // The cast loses nothing: a file has at most 2^24 outputs for a layer.
-            values.push(Value {
+            values.push(RecordedValue {
                 accumulator,
                 output,
                 at: at as u32,

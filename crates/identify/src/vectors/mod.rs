@@ -7,7 +7,7 @@ mod layout;
 mod sums;
 
 pub use error::VectorsError;
-pub use layer::{Axis, InputZero, Layer, Source, Value};
+pub use layer::{AccumulatorSource, ChannelAxis, InputZero, RecordedLayer, RecordedValue};
 
 use fields::Fields;
 use std::{collections::BTreeMap, path::Path};
@@ -19,12 +19,12 @@ use sums::Sums;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     /// The layers, sorted by name.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<RecordedLayer>,
 }
 
 /// The scales of a layer: real = scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scales {
+pub struct LayerScales {
     /// Scale of the layer's input.
     pub input: f32,
     /// Scales of the layer's weights: one for all channels, or one for each.
@@ -95,7 +95,7 @@ fn without(file: &str, sentence: &str) -> String {
     }
 }
 
-fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
+fn layer(fields: &Fields<'_>) -> Result<RecordedLayer, VectorsError> {
     let (output, out) = fields.output()?;
     let shape = output.shape();
     let count = shape.iter().product::<usize>();
@@ -106,12 +106,12 @@ fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
     let sums = sums::accumulators(fields, shape)?;
     let codes = fields.integers("output", output)?;
     let zero_point = fields.zero_point("zero_point", out)?;
-    let read = |sums: Sums| -> Result<Layer, VectorsError> {
+    let read = |sums: Sums| -> Result<RecordedLayer, VectorsError> {
         // The cast loses nothing: the code's type has at most 32 bits.
         let outputs = codes.iter().map(|&code| code as i32);
         let pairs = sums.accumulators.into_iter().zip(outputs).collect();
-        let layer = Layer::new(fields.layer(), out, shape, sums.axis, pairs);
-        Ok(Layer {
+        let layer = RecordedLayer::new(fields.layer(), out, shape, sums.axis, pairs);
+        Ok(RecordedLayer {
             source: sums.source,
             zero_point,
             scales: fields.scales(layer.channels.len())?,
@@ -129,7 +129,7 @@ fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
     }
     let mut layers = layers.into_iter();
     match (layers.next(), refused) {
-        (Some(first), _) => Ok(Layer {
+        (Some(first), _) => Ok(RecordedLayer {
             channels_last: layers.collect(),
             ..first
         }),

@@ -1,7 +1,7 @@
 //! The accumulators of a layer: either recorded ones, or the sums of recorded integers.
 
 use super::{
-    Axis, InputZero, Source, VectorsError,
+    AccumulatorSource, ChannelAxis, InputZero, VectorsError,
     fields::Fields,
     layout::{FIRST, LAST, Layout, back, extents, ordered},
 };
@@ -14,8 +14,8 @@ const MOST_PRODUCTS: usize = 1 << 32;
 pub(super) struct Sums {
     /// One accumulator for each output, in the order of the file.
     pub(super) accumulators: Vec<i64>,
-    pub(super) axis: Axis,
-    pub(super) source: Source,
+    pub(super) axis: ChannelAxis,
+    pub(super) source: AccumulatorSource,
     pub(super) input_zero: Option<InputZero>,
 }
 
@@ -30,8 +30,8 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
         let accumulators = fields.integers("accumulator", array)?;
         return Ok(vec![Sums {
             accumulators,
-            axis: Axis::Second,
-            source: Source::Accumulators,
+            axis: ChannelAxis::Second,
+            source: AccumulatorSource::Accumulators,
             input_zero: None,
         }]);
     }
@@ -262,14 +262,14 @@ fn sum(
             let [in_order, weights_in_order] =
                 [accumulators, weights].map(|numbers| ordered(numbers, window.result(), back(layout.image)));
             (accumulators, weights) = (in_order, weights_in_order);
-            Axis::Last
+            ChannelAxis::Last
         }
-        _ => Axis::Second,
+        _ => ChannelAxis::Second,
     };
     Ok(Sums {
         accumulators,
         axis,
-        source: layout.map_or(Source::Dense, |_| Source::Convolution),
+        source: layout.map_or(AccumulatorSource::Dense, |_| AccumulatorSource::Convolution),
         input_zero: Some(InputZero {
             stated,
             weights: weights.into(),

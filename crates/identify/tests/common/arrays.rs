@@ -1,7 +1,7 @@
 //! Writes and reads recording files.
 
 use std::path::PathBuf;
-use strait_identify::{Layer, Vectors};
+use strait_identify::{RecordedLayer, Vectors};
 use strait_samples::{NumberType, Pack, encode};
 
 /// Writes the arrays into an `.npz` file in a temporary folder. The folder is deleted when the first value is dropped.
@@ -36,7 +36,7 @@ pub fn f32s(shape: &[usize], numbers: &[f32]) -> Vec<u8> {
     encode(NumberType::F32, shape, &bytes)
 }
 
-pub fn read(arrays: &[(&str, Vec<u8>)]) -> Result<Vec<Layer>, String> {
+pub fn read(arrays: &[(&str, Vec<u8>)]) -> Result<Vec<RecordedLayer>, String> {
     let (_folder, path) = file(arrays);
     let vectors = Vectors::read(&path).map_err(|error| {
         assert!(error.to_string().contains("v.npz"), "{error}");

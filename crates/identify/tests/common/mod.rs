@@ -8,7 +8,7 @@
 
 pub mod arrays;
 
-use strait_identify::{Axis, Family, Hypothesis, Layer};
+use strait_identify::{ChannelAxis, Family, Hypothesis, RecordedLayer};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
 /// A pseudo-random generator. It gives the same numbers in every run.
@@ -34,7 +34,7 @@ impl Numbers {
 
 /// Records a layer with this many outputs of a form. Its accumulators reach a little beyond both ends of the output
 /// type.
-pub fn record(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> Layer {
+pub fn record(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> RecordedLayer {
     layer(form, &recorded(form, outputs, numbers))
 }
 
@@ -60,10 +60,10 @@ pub fn recorded(form: &Requantization, outputs: usize, numbers: &mut Numbers) ->
 }
 
 /// A layer made from pairs, which are stored row by row with one column per channel of the form.
-pub fn layer(form: &Requantization, pairs: &[(i64, i32)]) -> Layer {
+pub fn layer(form: &Requantization, pairs: &[(i64, i32)]) -> RecordedLayer {
     let channels = form.channels().unwrap_or(1);
     let shape = [pairs.len() / channels, channels];
-    Layer::new("layer", form.out(), &shape, Axis::Second, pairs.to_vec())
+    RecordedLayer::new("layer", form.out(), &shape, ChannelAxis::Second, pairs.to_vec())
 }
 
 /// A random factor between 2^-13 and 2^-5, as a shift and a multiplier of exactly this many bits.

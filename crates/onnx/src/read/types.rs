@@ -7,7 +7,7 @@ use crate::elements::element;
 use crate::proto::{DimensionProto, TensorTypeProto, ValueInfoProto};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ReasonCode, TensorData};
-use strait_import::{Declared, Extent, ReadError, Refusal, Source, TensorId};
+use strait_import::{Declared, Extent, ReadError, Refusal, TensorId, TensorSource};
 
 /// The tensors of a graph.
 pub(crate) struct Tensors<'a> {
@@ -17,7 +17,7 @@ pub(crate) struct Tensors<'a> {
     pub(crate) single: &'a BTreeSet<String>,
 }
 
-impl Source for Tensors<'_> {
+impl TensorSource for Tensors<'_> {
     fn constant(&self, id: TensorId) -> Option<Result<TensorData, Refusal>> {
         let wiring = &self.index.wiring;
         let name = wiring.name(id);

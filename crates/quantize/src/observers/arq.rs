@@ -1,6 +1,6 @@
 //! Ascend's ARQ.
 
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 
 /// Uses the minimum and maximum of weights, with the scale of a symmetric grid as Ascend's tools compute it:
@@ -19,7 +19,7 @@ use strait_core::Reason;
 pub struct Arq;
 
 impl Observer for Arq {
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let [min, max] = extremes(seen.elements)?.map(f64::from);
         let (min, max) = (min.min(0.0), max.max(0.0));
         let [first, last] = grid.codes.map(|code| code as f64);

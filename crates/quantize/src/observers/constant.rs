@@ -1,6 +1,6 @@
 //! Scale 1.
 
-use super::{GridKind, Observer, Seen};
+use super::{GridKind, Observer, ValueStatistics};
 use strait_core::Reason;
 
 /// The range that the codes cover at scale 1, whatever was seen. It is for small floats, which have an exponent of
@@ -13,7 +13,7 @@ use strait_core::Reason;
 pub struct Constant;
 
 impl Observer for Constant {
-    fn range(&self, _: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, _: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         Ok(grid.ends().map(|end| end as f32))
     }
 }

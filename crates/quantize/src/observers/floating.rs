@@ -1,7 +1,7 @@
 //! Chooses the one of a few scales with the smallest squared error.
 
 use super::density::Density;
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 
 /// Of the scales 2^−7, 2^−5, 2^−3, 1, 2², 2⁴ and 2⁶, chooses the one whose levels have the smallest expected squared
@@ -17,7 +17,7 @@ pub struct Floating;
 const EXPONENTS: [i32; 7] = [-7, -5, -3, 0, 2, 4, 6];
 
 impl Observer for Floating {
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         extremes(statistics)?;
         let density = Density::new(&statistics.histogram, statistics.zeros);

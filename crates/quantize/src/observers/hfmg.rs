@@ -2,7 +2,7 @@
 
 use super::density::Density;
 use super::levels::Levels;
-use super::{GridKind, Observer, Seen, by_farther_end, extremes};
+use super::{GridKind, Observer, ValueStatistics, by_farther_end, extremes};
 use crate::statistics::{Histogram, MAX_BINS};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
@@ -99,7 +99,7 @@ fn remainders(counts: &[u64]) -> Vec<[usize; 2]> {
 }
 
 impl Observer for Hfmg {
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let histogram = &statistics.histogram;

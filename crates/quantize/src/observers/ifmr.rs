@@ -2,7 +2,7 @@
 
 use super::density::Density;
 use super::percentile::{inside, percents};
-use super::{GridKind, Observer, Seen, by_farther_end, extremes};
+use super::{GridKind, Observer, ValueStatistics, by_farther_end, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
@@ -45,7 +45,7 @@ impl Ifmr {
 }
 
 impl Observer for Ifmr {
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let extremes = extremes(statistics)?;
         let [min, max] = inside(&statistics.histogram, self.percents, extremes);

@@ -1,6 +1,6 @@
 //! Chooses the range with which the largest element of each row stays the largest.
 
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::{Histogram, Leaders};
 use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
 
@@ -47,7 +47,7 @@ fn failed(leaders: &Leaders, [low, high]: [f64; 2], steps: f64) -> f64 {
 }
 
 impl Observer for Isotone {
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         extremes(seen.elements)?;
         let leaders = seen.leaders.and_then(|leaders| Some((leaders, leaders.ends?)));
         let Some((leaders, [least, largest])) = leaders else {
@@ -123,7 +123,7 @@ mod tests {
         let (mut statistics, mut leaders) = (Statistics::default(), Leaders::default());
         statistics.add(0, &rows);
         leaders.add(&rows, &[1000, 10], 1);
-        let seen = Seen {
+        let seen = ValueStatistics {
             elements: &statistics,
             leaders: Some(&leaders),
         };
@@ -136,7 +136,7 @@ mod tests {
                 "{grid:?} {range:?}: {found}, {by_extremes}"
             );
         }
-        assert!(Isotone.range(Seen::from(&statistics), ASYMMETRIC).is_err());
+        assert!(Isotone.range(ValueStatistics::from(&statistics), ASYMMETRIC).is_err());
     }
 
     /// Every upper end, row by row.
@@ -166,7 +166,7 @@ mod tests {
         };
         let all = (0..=256).map(|i| largest * 2f64.powf(-f64::from(i) / 32.0));
         let fewest = all.map(fails).min().unwrap();
-        let seen = Seen {
+        let seen = ValueStatistics {
             elements: &statistics,
             leaders: Some(&leaders),
         };

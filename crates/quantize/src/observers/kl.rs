@@ -1,7 +1,7 @@
 //! Chooses the range whose quantization has the smallest relative entropy.
 
 use super::levels::Levels;
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::logarithm::ln;
 use crate::statistics::Histogram;
 use strait_core::Reason;
@@ -123,7 +123,7 @@ impl Bins {
 }
 
 impl Observer for Kl {
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let (min, max) = (f64::from(min.min(0.0)), f64::from(max.max(0.0)));

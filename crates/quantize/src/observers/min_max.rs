@@ -1,6 +1,6 @@
 //! The minimum and maximum.
 
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 
 /// The range from the smallest to the largest element that was seen. Nothing in the calibration data is clipped, but a
@@ -9,7 +9,7 @@ use strait_core::Reason;
 pub struct MinMax;
 
 impl Observer for MinMax {
-    fn range(&self, seen: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
         extremes(seen.elements)
     }
 }

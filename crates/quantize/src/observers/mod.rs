@@ -96,16 +96,16 @@ impl SmallFloat {
 
 /// The statistics of one value.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct ValueStatistics<'a> {
     /// The statistics of all elements.
     pub elements: &'a Statistics,
     /// The statistics of the two largest elements of each row, if an observer asked for them.
     pub leaders: Option<&'a Leaders>,
 }
 
-impl<'a> From<&'a Statistics> for Seen<'a> {
-    fn from(elements: &'a Statistics) -> Seen<'a> {
-        Seen {
+impl<'a> From<&'a Statistics> for ValueStatistics<'a> {
+    fn from(elements: &'a Statistics) -> ValueStatistics<'a> {
+        ValueStatistics {
             elements,
             leaders: None,
         }
@@ -115,7 +115,7 @@ impl<'a> From<&'a Statistics> for Seen<'a> {
 /// Chooses the range [low, high] of real numbers that a grid covers.
 pub trait Observer: Send + Sync {
     /// The range. There is none if the value was never seen, had only NaN, or had infinities.
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason>;
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason>;
 }
 
 /// An observer with its settings.
@@ -150,12 +150,12 @@ impl ObserverChoice {
     }
 
     /// The statistics of a value of this rank, as the observer reads them.
-    pub fn seen<'a>(&self, observation: &'a Observation, name: &str, rank: usize) -> Option<Seen<'a>> {
+    pub fn seen<'a>(&self, observation: &'a Observation, name: &str, rank: usize) -> Option<ValueStatistics<'a>> {
         let leaders = self.needs(rank).into_iter().flatten().find_map(|kind| match kind {
             Kind::Leaders { axis } => observation.leaders(axis, name),
             Kind::Elements | Kind::Peaks | Kind::Channels { .. } => None,
         });
-        Some(Seen {
+        Some(ValueStatistics {
             elements: observation.elements(name)?,
             leaders,
         })
@@ -189,7 +189,7 @@ impl ObserverChoice {
         self.range_of(Observed::Weights, (&statistics).into(), grid)
     }
 
-    fn range_of(&self, observed: Observed, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range_of(&self, observed: Observed, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let codes = grid.float.map_or(CodeKind::Integers, |_| CodeKind::Floats);
         match self.observer.refusal(observed, codes) {
             None => self.make().range(seen, grid),
@@ -200,7 +200,7 @@ impl ObserverChoice {
 
 impl Observer for ObserverChoice {
     /// The range of an activation. If the observer does not support the grid, the error lists the observers that do.
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         // Whether only the largest elements are read was already checked where the observer is chosen.
         self.range_of(Observed::Ranked, seen, grid)
     }
@@ -336,7 +336,7 @@ mod tests {
                 let (choice, kinds) = (ObserverChoice::from(word), [grid, E4M3]);
                 for kind in kinds {
                     let range = |(elements, leaders): &(Statistics, Leaders)| {
-                        choice.range(Seen { elements, leaders: Some(leaders) }, kind)
+                        choice.range(ValueStatistics { elements, leaders: Some(leaders) }, kind)
                     };
                     let found = range(&forward);
                     let codes = kind.float.map_or(CodeKind::Integers, |_| CodeKind::Floats);

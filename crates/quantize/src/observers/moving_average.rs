@@ -1,6 +1,6 @@
 //! The minimum and maximum of each sample, averaged.
 
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
@@ -38,7 +38,7 @@ impl MovingAverage {
 }
 
 impl Observer for MovingAverage {
-    fn range(&self, seen: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let samples = statistics.samples.iter();

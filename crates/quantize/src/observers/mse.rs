@@ -2,7 +2,7 @@
 
 use super::density::Density;
 use super::levels::Levels;
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
@@ -106,7 +106,7 @@ impl Error {
 }
 
 impl Observer for MeanSquaredError {
-    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let (min, max) = (f64::from(min.min(0.0)), f64::from(max.max(0.0)));

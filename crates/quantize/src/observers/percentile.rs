@@ -1,6 +1,6 @@
 //! The middle share of all elements.
 
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
@@ -57,7 +57,7 @@ fn quantile(histogram: &Histogram, share: f64) -> f64 {
 }
 
 impl Observer for Percentile {
-    fn range(&self, seen: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: ValueStatistics<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let extremes = extremes(statistics)?;
         Ok(inside(&statistics.histogram, self.percents, extremes))

@@ -24,7 +24,7 @@ const MAGIC: &[u8; 8] = b"STRAITS5";
 
 /// Digests of what statistics depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct StatisticsKey {
     /// The digest of the graph with its weights, and of how it was observed.
     pub model: [u8; 32],
     /// The digest of all samples with their preprocessing.
@@ -46,7 +46,7 @@ pub enum FileError {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(observation: &Observation, key: &Key, out: impl Write) -> io::Result<()> {
+pub fn write(observation: &Observation, key: &StatisticsKey, out: impl Write) -> io::Result<()> {
     let (mut hasher, mut out) = (blake3::Hasher::new(), BufWriter::new(out));
     let mut put = |bytes: &[u8]| {
         hasher.update(bytes);
@@ -136,7 +136,7 @@ fn histogram(out: &mut Vec<u8>, h: &Histogram) {
 ///
 /// # Errors
 /// See [`FileError`].
-pub fn read(bytes: &[u8]) -> Result<(Key, Observation), FileError> {
+pub fn read(bytes: &[u8]) -> Result<(StatisticsKey, Observation), FileError> {
     let (body, digest) = bytes.split_last_chunk::<32>().ok_or(FileError::Format)?;
     let mut reader = Reader(body);
     if reader.take::<8>() != Ok(*MAGIC) {
@@ -145,7 +145,7 @@ pub fn read(bytes: &[u8]) -> Result<(Key, Observation), FileError> {
     if blake3::hash(body).as_bytes() != digest {
         return Err(FileError::Damaged);
     }
-    let key = Key {
+    let key = StatisticsKey {
         model: reader.take()?,
         data: reader.take()?,
     };
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    const KEY: Key = Key {
+    const KEY: StatisticsKey = StatisticsKey {
         model: [7; 32],
         data: [9; 32],
     };

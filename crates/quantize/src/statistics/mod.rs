@@ -12,7 +12,7 @@ mod observation;
 
 pub use channels::Channels;
 pub use coverage::Coverage;
-pub use file::{FileError, Key, read, write};
+pub use file::{FileError, StatisticsKey, read, write};
 pub use histogram::{Histogram, MAX_BINS};
 pub use leaders::Leaders;
 pub(crate) use leaders::rows;

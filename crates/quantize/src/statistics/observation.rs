@@ -225,7 +225,7 @@ impl Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Key;
+    use crate::statistics::StatisticsKey;
     use proptest::prelude::*;
     use std::num::NonZeroU64;
 
@@ -259,7 +259,7 @@ mod tests {
     fn bytes(observation: &Observation) -> Vec<u8> {
         let (mut bytes, key) = (
             Vec::new(),
-            Key {
+            StatisticsKey {
                 model: [1; 32],
                 data: [2; 32],
             },

@@ -5,7 +5,7 @@ use crate::names::elem;
 use bytes::Bytes;
 use std::collections::BTreeSet;
 use strait_core::{QuantParams, ReasonCode, TensorData};
-use strait_import::{Declared, Extent, Refusal, Source, TensorId};
+use strait_import::{Declared, Extent, Refusal, TensorId, TensorSource};
 
 /// The tensors of a graph.
 pub(super) struct Tensors<'g> {
@@ -36,7 +36,7 @@ impl Tensors<'_> {
     }
 }
 
-impl Source for Tensors<'_> {
+impl TensorSource for Tensors<'_> {
     fn constant(&self, id: TensorId) -> Option<Result<TensorData, Refusal>> {
         let tensor = self.graph.tensors.get(id.position())?;
         let bytes = match &tensor.data {

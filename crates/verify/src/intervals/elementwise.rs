@@ -1,11 +1,11 @@
 //! Intervals of elementwise ops.
 
-use super::{Analysis, Interval, Range};
+use super::{Analysis, Interval, ValueRange};
 use strait_core::Node;
 
 impl Analysis<'_> {
     /// The bounds of a function of two operands that broadcast as in NumPy: axes are counted from the last one.
-    pub(super) fn binary(&self, node: &Node, f: impl Fn(Interval, Interval) -> Interval) -> Option<Range> {
+    pub(super) fn binary(&self, node: &Node, f: impl Fn(Interval, Interval) -> Interval) -> Option<ValueRange> {
         let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let result = self.dims(*node.outputs.first()?)?;
         let aligned = |id| {
@@ -19,11 +19,11 @@ impl Analysis<'_> {
     /// The bounds of a lookup: of the table's entries that the codes can select. There is one entry for every
     /// 2^`step`th code, counted from the smallest code of the type. Codes in between lie on the line from one entry to
     /// the next.
-    pub(super) fn lookup(&self, node: &Node, step: u8) -> Option<Range> {
+    pub(super) fn lookup(&self, node: &Node, step: u8) -> Option<ValueRange> {
         let [x, table] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (x, table) = (x?, table?);
         let Some(entries) = self.constant(table) else {
-            return Some(Range::tensor(self.range(table)?.hull()));
+            return Some(ValueRange::tensor(self.range(table)?.hull()));
         };
         let lowest = i64::from(self.graph.value(x)?.ty.elem.int_type()?.min());
         let entries = entries.to_i64().ok()?;

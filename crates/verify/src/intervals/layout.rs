@@ -1,6 +1,6 @@
 //! Intervals of ops that move codes without changing them.
 
-use super::{Analysis, Interval, Range};
+use super::{Analysis, Interval, ValueRange};
 use strait_core::op::{BinaryFunction, PadMode};
 use strait_core::{Node, Op, ValueId};
 
@@ -10,13 +10,13 @@ const MOST_JOINED: u64 = 1 << 20;
 
 impl Analysis<'_> {
     /// The bounds of each result of an op that moves codes. `None` for any other op.
-    pub(super) fn moved(&self, node: &Node) -> Option<Vec<Range>> {
+    pub(super) fn moved(&self, node: &Node) -> Option<Vec<ValueRange>> {
         if let Op::Select(_) | Op::Binary(_) = &node.op {
             return self.chosen(node);
         }
         let x = node.inputs.first().copied().flatten()?;
         let (range, y) = (self.range(x)?, *node.outputs.first()?);
-        let all = || Some(vec![Range::tensor(range.hull())]);
+        let all = || Some(vec![ValueRange::tensor(range.hull())]);
         let normal = |axis: i64| {
             let rank = self.dims(x)?.len() as i64;
             usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()
@@ -45,7 +45,7 @@ impl Analysis<'_> {
                     PadMode::Constant => range.hull().hull(Interval::point(op.value as i64)),
                     PadMode::Reflect | PadMode::Edge => range.hull(),
                 };
-                Some(vec![Range::tensor(padded)])
+                Some(vec![ValueRange::tensor(padded)])
             }
             Op::Resize(op) if op.moves() => all(),
             Op::Gather(_) | Op::GatherElements(_) | Op::GatherNd(_) | Op::Expand(_) => all(),
@@ -116,7 +116,7 @@ impl Analysis<'_> {
 
     /// The bounds of a select, a minimum or a maximum: each result is an element of one of two operands. `None` for other
     /// ops.
-    fn chosen(&self, node: &Node) -> Option<Vec<Range>> {
+    fn chosen(&self, node: &Node) -> Option<Vec<ValueRange>> {
         let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
         let range = match &node.op {
             Op::Select(_) => of(1)?.hull(of(2)?),
@@ -131,13 +131,13 @@ impl Analysis<'_> {
             }
             _ => return None,
         };
-        Some(vec![Range::tensor(range)])
+        Some(vec![ValueRange::tensor(range)])
     }
 
     /// The bounds of a reshape. The index along an axis is linear / inner % extent, where `inner` is the number of
     /// elements behind the axis. So the axis is still there if an axis of the result has the same extent and the same
     /// number of elements behind it.
-    fn reshaped(&self, x: ValueId, result: ValueId) -> Option<Range> {
+    fn reshaped(&self, x: ValueId, result: ValueId) -> Option<ValueRange> {
         let (from, to) = (self.shape(x)?, self.shape(result)?);
         let inner = |shape: &[u64], axis: usize| shape[axis + 1..].iter().product::<u64>();
         let same = |axis: usize| {
@@ -148,8 +148,8 @@ impl Analysis<'_> {
     }
 
     /// The bounds of operands joined along `axis`. If there are too many indices, one interval for all of them.
-    fn concat(&self, node: &Node, result: ValueId, axis: usize) -> Option<Range> {
-        let operands: Vec<(&Range, u64)> = node
+    fn concat(&self, node: &Node, result: ValueId, axis: usize) -> Option<ValueRange> {
+        let operands: Vec<(&ValueRange, u64)> = node
             .inputs
             .iter()
             .map(|input| Some((self.range((*input)?)?, *self.shape((*input)?)?.get(axis)?)))
@@ -159,11 +159,11 @@ impl Analysis<'_> {
             .fold(0u64, |sum, (_, extent)| sum.saturating_add(*extent));
         if extent > MOST_JOINED {
             let hulls = operands.iter().map(|(range, _)| range.hull());
-            return hulls.reduce(Interval::hull).map(Range::tensor);
+            return hulls.reduce(Interval::hull).map(ValueRange::tensor);
         }
         let each = operands
             .iter()
             .flat_map(|(range, extent)| (0..*extent as usize).map(|index| range.at(axis, index)));
-        Range::along(self.dims(result)?, axis, each.collect())
+        ValueRange::along(self.dims(result)?, axis, each.collect())
     }
 }

@@ -15,7 +15,7 @@ mod range;
 mod taps;
 mod windows;
 
-pub use range::{Interval, Range};
+pub use range::{Interval, ValueRange};
 
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
@@ -30,19 +30,19 @@ use strait_requantize::{OutsideDomain, Requantization};
 /// The bounds of one graph.
 #[derive(Clone, Debug)]
 pub struct Intervals {
-    values: Vec<Option<Range>>,
-    accumulators: Vec<Option<Range>>,
+    values: Vec<Option<ValueRange>>,
+    accumulators: Vec<Option<ValueRange>>,
     findings: Vec<Finding>,
 }
 
 impl Intervals {
     /// The bounds of a value. `None` for floats and booleans.
-    pub fn value(&self, id: ValueId) -> Option<&Range> {
+    pub fn value(&self, id: ValueId) -> Option<&ValueRange> {
         self.values.get(id.index())?.as_ref()
     }
 
     /// The bounds of what a node computes before its fused requantization. Without one, the bounds of its first result.
-    pub fn accumulator(&self, id: NodeId) -> Option<&Range> {
+    pub fn accumulator(&self, id: NodeId) -> Option<&ValueRange> {
         self.accumulators.get(id.index())?.as_ref()
     }
 
@@ -67,10 +67,10 @@ impl Default for Budget {
 
 impl Budget {
     /// Returns the range with an interval for each channel if there is room for them, otherwise a single interval.
-    fn keep(&mut self, range: Range) -> Range {
+    fn keep(&mut self, range: ValueRange) -> ValueRange {
         let count = range.axes().map(|(_, intervals)| intervals.len()).sum();
         match self.0.checked_sub(count) {
-            None => Range::tensor(range.hull()),
+            None => ValueRange::tensor(range.hull()),
             Some(left) => {
                 self.0 = left;
                 range
@@ -104,7 +104,7 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
         analysis.values[id.index()] = match value.def {
             Def::Data(data) => (module.data(data).and_then(of_tensor)).map(|range| analysis.budget.keep(range)),
             // This is only a first bound. The bounds of a node's result get tighter once the node's operands are known.
-            Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(Range::tensor),
+            Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(ValueRange::tensor),
         };
     }
     for id in order {
@@ -128,8 +128,8 @@ enum Met {
 struct Analysis<'a> {
     module: &'a Module,
     graph: &'a Graph,
-    values: Vec<Option<Range>>,
-    accumulators: Vec<Option<Range>>,
+    values: Vec<Option<ValueRange>>,
+    accumulators: Vec<Option<ValueRange>>,
     findings: Vec<Finding>,
     budget: &'a mut Budget,
 }
@@ -150,7 +150,7 @@ impl<'a> Analysis<'a> {
             .map(|range| self.with_addend(node, first, range))
             .zip(carrier);
         // If there is no rule for the node into which the requantization is fused, the accumulator's type is the bound.
-        self.accumulators[id.index()] = carrier.map(|(_, whole)| Range::tensor(whole));
+        self.accumulators[id.index()] = carrier.map(|(_, whole)| ValueRange::tensor(whole));
         if let Some((range, carrier)) = range {
             let range = self.within(first, range, carrier, node.op.term().kind());
             let range = self.budget.keep(range);
@@ -183,7 +183,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Takes note of bounds that are tighter than the type of a value.
-    fn narrow(&mut self, id: ValueId, range: Range) {
+    fn narrow(&mut self, id: ValueId, range: ValueRange) {
         let elem = self.graph.value(id).and_then(|v| of_elem(v.ty.elem));
         // The result of a float lookup, for example, has no bounds.
         if let Some(whole) = elem {
@@ -192,8 +192,8 @@ impl<'a> Analysis<'a> {
     }
 
     /// The bounds of a node's results before its fused requantization. `None` if there is no rule for the op.
-    fn results(&mut self, node: &Node) -> Option<Vec<Range>> {
-        let one = |range: Range| Some(vec![range]);
+    fn results(&mut self, node: &Node) -> Option<Vec<ValueRange>> {
+        let one = |range: ValueRange| Some(vec![range]);
         let x = node.inputs.first().copied().flatten()?;
         let y = *node.outputs.first()?;
         match &node.op {
@@ -220,13 +220,13 @@ impl<'a> Analysis<'a> {
             Op::Lookup(_) => one(self.lookup(node, 0)?),
             Op::Interpolate(op) => one(self.lookup(node, op.step)?),
             // Between the smallest and the largest neighbour: weights are not negative and add up to one.
-            Op::IntegerResize(_) => one(Range::tensor(self.range(x)?.hull())),
+            Op::IntegerResize(_) => one(ValueRange::tensor(self.range(x)?.hull())),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
-                one(Range::tensor(Interval { low, high }))
+                one(ValueRange::tensor(Interval { low, high }))
             }
             // Whatever the row contains, the result saturates to its type.
-            Op::IntegerLayerNormalization(op) => one(Range::tensor(of_elem(op.to)?)),
+            Op::IntegerLayerNormalization(op) => one(ValueRange::tensor(of_elem(op.to)?)),
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),
@@ -237,7 +237,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// The bounds of a value.
-    fn range(&self, id: ValueId) -> Option<&Range> {
+    fn range(&self, id: ValueId) -> Option<&ValueRange> {
         self.values.get(id.index())?.as_ref()
     }
 
@@ -278,14 +278,14 @@ impl<'a> Analysis<'a> {
     }
 
     /// The range of an accumulator, including what is added inside it.
-    fn with_addend(&mut self, node: &Node, result: ValueId, sums: &Range) -> Range {
+    fn with_addend(&mut self, node: &Node, result: ValueId, sums: &ValueRange) -> ValueRange {
         let Some((addend, codes)) = node.addend() else {
             return sums.clone();
         };
         let zero = Interval::point(addend.zero.into());
-        let hull = self.range(codes).map(Range::hull);
+        let hull = self.range(codes).map(ValueRange::hull);
         let whole = Interval::of_type(addend.form.out());
-        let Some(centred) = hull.map(|hull| Range::tensor(hull.minus(zero))) else {
+        let Some(centred) = hull.map(|hull| ValueRange::tensor(hull.minus(zero))) else {
             return sums.map(|sum| sum.plus(whole));
         };
         let axis = self.dims(result).and_then(|shape| node.op.channel_axis(shape.len()));
@@ -295,7 +295,13 @@ impl<'a> Analysis<'a> {
 
     /// Limits sums to the type that carries them. A sum that can overflow is a finding, and since it wraps it can then
     /// be anything in the type.
-    fn within(&mut self, result: ValueId, range: Range, (elem, whole): (Elem, Interval), kind: Kind) -> Range {
+    fn within(
+        &mut self,
+        result: ValueId,
+        range: ValueRange,
+        (elem, whole): (Elem, Interval),
+        kind: Kind,
+    ) -> ValueRange {
         // An end of i64 means "this or beyond" if something was added up. If a value was only moved, it is just a
         // number.
         let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
@@ -313,12 +319,12 @@ impl<'a> Analysis<'a> {
             carrier: elem,
         };
         self.findings.push(Finding { value, fault });
-        Range::tensor(whole)
+        ValueRange::tensor(whole)
     }
 
     /// The part of `range` that each channel of a form requantizes. The form is fused into a node, or is the node
     /// itself.
-    fn met(&self, node: &Node, rank: usize, range: &Range, form: &Requantization) -> Met {
+    fn met(&self, node: &Node, rank: usize, range: &ValueRange, form: &Requantization) -> Met {
         let picks = match node.channels(rank) {
             Some(Channels::Picked(picks)) => picks,
             Some(Channels::Axis(axis)) => return Met::Along(Some(axis)),
@@ -344,7 +350,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// f([low, high]) = [f(low), f(high)] for a non-decreasing f, for each channel of the form or of the range.
-    fn requantized(&mut self, result: ValueId, range: &Range, form: &Requantization, met: Met) -> Range {
+    fn requantized(&mut self, result: ValueId, range: &ValueRange, form: &Requantization, met: Met) -> ValueRange {
         let image = |channel: usize, interval: Interval| {
             let end = |x| form.eval(channel, x).map(i64::from);
             let (low, high) = (end(interval.low)?, end(interval.high)?);
@@ -355,13 +361,13 @@ impl<'a> Analysis<'a> {
                 let images = each.iter().enumerate().map(|(channel, i)| image(channel, *i));
                 let images = images.collect::<Result<Vec<_>, _>>();
                 // The elements of a channel can be anywhere, so one interval covers all channels.
-                images.map(|images| images.into_iter().reduce(Interval::hull).map(Range::tensor))
+                images.map(|images| images.into_iter().reduce(Interval::hull).map(ValueRange::tensor))
             }
             (None, Met::Along(_)) => range.try_map(|interval| image(0, interval)).map(Some),
             (Some(count), Met::Along(Some(axis))) => {
                 let images = (0..count).map(|channel| image(channel, range.at(axis, channel)));
                 let images = images.collect::<Result<Vec<_>, _>>();
-                images.map(|images| Range::along(self.dims(result)?, axis, images))
+                images.map(|images| ValueRange::along(self.dims(result)?, axis, images))
             }
             (Some(_), Met::Along(None)) => Ok(None),
         };
@@ -371,11 +377,11 @@ impl<'a> Analysis<'a> {
             self.findings.push(Finding { value, fault });
             None
         });
-        images.unwrap_or_else(|| Range::tensor(Interval::of_type(form.out())))
+        images.unwrap_or_else(|| ValueRange::tensor(Interval::of_type(form.out())))
     }
 }
 
-fn clamped(range: &Range, [low, high]: [i32; 2]) -> Range {
+fn clamped(range: &ValueRange, [low, high]: [i32; 2]) -> ValueRange {
     let ends = Interval {
         low: low.into(),
         high: high.into(),
@@ -384,19 +390,19 @@ fn clamped(range: &Range, [low, high]: [i32; 2]) -> Range {
 }
 
 /// The bounds of a constant. For a vector, along whatever axis it lies, there is one for each index.
-fn of_tensor(tensor: &TensorData) -> Option<Range> {
-    fn of<T: Element + Ord + Into<i64>>(tensor: &TensorData) -> Option<Range> {
+fn of_tensor(tensor: &TensorData) -> Option<ValueRange> {
+    fn of<T: Element + Ord + Into<i64>>(tensor: &TensorData) -> Option<ValueRange> {
         let shape = &tensor.tensor_type().shape;
         let values = tensor.values::<T>().ok()?;
         let mut long = tensor.shape().iter().enumerate().filter(|(_, extent)| **extent > 1);
         match (long.next(), long.next()) {
             (Some((axis, _)), None) => {
                 let points = values.iter().map(|&v| Interval::point(v.into()));
-                Range::along(shape, axis, points.collect())
+                ValueRange::along(shape, axis, points.collect())
             }
             _ => {
                 let (low, high) = ((*values.iter().min()?).into(), (*values.iter().max()?).into());
-                Some(Range::tensor(Interval { low, high }))
+                Some(ValueRange::tensor(Interval { low, high }))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Intervals of sums of products.
 
 use super::taps::{Attributes, Tap, Window};
-use super::{Analysis, Interval, Range};
+use super::{Analysis, Interval, ValueRange};
 use strait_core::tensor::Element;
 use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 
@@ -95,7 +95,7 @@ fn sums(
 
 impl Analysis<'_> {
     /// Σ (w − z)·x + b for each output channel. A tap may read the padding's value instead of x.
-    pub(super) fn conv(&self, op: &op::Conv, node: &Node) -> Option<Range> {
+    pub(super) fn conv(&self, op: &op::Conv, node: &Node) -> Option<ValueRange> {
         let [x, weight, bias] = [0, 1, 2].map(|i| node.inputs.get(i).copied().flatten());
         let (x, weight) = (x?, weight?);
         let dims = self.shape(weight)?;
@@ -160,7 +160,7 @@ impl Analysis<'_> {
     }
 
     /// Σ a·(b − z) + bias for each column. If b is computed and has too many elements, one interval for all columns.
-    pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<Range> {
+    pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<ValueRange> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;
         }
@@ -180,7 +180,7 @@ impl Analysis<'_> {
             let zero = (zeros.0.values().iter().map(|&z| Interval::point(z.into()))).reduce(Interval::hull)?;
             let product = a.hull().times(self.range(b)?.hull().minus(zero));
             let bias = bias.map_or(Some(Interval::point(0)), |bias| Some(self.range(bias)?.hull()));
-            return Some(Range::tensor(product.summed(depth as u64).plus(bias?)));
+            return Some(ValueRange::tensor(product.summed(depth as u64).plus(bias?)));
         }
         let inputs: Vec<Interval> = (0..depth).map(|k| a.at(inner, k)).collect();
         let products = match self.constant(b) {
@@ -204,21 +204,27 @@ impl Analysis<'_> {
     }
 
     /// Σ (a − a_zero)·(b − b_zero) over the inner dimension.
-    pub(super) fn matmul(&self, op: &op::MatMul, node: &Node) -> Option<Range> {
+    pub(super) fn matmul(&self, op: &op::MatMul, node: &Node) -> Option<ValueRange> {
         let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (a, b) = (a?, b?);
         let depth = *self.extents(a)?.last()?;
         let factor = |id: ValueId, zero: i32| Some(self.range(id)?.hull().minus(Interval::point(zero.into())));
-        Some(Range::tensor(
+        Some(ValueRange::tensor(
             factor(a, op.a_zero)?.times(factor(b, op.b_zero)?).summed(depth),
         ))
     }
 
     /// Adds the bias to sums of products, by index of the result along `axis`. The bias of each output is known if it
     /// is a constant with exactly one element for each.
-    fn with_bias(&self, node: &Node, axis: usize, products: Vec<Interval>, bias: Option<ValueId>) -> Option<Range> {
+    fn with_bias(
+        &self,
+        node: &Node,
+        axis: usize,
+        products: Vec<Interval>,
+        bias: Option<ValueId>,
+    ) -> Option<ValueRange> {
         let result = self.dims(*node.outputs.first()?)?;
-        let products = Range::along(result, axis, products)?;
+        let products = ValueRange::along(result, axis, products)?;
         let Some(bias) = bias else {
             return Some(products);
         };

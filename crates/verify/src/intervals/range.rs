@@ -105,7 +105,7 @@ impl Interval {
 ///
 /// An axis has exactly as many intervals as its extent. This is checked against the shape when they are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct ValueRange {
     hull: Interval,
     /// In the order of the axes.
     along: Vec<Along>,
@@ -125,22 +125,22 @@ impl Along {
     }
 }
 
-impl Range {
+impl ValueRange {
     /// The same bounds for every element.
-    pub fn tensor(hull: Interval) -> Range {
+    pub fn tensor(hull: Interval) -> ValueRange {
         let along = Vec::new();
-        Range { hull, along }
+        ValueRange { hull, along }
     }
 
     /// Bounds for each index along an axis of a value with this shape. `None` if the axis has a different extent or
     /// does not exist.
-    pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<Range> {
+    pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<ValueRange> {
         let along = Along {
             axis,
             intervals: intervals.into(),
         };
         let hull = along.hull()?;
-        has_extent(shape, axis, along.intervals.len()).then(|| Range {
+        has_extent(shape, axis, along.intervals.len()).then(|| ValueRange {
             hull,
             along: vec![along],
         })
@@ -171,17 +171,17 @@ impl Range {
 
     /// The bounds after a function is applied to each element. `f` gives the interval of the results for an interval of
     /// elements.
-    pub fn map(&self, mut f: impl FnMut(Interval) -> Interval) -> Range {
+    pub fn map(&self, mut f: impl FnMut(Interval) -> Interval) -> ValueRange {
         let each = |along: &Along| Along {
             axis: along.axis,
             intervals: along.intervals.iter().copied().map(&mut f).collect(),
         };
         let along = self.along.iter().map(each).collect();
-        Range::around(f(self.hull), along)
+        ValueRange::around(f(self.hull), along)
     }
 
-    /// Like [`Range::map`], but `f` may fail. The result is then its first error.
-    pub fn try_map<E>(&self, mut f: impl FnMut(Interval) -> Result<Interval, E>) -> Result<Range, E> {
+    /// Like [`ValueRange::map`], but `f` may fail. The result is then its first error.
+    pub fn try_map<E>(&self, mut f: impl FnMut(Interval) -> Result<Interval, E>) -> Result<ValueRange, E> {
         let mut failed = None;
         let mapped = self.map(|interval| {
             f(interval).unwrap_or_else(|error| {
@@ -194,7 +194,7 @@ impl Range {
 
     /// The bounds after the elements were moved into a value of this shape. `f(axis)` is the axis of the new value that
     /// has the indices of `axis`. If it is `None`, or has a different extent, the bounds along the axis are dropped.
-    pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> Range {
+    pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> ValueRange {
         let each = |along: &Along| {
             let axis = f(along.axis).filter(|&axis| has_extent(shape, axis, along.intervals.len()))?;
             let intervals = Arc::clone(&along.intervals);
@@ -203,12 +203,12 @@ impl Range {
         let mut along: Vec<Along> = self.along.iter().filter_map(each).collect();
         along.sort_by_key(|along| along.axis);
         let hull = self.hull;
-        Range { hull, along }
+        ValueRange { hull, along }
     }
 
     /// The bounds of a function of two elements at the same place, one of this value and one of `other`. Both values
     /// have the same shape.
-    pub fn combined(&self, other: &Range, f: impl Fn(Interval, Interval) -> Interval) -> Range {
+    pub fn combined(&self, other: &ValueRange, f: impl Fn(Interval, Interval) -> Interval) -> ValueRange {
         let mut axes: Vec<(usize, usize)> = self
             .axes()
             .chain(other.axes())
@@ -220,12 +220,12 @@ impl Range {
             axis,
             intervals: (0..count).map(|at| f(self.at(axis, at), other.at(axis, at))).collect(),
         };
-        Range::around(f(self.hull, other.hull), axes.into_iter().map(each).collect())
+        ValueRange::around(f(self.hull, other.hull), axes.into_iter().map(each).collect())
     }
 
     /// Combines everything that is known about a value: limits the hull by the intervals of each axis, and all
     /// intervals by the hull.
-    fn around(hull: Interval, mut along: Vec<Along>) -> Range {
+    fn around(hull: Interval, mut along: Vec<Along>) -> ValueRange {
         let hull = along.iter().filter_map(Along::hull).fold(hull, Interval::clamped);
         for own in along
             .iter_mut()
@@ -233,7 +233,7 @@ impl Range {
         {
             own.intervals = own.intervals.iter().map(|i| i.clamped(hull)).collect();
         }
-        Range { hull, along }
+        ValueRange { hull, along }
     }
 }
 

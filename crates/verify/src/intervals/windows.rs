@@ -1,13 +1,13 @@
 //! Intervals of pools and reductions.
 
 use super::taps::{Attributes, Window};
-use super::{Analysis, Interval, Range};
+use super::{Analysis, Interval, ValueRange};
 use strait_core::ValueId;
 use strait_core::op::{self, Reduction};
 
 impl Analysis<'_> {
     /// The bounds of `x` by image and by channel, for an op that combines elements over the other axes.
-    fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<Range> {
+    fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
         self.shape(x)?;
         Some(self.range(x)?.moved(self.dims(y)?, |axis| (axis <= 1).then_some(axis)))
     }
@@ -26,7 +26,7 @@ impl Analysis<'_> {
     }
 
     /// The bounds of a sum pool: of as many elements as the window has taps. Taps outside read the padding's value.
-    pub(super) fn sum_pool(&self, op: &op::SumPool, values: [ValueId; 2]) -> Option<Range> {
+    pub(super) fn sum_pool(&self, op: &op::SumPool, values: [ValueId; 2]) -> Option<ValueRange> {
         let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
         let attributes = Attributes {
             stride: &op.stride,
@@ -41,7 +41,7 @@ impl Analysis<'_> {
     }
 
     /// The bounds of a max pool: its result is one of the elements, or the smallest code if a window has none.
-    pub(super) fn max_pool(&self, op: &op::MaxPool, values: [ValueId; 2]) -> Option<Range> {
+    pub(super) fn max_pool(&self, op: &op::MaxPool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
         let attributes = Attributes {
             stride: &op.stride,
@@ -58,7 +58,7 @@ impl Analysis<'_> {
 
     /// The bounds of an average pool: a rounded mean lies between the integers that it averages. Padding that counts
     /// reads as the zero point, and a window without elements gives the zero point too.
-    pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<Range> {
+    pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
         let attributes = Attributes {
             stride: &op.stride,
@@ -73,12 +73,12 @@ impl Analysis<'_> {
         Some(range.map(|i| i.hull(zero)))
     }
 
-    pub(super) fn global_average_pool(&self, values: [ValueId; 2]) -> Option<Range> {
+    pub(super) fn global_average_pool(&self, values: [ValueId; 2]) -> Option<ValueRange> {
         self.per_channel(values)
     }
 
     /// The bounds of a reduction. A sum grows with the number of elements. A maximum or minimum is one of the elements.
-    pub(super) fn reduce(&self, op: &op::Reduce, [x, y]: [ValueId; 2]) -> Option<Range> {
+    pub(super) fn reduce(&self, op: &op::Reduce, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
         let shape = self.shape(x)?;
         let reduced = op.reduced(shape.len()).ok()?;
         let kept = self

@@ -2,7 +2,7 @@
 
 use strait_evaluate::{
     Better, Measure, Output, Unit,
-    metrics::{Map, OVERLAPS, Source},
+    metrics::{BoxSource, Map, OVERLAPS},
 };
 use strait_samples::{Object, read_boxes};
 
@@ -21,7 +21,7 @@ impl One<'_> {
             return Err(finding.into());
         }
         let source = match &table.command {
-            Some(_) => Source::Printed,
+            Some(_) => BoxSource::Printed,
             None => self.boxes()?,
         };
         let objects = read_boxes(self.labels()?, size, self.label_count(1));
@@ -43,7 +43,7 @@ impl One<'_> {
     }
 
     /// The outputs with boxes, scores and classes. They are named in the configuration, or are called so.
-    fn boxes(&self) -> Result<Source, Stop> {
+    fn boxes(&self) -> Result<BoxSource, Stop> {
         let table = self.table;
         let outputs = self.subject.outputs;
         let there = |name: &str| outputs.iter().any(|output| output.name == name);
@@ -74,12 +74,12 @@ impl One<'_> {
             let finding = Diagnostic::error(codes::EVALUATION, message).about(self.place.clone().key("boxes"));
             return Err(finding.into());
         }
-        Ok(Source::Outputs { boxes, scores, classes })
+        Ok(BoxSource::Outputs { boxes, scores, classes })
     }
 
     /// Checks that labels have no class without a score, if there is one score for each class.
-    fn check_classes(&self, source: &Source, objects: &[Vec<Object>]) -> Result<(), Stop> {
-        let &Source::Outputs {
+    fn check_classes(&self, source: &BoxSource, objects: &[Vec<Object>]) -> Result<(), Stop> {
+        let &BoxSource::Outputs {
             boxes,
             scores,
             classes: None,

@@ -8,7 +8,7 @@ use std::{path::Path, time::Duration};
 use strait_core::Module;
 use strait_document::{KeyPath, nearest};
 use strait_evaluate::{
-    Better, Measure, Meter, Metric, Output, Parts, Question, Unit,
+    Better, ConcatenatedParts, Measure, Meter, Metric, Output, Question, Unit,
     metrics::{Agreement, Auc, Layout, Miou, Nearness, Of, Own, Psnr, Score, Top},
 };
 use strait_samples::{Array, DataError, InputSpec, LabelCount, Samples, label_array, labels_by_name};
@@ -287,7 +287,7 @@ impl One<'_> {
         if output.elem.is_float() {
             let name = output.name.clone();
             let float = self.subject.float.filter(|_| of == Of::Snr);
-            let parts = float.and_then(|float| Parts::of_output(float, index));
+            let parts = float.and_then(|float| ConcatenatedParts::of_output(float, index));
             return Ok(Nearness { index, name, of, parts });
         }
         let message = format!(

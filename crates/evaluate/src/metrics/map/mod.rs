@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 use strait_samples::{MOST_CLASSES, Object};
 
-use crate::seen::{Seen, floats};
+use crate::seen::{EvaluatedSample, floats};
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
@@ -47,7 +47,7 @@ const MOST_IN_ALL: usize = 1000;
 pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
 /// Where the boxes come from.
-pub enum Source {
+pub enum BoxSource {
     /// The boxes are outputs of the model, at these indices.
     Outputs {
         /// Index of the output with four numbers for each box.
@@ -64,7 +64,7 @@ pub enum Source {
 /// Compares the boxes that a model finds with those of the labels.
 pub struct Map {
     /// Where the boxes come from.
-    pub source: Source,
+    pub source: BoxSource,
     /// What the four numbers of a box mean.
     pub format: BoxFormat,
     /// Overlap thresholds over which the mean is taken, ten at most.
@@ -82,10 +82,10 @@ struct Detection {
 }
 
 impl Meter for Map {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+    fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError> {
         match self.source {
-            Source::Printed => Ok(Note::Nothing),
-            Source::Outputs { boxes, scores, classes } => {
+            BoxSource::Printed => Ok(Note::Nothing),
+            BoxSource::Outputs { boxes, scores, classes } => {
                 let found = self.detections(seen, boxes, scores, classes)?;
                 Ok(Note::Claims(self.claims(seen.sample, &found)))
             }
@@ -156,7 +156,7 @@ impl Map {
     /// The boxes in the model's outputs, without padding.
     fn detections(
         &self,
-        seen: &Seen<'_>,
+        seen: &EvaluatedSample<'_>,
         boxes: usize,
         scores: usize,
         classes: Option<usize>,
@@ -303,7 +303,7 @@ mod tests {
     }
 
     fn map(objects: Vec<Vec<Object>>, overlaps: &[f64]) -> Map {
-        let source = Source::Outputs {
+        let source = BoxSource::Outputs {
             boxes: 0,
             scores: 1,
             classes: Some(2),
@@ -421,7 +421,7 @@ mod tests {
         let read = |map: &Map, corners: &[f32], scores: &[f32], classes: Option<&[f32]>| {
             let tensor = |values: &[f32]| Tensor::from_values(&[1, values.len()], values).unwrap();
             let outputs = [tensor(corners), tensor(scores), tensor(classes.unwrap_or_default())];
-            let seen = Seen {
+            let seen = EvaluatedSample {
                 sample: 7,
                 inputs: &[],
                 outputs: &outputs,

@@ -24,7 +24,7 @@
 
 use crate::annotate::settings::{Annotation, RangeFrom};
 use crate::logarithm::ln;
-use crate::observers::{GridKind, Observer, Seen};
+use crate::observers::{GridKind, Observer, ValueStatistics};
 use crate::statistics::{Observation, Statistics};
 use strait_core::op::{BinaryFunction, Function, Reduction};
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
@@ -107,7 +107,7 @@ impl Reach {
     pub(crate) fn range(
         &self,
         value: ValueId,
-        of: Seen<'_>,
+        of: ValueStatistics<'_>,
         observer: &dyn Observer,
         kind: GridKind,
     ) -> Result<[f32; 2], Reason> {
@@ -430,7 +430,7 @@ mod tests {
     struct Clips;
 
     impl Observer for Clips {
-        fn range(&self, _: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+        fn range(&self, _: ValueStatistics<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
             Ok([-8.0, -3.0])
         }
     }
