@@ -34,7 +34,7 @@ extern "C" {
 #define STRAIT_INTERFACE_MAJOR 1
 #define STRAIT_INTERFACE_MINOR 0
 /* Value of the key `schema` in target tables. */
-#define STRAIT_TABLE_SCHEMA 1
+#define STRAIT_TABLE_SCHEMA 2
 /* Version of the IR bytes, which docs/ir-bytes.md describes. */
 #define STRAIT_IR_MAJOR 2
 #define STRAIT_IR_MINOR 0

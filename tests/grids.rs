@@ -52,9 +52,9 @@ fn where_the_table_says_so_the_scales_of_weights_are_powers_of_two_in_every_chan
     ];
     let shifts = [
         ("\"max_abs\"", "\"shift\""),
-        ("requantize  = [\"once\"]", "requantize  = [\"plain\"]"),
+        ("requantize = [\"once\"]", "requantize = [\"plain\"]"),
     ];
-    let per_tensor = [("weight_per  = \"channel\"", "weight_per  = \"tensor\"")];
+    let per_tensor = [("weight_per = \"channel\"", "weight_per = \"tensor\"")];
     let (weight_only, both) = (&powers[..1], &powers[..]);
     for (changes, of_conv) in [
         (weight_only.to_vec(), 5),
@@ -153,15 +153,12 @@ fn where_nothing_but_zero_was_seen_the_grid_is_as_coarse_as_it_has_to_be() {
 #[test]
 fn another_form_of_the_row_comes_before_a_coarser_grid() {
     let (float, samples) = cancelling(2e-5);
-    let two = "requantize  = [\"twice\", \"once\"]";
-    let doubling = "[form.twice]\nkind = \"gemmlowp\"\nstages = 2\nmultiplier = { bits = 31 }\n\
-                    shift = { min = -30, max = 31 }\nzero_point = \"after\"\noutput = [\"int8\"]\n\
+    let two = "requantize = [\"twice\", \"once\"]";
+    let doubling = "[form.twice]\nkind = { gemmlowp = { roundings = \"two\", shift = { min = -30, max = 31 } } }\n\
+                    output = [\"int8\"]\n\
                     per = [\"channel\", \"tensor\"]\nclamp = \"any\"\nfrom = \"litert\"\n\n[form.general]";
-    let left = (
-        "shift      = { min = 1, max = 62 }",
-        "shift      = { min = 0, max = 62 }",
-    );
-    let changes = [("requantize  = [\"once\"]", two), ("[form.general]", doubling), left];
+    let left = ("shift = { min = 1, max = 62 }", "shift = { min = 0, max = 62 }");
+    let changes = [("requantize = [\"once\"]", two), ("[form.general]", doubling), left];
     let (host, scale) = convolution(&compiled(&changes, &float, &samples));
     assert_eq!((host, (scale.unwrap() / (8.0 * 2e-5 / 255.0)).round()), (None, 1.0));
 }
@@ -187,11 +184,11 @@ fn a_clamp_between_two_requantizations_moves_behind_them_where_the_row_says_so()
         ),
         ("range = [-128, 127]", "range = [-127, 127]"),
         ("\"max_abs\"", "\"shift\""),
-        ("requantize  = [\"once\"]", "requantize  = [\"plain\"]"),
-        ("rounding   = \"half_even\"", "rounding   = \"floor\""),
+        ("requantize = [\"once\"]", "requantize = [\"plain\"]"),
+        ("rounding = \"half_even\" } }", "rounding = \"floor\" } }"),
         ("inputs     = [\"general\"]", "inputs     = [\"plain\"]"),
         ("left_shift = 8", "left_shift = 0"),
-        ("output     = [\"int8\"]", "output     = [\"int8\", \"int32\"]"),
+        ("output = [\"int8\"]", "output = [\"int8\", \"int32\"]"),
         (", to = \"int8\"", ""),
         ("accept    = [\"once\"]", "accept    = [\"plain\"]"),
     ];

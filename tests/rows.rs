@@ -11,7 +11,7 @@ use std::sync::Arc;
 use strait_container::Quantization;
 use strait_core::{Elem, Graph, Module, Node, Op, Placement, Term, ValueId};
 use strait_driver::report::contradictions;
-use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
+use strait_target::spec::{Integer, OpRow, Pair, Recipe};
 use strait_target::{Target, TargetSpec};
 use strait_tests::passes::target;
 use strait_tests::row_graph::{FIRES, Made, RowGraph, tables};
@@ -63,11 +63,11 @@ fn table(spec: &TargetSpec, other: Option<&TargetSpec>) -> BTreeSet<String> {
             for Pair { activation, weight } in spec.pairs(row) {
                 all.insert(match row.recipe {
                     None => format!("op {name}: {term} on the host"),
-                    Some(RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights) => {
+                    Some(Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights) => {
                         format!("op {name}: {term} on {activation}, {weight}")
                     }
                     // This recipe reads sums.
-                    Some(RecipeName::AddShifted) => format!("op {name}: {term} on int16"),
+                    Some(Recipe::AddShifted) => format!("op {name}: {term} on int16"),
                     Some(_) => format!("op {name}: {term} on {activation}"),
                 });
             }
@@ -91,7 +91,7 @@ fn terms(name: &str, row: &OpRow) -> Vec<Term> {
 }
 
 /// Which primitives each recipe leaves before its requantizations.
-type Left = BTreeSet<(RecipeName, Term)>;
+type Left = BTreeSet<(&'static str, Term)>;
 
 /// The primitives whose requantization belongs to the same row, with the recipe of that row.
 fn left(module: &Module, lowered: &Graph, origins: &BTreeMap<String, String>, spec: &TargetSpec) -> Left {
@@ -102,7 +102,7 @@ fn left(module: &Module, lowered: &Graph, origins: &BTreeMap<String, String>, sp
         let row = origin(node).filter(|row| origin(producer) == Some(row))?;
         // Primitives that another node of the same row made are left out.
         let ours = producer.sources.last() == node.sources.last() && !producer.sources.is_empty();
-        Some((spec.op[row].recipe.filter(|_| ours)?, producer.op.term()))
+        Some((spec.op[row].recipe.filter(|_| ours)?.name(), producer.op.term()))
     });
     found.collect()
 }
@@ -146,14 +146,14 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> R
         let row = &spec.op[name.as_str()];
         for &term in sources.filter(|&term| terms(name, row).contains(term)) {
             found.insert(match (row.recipe, code(lowered, node, 1)) {
-                (Some(RecipeName::MultiplyAccumulate), Some(w)) => format!("op {name}: {term} on {activation}, {w}"),
-                (Some(RecipeName::MultiplyAccumulate), None) => continue,
-                // This row reads the codes of the weights.
-                (Some(RecipeName::DequantizeWeights), _) => format!("op {name}: {term} on float32, {activation}"),
+                (Some(Recipe::MultiplyAccumulate { .. }), Some(w)) => format!("op {name}: {term} on {activation}, {w}"),
+                (Some(Recipe::MultiplyAccumulate { .. }), None) => continue,
+                // What it reads are the codes of the weights.
+                (Some(Recipe::DequantizeWeights), _) => format!("op {name}: {term} on float32, {activation}"),
                 _ => format!("op {name}: {term} on {activation}"),
             });
         }
-        if row.recipe == Some(RecipeName::Requantize) {
+        if matches!(row.recipe, Some(Recipe::Requantize { .. })) {
             found.insert(format!("op {name}: requantize on {activation}"));
         }
     }
@@ -227,9 +227,9 @@ fn every_row_of_the_tables_in_the_box_fires_in_a_graph() {
         }
         wrong.extend(plain.iter().map(|row| format!("{id}: {row}: no graph in rows/{id}")));
     }
-    let known: Left = RecipeName::ALL
+    let known: Left = Recipe::ALL
         .iter()
-        .flat_map(|recipe| recipe.leaves().into_iter().map(|term| (*recipe, term)))
+        .flat_map(|recipe| recipe.leaves().iter().map(|&term| (recipe.name(), term)))
         .collect();
     let unknown = all
         .difference(&known)

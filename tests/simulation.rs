@@ -12,7 +12,7 @@ use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, Signs, bake, lower, simulate};
 use strait_target::TargetSpec;
-use strait_target::spec::{Integer as Type, Nearness};
+use strait_target::spec::{Integer as Type, Nearness, Recipe};
 use strait_tests::integer::{InMemory, Integer, integer_of};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::passes::target;
@@ -242,14 +242,22 @@ fn of_function(module: &Module, node: &Node, spec: &TargetSpec) -> f64 {
     let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Operand(0));
     let codes = scheme.and_then(|scheme| scheme.elem()?.int_type()).map(Type::from);
     let row = codes.and_then(|codes| spec.row_for(node.op.term(), codes.into()));
-    if row.is_some_and(|(_, row)| row.interpolate.is_some()) {
+    let recipe = row.and_then(|(_, row)| row.recipe);
+    if matches!(
+        recipe,
+        Some(Recipe::Lookup {
+            interpolate: Some(_),
+            ..
+        })
+    ) {
         return 1.25;
     }
-    let Some(definition) = row.and_then(|(_, row)| row.definition) else {
+    // Where entries have more bits than codes they are computed in f32.
+    let Some(definition) = recipe.and_then(Recipe::definition) else {
         return 0.5;
     };
     let (_, section) = FUNCTIONS.split_once("## Distance from the real functions").unwrap();
-    let name = format!("`{}`", definition.definition());
+    let name = format!("`{}`", definition.name());
     let mut rows = section
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));

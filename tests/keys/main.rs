@@ -144,7 +144,8 @@ fn unmatched(shape: &Shape, cases: &[&str]) -> Vec<String> {
     let leaves = leaves(shape);
     let missing = leaves.iter().filter(|key| !cases.contains(&key.as_str()));
     let missing = missing.map(|key| format!("`{key}` has no case"));
-    let unknown = cases.iter().filter(|case| !leaves.iter().any(|key| key == *case));
+    let keys = shape.keys();
+    let unknown = cases.iter().filter(|case| !keys.iter().any(|key| key == *case));
     missing
         .chain(unknown.map(|case| format!("there is no key `{case}`")))
         .collect()

@@ -36,9 +36,7 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
         for channels in per_tensor.into_iter().chain(per_channel.into_iter().flatten()) {
             let few = channels.is_none_or(|channels| channels <= FEW);
             for round in if few { 0..ROUNDS } else { ANY..ANY + 1 } {
-                let Some(form) = sample(row, out, channels, round, numbers) else {
-                    continue;
-                };
+                let form = sample(row, out, channels, round, numbers);
                 let clamps = match few {
                     true => clamps(row.clamp, out, zero_point(&form), numbers),
                     false => vec![None],
@@ -77,24 +75,14 @@ impl Pick<'_> {
     }
 }
 
-/// `None` if the row does not describe a form; the check of its table has already excluded that.
-fn sample(
-    row: &FormRow,
-    out: IntType,
-    channels: Option<usize>,
-    round: usize,
-    numbers: &mut Numbers,
-) -> Option<Requantization> {
+fn sample(row: &FormRow, out: IntType, channels: Option<usize>, round: usize, numbers: &mut Numbers) -> Requantization {
     let bits = row.multiplier_bits();
-    let ShiftLimits { min, max } = row.shift.unwrap_or(ShiftLimits { min: 0, max: 0 });
-    let least = match &row.multiplier {
-        Some(multiplier) if multiplier.normalized => 1i64 << (bits - 1),
-        _ => 1,
-    };
+    let ShiftLimits { min, max } = row.shift().unwrap_or(ShiftLimits { min: 0, max: 0 });
+    let least = if row.is_normalized() { 1i64 << (bits - 1) } else { 1 };
     let most = (1i64 << bits) - 1;
     let sharp_shift = sharp_shift(out.bits()).clamp(min.max(0).cast_unsigned(), max.max(0).cast_unsigned());
     let sharp = match round {
-        SHARP if row.shift.is_some() => sharp_factors(2, (least, most), sharp_shift, out.bits(), numbers),
+        SHARP if row.shift().is_some() => sharp_factors(2, (least, most), sharp_shift, out.bits(), numbers),
         _ => Vec::new(),
     };
     let mut pick = Pick { round, numbers, sharp };
@@ -129,7 +117,7 @@ fn sample(
         rounding: row.rounding(),
         out,
     };
-    Some(match row.form_kind()? {
+    match row.form_kind() {
         FormKind::ArithFolded => Requantization::ArithFolded(form::ArithFolded {
             narrowing: narrowing(&mut pick),
         }),
@@ -225,7 +213,7 @@ fn sample(
                 out,
             })
         }
-    })
+    }
 }
 
 /// Normal float numbers with this many significant bits. Their products with accumulators may be anything from zero to

@@ -64,7 +64,7 @@ fn kit(fault: Fault) -> Kit {
         Box::new(move |table| Ok(Arc::new(Code(table, fault, AtomicUsize::new(0))) as Arc<dyn Target>));
     let kernels: &'static [FormKernel] = Box::leak(Box::new([FormKernel::host("scale31")]));
     let table: &'static str = TABLE
-        .replacen("schema  = 1", "schema  = 1\nemit = [\"package\"]", 1)
+        .replacen("schema  = 2", "schema  = 2\nemit = [\"package\"]", 1)
         .leak();
     let factory = TargetFactory::new("a test", table)
         .kernels(kernels)

@@ -359,8 +359,8 @@ fn rows_that_nothing_reaches_fail_at_the_table() {
             .any(|text| text.contains("fusion requantize") && text.contains("before")),
         "{kit}"
     );
-    let idle = "[form.idle]\nkind = \"shift\"\nshift = { min = 0, max = 31 }\nrounding = \"floor\"\n\
-                zero_point = \"folded_in_bias\"\noutput = [\"int8\"]\nper = [\"tensor\"]\nfrom = \"free\"\n";
+    let idle = "[form.idle]\nkind = { shift = { shift = { min = 0, max = 31 }, rounding = \"floor\" } }\n\
+                output = [\"int8\"]\nper = [\"tensor\"]\nfrom = \"free\"\n";
     let unused = TABLE.replace("[op.conv]", &format!("{idle}\n[op.conv]"));
     let kit = of_table(&unused);
     assert!(

@@ -43,10 +43,18 @@ impl Checker {
         let place = node.location.clone();
         match (shape, &mut node.value) {
             (Shape::Table(keys), Value::Table(entries)) => self.table(keys, entries, &place, path),
-            (Shape::Either { text: inner, .. }, Value::Text(_))
-            | (Shape::Either { table: inner, .. }, Value::Table(_) | Value::List(_)) => {
-                self.value(inner, node, path);
-            }
+            (Shape::Either { text, table }, Value::Text(name)) => match needs(table, name).as_slice() {
+                [] => self.value(text, node, path),
+                keys => {
+                    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+                    let message = format!("`{path}` cannot be {name:?} alone: it needs {}", quoted.join(" and "));
+                    let written: Vec<String> = keys.iter().map(|key| format!("{key} = ...")).collect();
+                    let finding = Diagnostic::error(codes::MISSING, message);
+                    let finding = finding.help(format!("{{ {name} = {{ {} }} }}", list(written)));
+                    self.report(&place, "without its parameters", finding);
+                }
+            },
+            (Shape::Either { table: inner, .. }, Value::Table(_) | Value::List(_)) => self.value(inner, node, path),
             (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
             (Shape::Map { names, values }, Value::Table(entries)) => {
                 for (name, entry) in entries.iter_mut() {
@@ -289,6 +297,19 @@ impl Checker {
         let finding = Diagnostic::error(codes::RANGE, format!("`{path}` cannot be {number}"));
         self.report(location, &format!("expected {}", shape.expectation()), finding);
     }
+}
+
+/// The keys that have to be given in the table of a name, which is written without that table.
+fn needs<'s>(table: &'s Shape, name: &str) -> Vec<&'s str> {
+    let keys = match table {
+        Shape::OneKey(names) => names.get(name).map(|key| &key.shape),
+        _ => None,
+    };
+    let Some(Shape::Table(keys)) = keys else {
+        return Vec::new();
+    };
+    let required = keys.iter().filter(|(_, key)| key.required);
+    required.map(|(key, _)| key.as_str()).collect()
 }
 
 /// True if these are numbers in strictly ascending order. Elements that are not numbers are reported elsewhere.

@@ -129,7 +129,7 @@ impl Shape {
     }
 }
 
-/// The shape of an enum: words if its members have no content, tables with one key if they have.
+/// The are the words of an enum without content, the one-key tables of an enum with content, or both.
 fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
     let mut words = Vec::new();
     let mut tables = BTreeMap::new();
@@ -154,7 +154,11 @@ fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
     match (words.is_empty(), tables.is_empty()) {
         (false, true) => Shape::Word(words),
         (true, false) => Shape::OneKey(tables),
-        _ => Shape::Unknown,
+        (false, false) => Shape::Either {
+            text: Box::new(Shape::Word(words)),
+            table: Box::new(Shape::OneKey(tables)),
+        },
+        (true, true) => Shape::Unknown,
     }
 }
 

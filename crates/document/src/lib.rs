@@ -16,6 +16,7 @@
 
 mod any;
 mod check;
+mod choice;
 pub mod codes;
 #[cfg(feature = "schema")]
 mod described;
@@ -38,6 +39,9 @@ mod words;
 
 pub use any::Any;
 pub use check::check;
+pub use choice::choice;
+#[cfg(feature = "schema")]
+pub use choice::names_alone;
 pub use described::Described;
 #[cfg(feature = "schema")]
 pub use described::json_schema;

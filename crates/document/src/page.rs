@@ -169,6 +169,11 @@ impl Page {
                     }
                     self.rows(inner, &format!("{name}."), (path, heading), further);
                 }
+                Shape::Either { table, .. } => {
+                    if let Shape::OneKey(inner) = &**table {
+                        self.rows(inner, &format!("{name}."), (path, heading), further);
+                    }
+                }
                 Shape::List { items, doc, .. } => {
                     let heading = match &**items {
                         Shape::Table(_) => format!("[[{path}.{name}]]"),
@@ -250,7 +255,16 @@ fn default(key: &Key) -> String {
 
 fn meaning(key: &Key) -> String {
     let words = words(&key.shape);
-    let explained = words.iter().filter(|(_, doc)| !doc.is_empty());
+    // A name that may have a table is explained in the row of that table.
+    let tables = match &key.shape {
+        Shape::Either { table, .. } => match &**table {
+            Shape::OneKey(keys) => Some(keys),
+            _ => None,
+        },
+        _ => None,
+    };
+    let has_row = |word: &String| tables.is_some_and(|keys| keys.contains_key(word));
+    let explained = words.iter().filter(|(word, doc)| !doc.is_empty() && !has_row(word));
     explained.fold(key.doc.clone(), |mut text, (word, doc)| {
         let _ = write!(text, "<br>`\"{word}\"`: {doc}");
         text
@@ -261,6 +275,7 @@ fn meaning(key: &Key) -> String {
 fn words(shape: &Shape) -> &[(String, String)] {
     match shape {
         Shape::Word(words) => words,
+        Shape::Either { text, .. } => words(text),
         Shape::List { items: inner, .. } | Shape::Map { values: inner, .. } => words(inner),
         Shape::Tuple(items) => items.last().map_or(&[], words),
         _ => &[],

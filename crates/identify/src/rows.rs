@@ -1,7 +1,7 @@
 //! Writes forms as rows of a target's table.
 
 use crate::answer::Subject;
-use strait_requantize::{IntType, Per, Requantization, Roundings};
+use strait_requantize::{IntType, Per, Requantization, Rounding};
 
 /// The keys and values, in TOML, of a table row that describes these forms. The forms are all of one kind.
 pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2]) -> Vec<(&'static str, String)> {
@@ -10,74 +10,53 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
         Subject::Hypothesis(hypothesis) => hypothesis.bits,
         Subject::Rule(_) => 0,
     };
-    let text = |text: &str| format!("{text:?}");
     let shift = |of: fn(&Requantization) -> Vec<i8>| {
         let shifts: Vec<i8> = forms.iter().flat_map(|form| of(form)).collect();
         let (min, max) = (shifts.iter().min().unwrap_or(&0), shifts.iter().max().unwrap_or(&0));
-        format!("{{ min = {min}, max = {max} }}")
+        format!("shift = {{ min = {min}, max = {max} }}")
     };
-    let multiplier = |bits: u8| format!("{{ bits = {bits} }}");
+    let multiplied = |rounding: Rounding, zero_point: &str| {
+        format!(
+            "{{ multiply_shift = {{ bits = {bits}, {}, rounding = \"{rounding}\"{zero_point} }} }}",
+            shift(shifts)
+        )
+    };
     let Some(first) = forms.first() else {
         return Vec::new();
     };
-    let mut row = Vec::new();
-    let (zero_point, from) = match first {
+    let (kind, from) = match first {
         Requantization::ArithFolded(form) => {
-            row.push(("kind", text("shift")));
-            row.push(("shift", shift(shifts)));
-            row.push(("rounding", text(form.narrowing.rounding.name())));
-            ("folded_in_bias", "free")
+            let rounding = form.narrowing.rounding;
+            (
+                format!("{{ shift = {{ {}, rounding = \"{rounding}\" }} }}", shift(shifts)),
+                "free",
+            )
         }
-        Requantization::TfLite(form) => {
-            row.push(("kind", text("multiply_shift")));
-            row.push(("stages", "1".into()));
-            row.push(("multiplier", multiplier(bits)));
-            row.push(("shift", shift(shifts)));
-            row.push(("rounding", text(form.narrowing.rounding.name())));
-            ("after", "free")
-        }
-        Requantization::FractionalZero(form) => {
-            row.push(("kind", text("multiply_shift")));
-            row.push(("stages", "1".into()));
-            row.push(("multiplier", multiplier(bits)));
-            row.push(("shift", shift(shifts)));
-            row.push(("rounding", text(form.narrowing.rounding.name())));
-            ("before_shift", "free")
-        }
+        Requantization::TfLite(form) => (multiplied(form.narrowing.rounding, ""), "free"),
+        Requantization::FractionalZero(form) => (
+            multiplied(form.narrowing.rounding, ", zero_point = \"before_shift\""),
+            "free",
+        ),
         Requantization::Gemmlowp(form) => {
-            row.push(("kind", text("gemmlowp")));
-            row.push((
-                "stages",
-                if form.roundings == Roundings::Two { "2" } else { "1" }.into(),
-            ));
-            row.push(("shift", shift(shifts)));
-            ("after", if rule { "litert" } else { "free" })
+            let roundings = form.roundings.name();
+            let kind = format!("{{ gemmlowp = {{ roundings = \"{roundings}\", {} }} }}", shift(shifts));
+            (kind, if rule { "litert" } else { "free" })
         }
-        Requantization::SixteenByEight(_) => {
-            row.push(("kind", text("sixteen_by_eight")));
-            row.push(("shift", shift(shifts)));
-            ("after", "litert")
-        }
-        Requantization::Float64(_) => {
-            row.push(("kind", text("float64_scale")));
-            ("after", "litert")
-        }
-        Requantization::Float(_) => {
-            row.push(("kind", text("float_scale")));
-            if !rule {
-                row.push(("multiplier", multiplier(bits)));
-            }
-            ("after", if rule { "onnxruntime" } else { "free" })
-        }
+        Requantization::SixteenByEight(_) => (format!("{{ sixteen_by_eight = {{ {} }} }}", shift(shifts)), "litert"),
+        Requantization::Float64(_) => ("\"float64_scale\"".to_owned(), "litert"),
+        Requantization::Float(_) if rule => ("\"float_scale\"".to_owned(), "onnxruntime"),
+        Requantization::Float(_) => (format!("{{ float_scale = {{ bits = {bits} }} }}"), "free"),
         Requantization::FloatZeroInside(_) => {
-            row.push(("kind", text("float_scale")));
-            ("inside_rounding", if rule { "onnxruntime" } else { "free" })
+            let kind = "{ float_scale = { zero_point = \"inside_rounding\" } }".to_owned();
+            (kind, if rule { "onnxruntime" } else { "free" })
         }
         Requantization::AscendRequant(_) => {
             let packed = *subject == Subject::Rule(crate::RuntimeRule::AscendPacked);
-            row.push(("kind", text("ascend_requant")));
-            row.push(("multiplier", multiplier(if packed { 11 } else { 24 })));
-            ("after", "ascend") // tidy: allow(names): the name of a rule of scales
+            let bits = if packed { 11 } else { 24 };
+            (
+                format!("{{ ascend_requant = {{ bits = {bits} }} }}"),
+                "dequantize_quantize",
+            )
         }
         // No hypothesis has a form of another kind.
         _ => return Vec::new(),
@@ -86,14 +65,16 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
     outputs.sort_unstable();
     outputs.dedup();
     let per_channel = forms.iter().any(|form| form.channels().is_some());
-    row.extend([
-        ("zero_point", text(zero_point)),
+    vec![
+        ("kind", kind),
         ("output", format!("{outputs:?}")),
         ("per", format!("[{:?}]", if per_channel { "channel" } else { "tensor" })),
-        ("clamp", text(if clamps == [false; 2] { "none" } else { "any" })),
-        ("from", text(from)),
-    ]);
-    row
+        (
+            "clamp",
+            format!("{:?}", if clamps == [false; 2] { "none" } else { "any" }),
+        ),
+        ("from", format!("{from:?}")),
+    ]
 }
 
 /// The right shifts of a form, as a table states them.

@@ -210,10 +210,13 @@ fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bo
     let read = graph.quant.scheme_of(id, Port::Operand(0));
     let read = read.and_then(|scheme| scheme.elem()?.int_type());
     let row = read.and_then(|read| spec.row_for(node.op.term(), read.into()));
-    let folds = Recipe::MultiplyAccumulate {
-        weight_grid: WeightGrid::MaxAbsThenShift,
-    };
-    let recipe = row.and_then(|(_, row)| row.recipe());
+    let folds = matches!(
+        row.and_then(|(_, row)| row.recipe),
+        Some(Recipe::MultiplyAccumulate {
+            weight_grid: WeightGrid::MaxAbsThenShift,
+            ..
+        })
+    );
     let result = graph.quant.scheme_of(id, Port::Result(0));
-    recipe == Some(folds) && result.is_some_and(|scheme| !scheme.is_of_sums())
+    folds && result.is_some_and(|scheme| !scheme.is_of_sums())
 }

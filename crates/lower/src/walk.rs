@@ -441,6 +441,6 @@ pub(crate) fn quantize(spec: &TargetSpec, to: IntType) -> Quantize {
         to: to.into(),
         rounding: spec.quantize.rounding,
         reciprocal: spec.quantize.divide == Divide::MultiplyByReciprocal,
-        zero_point: spec.quantize.zero_point.into(),
+        zero_point: spec.quantize.zero_point,
     }
 }

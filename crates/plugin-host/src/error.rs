@@ -52,7 +52,7 @@ pub enum LoadError {
     )]
     TooNew(u32, u32),
     /// The plugin's table has a schema that this program cannot read.
-    #[error("its table is of schema {0}, and this program reads up to {TABLE_SCHEMA}")]
+    #[error("its table is of schema {0}, and this program reads {TABLE_SCHEMA}")]
     Schema(u32),
     /// The system's loader refuses the library.
     #[error("it cannot be loaded: {0}")]

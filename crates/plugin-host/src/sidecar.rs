@@ -76,7 +76,7 @@ pub(crate) fn versions([major, minor]: [u32; 2], table_schema: u32) -> Result<()
     if major > INTERFACE_MAJOR {
         return Err(LoadError::TooNew(major, minor));
     }
-    if table_schema == 0 || table_schema > TABLE_SCHEMA {
+    if table_schema != TABLE_SCHEMA {
         return Err(LoadError::Schema(table_schema));
     }
     Ok(())
@@ -106,14 +106,14 @@ mod tests {
             check(&library).map_err(|error| error.to_string())
         };
         assert_eq!(check(&library), Ok(()));
-        assert_eq!(checked("schema = 1\ninterface = [1, 7]\ntable_schema = 1\n"), Ok(()));
+        assert_eq!(checked("schema = 1\ninterface = [1, 7]\ntable_schema = 2\n"), Ok(()));
         for (text, part) in [
             (
-                "schema = 1\ninterface = [0, 3]\ntable_schema = 1\n",
+                "schema = 1\ninterface = [0, 3]\ntable_schema = 2\n",
                 "version 0.3 of the interface, which is too old",
             ),
             (
-                "schema = 1\ninterface = [2, 0]\ntable_schema = 1\n",
+                "schema = 1\ninterface = [2, 0]\ntable_schema = 2\n",
                 "version 2.0 of the interface, which is too new",
             ),
             (
@@ -121,12 +121,12 @@ mod tests {
                 "its table is of schema 9",
             ),
             (
-                "schema = 1\ninterface = [1, 0]\ntable_schema = 1\nplatform = \"vax\"\n",
+                "schema = 1\ninterface = [1, 0]\ntable_schema = 2\nplatform = \"vax\"\n",
                 "a library for vax",
             ),
-            ("schema = 1\ninterface = 1\ntable_schema = 1\n", "libacme.so.toml"),
+            ("schema = 1\ninterface = 1\ntable_schema = 2\n", "libacme.so.toml"),
             ("schema = 2\n", "newer"),
-            ("schema = 1\ninterface = [1, 0]\ntable_schema = 1\nabi = 1\n", "abi"),
+            ("schema = 1\ninterface = [1, 0]\ntable_schema = 2\nabi = 1\n", "abi"),
         ] {
             let error = checked(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

@@ -15,8 +15,8 @@ use std::mem::size_of;
 pub const INTERFACE_MAJOR: u32 = 1;
 /// Minor version of the interface. Later minor versions add fields at the end of structs.
 pub const INTERFACE_MINOR: u32 = 0;
-/// The newest schema of target tables that this version reads.
-pub const TABLE_SCHEMA: u32 = 1;
+/// The schema of target tables that this version reads.
+pub const TABLE_SCHEMA: u32 = 2;
 /// Major version of IR bytes.
 pub const IR_MAJOR: u32 = 2;
 /// Minor version of IR bytes.

@@ -17,7 +17,7 @@ use strait_plugin_sdk::{
 };
 
 const TABLE: &str = r#"
-schema = 1
+schema = 2
 id = "floor"
 version = "1.0.0"
 emit = ["package"]
@@ -46,10 +46,7 @@ default = 4
 help = "of this test"
 
 [form.floor]
-kind = "shift"
-shift = { min = 0, max = 31 }
-rounding = "floor"
-zero_point = "folded_in_bias"
+kind = { shift = { shift = { min = 0, max = 31 }, rounding = "floor" } }
 output = ["int8"]
 per = ["channel", "tensor"]
 from = "free"

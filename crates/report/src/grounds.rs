@@ -12,7 +12,7 @@ use strait_lower::interval::Bounds;
 use strait_requantize::{Per, Requantization};
 use strait_target::{
     TargetSpec,
-    spec::{Evidence, Integer, OpRow, RecipeName, Row, Support},
+    spec::{Evidence, Integer, OpRow, Recipe, Row, Support},
 };
 
 /// The rows that a layer rests on, with their evidence.
@@ -194,7 +194,7 @@ impl<'a> Grounds<'a> {
 
     fn is_clamp(&self, op: &str) -> bool {
         let recipe = self.spec.op.get(op).and_then(|row| row.recipe);
-        recipe == Some(RecipeName::Clamp)
+        recipe == Some(Recipe::Clamp)
     }
 
     /// For a layer that adds inside its accumulator: the form that brings the added codes onto the accumulator's grid,

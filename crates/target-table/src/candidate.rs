@@ -1,4 +1,4 @@
-//! A node about which a target's code is asked.
+//! A node as the code of a target sees it.
 
 use crate::spec::{self, OpSite};
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ pub struct Operand {
     pub element: Elem,
     /// Its extents; `None` where not all of them are known.
     pub extents: Option<Vec<u64>>,
-    /// True of a tensor of the model.
+    /// True for a tensor of the model.
     pub constant: bool,
 }
 
@@ -36,7 +36,7 @@ impl Operand {
 }
 
 impl<'a> Candidate<'a> {
-    /// A node with this name, where it stands.
+    /// The node of this name, with its operands and its result.
     pub fn new(name: &'a str, site: OpSite<'_>) -> Candidate<'a> {
         let mut attributes = Vec::new();
         site.op
@@ -52,7 +52,7 @@ impl<'a> Candidate<'a> {
         )
     }
 
-    /// A node of which somebody else tells. Attributes that name a tensor of the model or a requantization are left out.
+    /// A node that another process describes. It has no attributes that name a tensor of the model or a requantization.
     pub fn of(
         name: Cow<'a, str>,
         term: Term,

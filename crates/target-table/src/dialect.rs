@@ -13,17 +13,16 @@ pub trait Vocabulary: DeserializeOwned + Described {
     /// The name of such a file, with its article where it has one: `AMCT's simple configuration`.
     const NAME: &'static str;
 
-    /// The same in the words of a configuration, in the order in which it holds: of two settings of one thing the later wins.
+    /// The settings in the words of a configuration. If two of them set the same thing, the later one wins.
     ///
-    /// # Errors
-    /// All that the target does not do.
+    /// # Errors Everything that the target does not support.
     fn settings(self) -> Result<Vec<Setting>, Vec<Objection>>;
 }
 
-/// A part of what such words say, in those of a configuration.
+/// One setting in the words of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The key that says it, from the top of the words.
+    /// The path of the vendor's key that it comes from.
     pub from: KeyPath,
     /// Its meaning.
     pub means: Means,
@@ -35,21 +34,21 @@ pub struct Setting {
 pub enum Means {
     /// A `[[quantize.rule]]` of these keys, for this target alone.
     Rule(Map<String, Value>),
-    /// A key of the configuration, with the tables before it, where the configuration does not give it itself. It is one for all targets
-    /// that are compiled together: where another one does not say the same, the word is refused.
+    /// A key of the configuration, with the tables in front of it, if the configuration does not give it itself. Such a key
+    /// holds for all targets that are compiled together: if another target needs another value, the word is refused.
     Key(Vec<String>, Value),
-    /// An option of the target, where the configuration does not give it itself.
+    /// An option of the target, if the configuration does not give it itself.
     Option(String, Value),
 }
 
-/// Reason why a target does not do what a word asks for.
+/// Reason why a target does not support a word.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objection {
     /// The key that asks for it.
     pub from: KeyPath,
     /// A sentence.
     pub message: String,
-    /// The way out.
+    /// A help: what can be done instead.
     pub help: String,
 }
 
@@ -90,14 +89,14 @@ impl Dialect {
         (self.shape)()
     }
 
-    /// Settings that a tree of such keys stands for, each with the value of the key that says it, which knows its place.
+    /// The settings that a tree of such keys means. Each comes with the value of its key, which knows its place in the
+    /// text.
     ///
-    /// # Errors
-    /// All that is wrong with the tree, or that the target does not do, with line and column.
+    /// # Errors Everything that is wrong with the tree, or that the target does not support, with line and column.
     pub fn settings(&self, mut tree: Node) -> Result<Vec<(Setting, Node)>, Diagnostics> {
         check(&self.shape(), &mut tree)?;
         let found = caught(|| (self.settings)(&tree));
-        // What is checked can be read; should it not be, that is a defect.
+        // A checked tree can be read. If not, that is a defect of ours.
         let defect = |message: String| {
             let message = format!("defect in Strait: {} cannot be read: {message}", self.name);
             Diagnostics::from(Diagnostic::error(codes::DEFECT, message).at(tree.location.excerpt("")))

@@ -1,5 +1,5 @@
-//! Rules for the files that a target emits. One piece of code holds all targets to them, in this process and in a library's
-//! worker.
+//! Rules for the files that a target emits. This code enforces them for all targets, in this process and in the worker of a
+//! library.
 
 use crate::target::{Sink, TargetError};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct Emitted<'a> {
     names: FileNames,
     /// Bytes of the files that come in pieces.
     begun: BTreeMap<String, u64>,
-    /// Their content, where the sink takes whole files alone.
+    /// The content of these files, if the sink only takes whole files.
     kept: BTreeMap<String, Vec<u8>>,
     /// Bytes of all files.
     all: u64,
@@ -53,7 +53,7 @@ impl<'a> Emitted<'a> {
         }
     }
 
-    /// Hands over what could not be handed over in pieces, once the target has written all that it has.
+    /// Hands over the files that could not be handed over in pieces, after the target has written everything.
     ///
     /// # Errors
     /// Those of the sink.
@@ -68,7 +68,7 @@ impl<'a> Emitted<'a> {
             .map_err(|fault| self.wrong(path, fault.to_string()))
     }
 
-    /// Counts bytes of a file that has so many already; the number that it has then.
+    /// Adds bytes to the count of a file, and returns the new count.
     fn grow(&mut self, path: &str, size: u64, more: usize) -> Result<u64, TargetError> {
         let (one, all) = (size.saturating_add(more as u64), self.all.saturating_add(more as u64));
         if one > self.most.one {

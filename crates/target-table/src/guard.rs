@@ -1,9 +1,9 @@
-//! The seam to a vendor's code. What panics there, fails there or computes something else than its table says is the
-//! vendor's fault, and is said with the names of target and form.
+//! The boundary to a vendor's code. A panic, an error or a result that differs from the table is the vendor's fault there,
+//! and the error names target and form.
 //!
-//! Prepared loops are held against the definition of their form on a few accumulators: zero, the ends of the domain, and
-//! those at which the code changes. That is no proof; the conformance suite looks at more, and `strait compile` holds each
-//! layer against the lowered graph.
+//! Prepared loops are compared with the definition of their form on a few accumulators: zero, the ends of the domain, and
+//! those at which the code changes. This is not a proof. The conformance kit compares more, and `strait compile` compares
+//! each layer with the lowered graph.
 
 use crate::candidate::Candidate;
 use crate::emitted::Emitted;
@@ -24,11 +24,11 @@ pub(crate) struct Guarded {
     vendor: Vendor,
 }
 
-/// Which loops are a vendor's code.
+/// The loops that are code of the vendor.
 pub(crate) enum Vendor {
-    /// Those of these forms; the host's kernels compute the others.
+    /// The loops of these forms; the host's kernels compute the others.
     Forms(BTreeSet<String>),
-    /// Any: code decides.
+    /// Possibly all: the vendor's code decides.
     All,
 }
 
@@ -134,7 +134,7 @@ impl Target for Guarded {
     }
 
     fn counts_outputs(&self) -> bool {
-        // A panic is told by the calls that can fail.
+        // Calls that can fail report the panic.
         caught(|| self.inner.counts_outputs()).unwrap_or(false)
     }
 
@@ -143,7 +143,7 @@ impl Target for Guarded {
     }
 }
 
-/// Result of a call, or the message of its panic. State that a panic left behind is not looked at again.
+/// Result of a call, or the message of its panic. After a panic the state of the callee is not used again.
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| said(&*payload))
 }
@@ -272,7 +272,7 @@ impl Loops for GuardedLoops {
     }
 }
 
-/// An accumulator of which a kernel makes another code than the definition.
+/// An accumulator for which a kernel computes another code than the definition.
 struct Wrong {
     channel: usize,
     accumulator: i64,
@@ -280,11 +280,11 @@ struct Wrong {
     found: i32,
 }
 
-/// Number of accumulators of each channel that are looked at.
+/// Number of accumulators that are compared in each channel.
 const PROBES: usize = 12;
 
-/// The first accumulator of which the loops make another code than the form, if there is one among those looked at: of 32
-/// bits, and of 64 for a form that is defined on more.
+/// The first of the compared accumulators for which the loops compute another code than the form. They have 32 bits, and 64
+/// for a form that is defined on more than 32.
 fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Wrong>, KernelError> {
     let out = form.out();
     if loops.out() != out {
@@ -308,7 +308,7 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
     Ok(self::wrong(form, clamp, &all, &codes))
 }
 
-/// The channels of a form that are looked at.
+/// The channels of a form that are compared.
 fn looked_at(form: &Requantization) -> BTreeSet<usize> {
     BTreeSet::from([0, form.channels().unwrap_or(1).saturating_sub(1)])
 }
@@ -340,7 +340,7 @@ fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     Some(accumulators)
 }
 
-/// The first of these accumulators whose code is not that of the form.
+/// The first of these accumulators whose code differs from the form's.
 fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], codes: &[u8]) -> Option<Wrong> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let width = Elem::from(form.out()).size();

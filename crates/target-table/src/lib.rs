@@ -1,8 +1,8 @@
 //! The crate that a vendor depends on.
 //!
-//! A target is a table ([`TargetSpec`]): types, recipes, forms, limits and fusion rows as data. [`Table::parse`] reads
-//! one and checks it, [`Table::spec`] gives it with the overlays of some options. A [`Target`] is a table with kernels
-//! for its forms, and code for what a table cannot say; the [`Registry`] holds those of the binary and of files.
+//! A target is a table ([`TargetSpec`]): types, recipes, forms, limits and fusion rows as data. [`Table::parse`] reads one
+//! and checks it, [`Table::spec`] returns it with the overlays of some options. A [`Target`] is a table with kernels for
+//! its forms, and code for what a table cannot say. The [`Registry`] has the targets of the program and of files.
 
 mod candidate;
 pub mod dialect;

@@ -1,4 +1,4 @@
-//! Which targets there are.
+//! The registry of targets.
 
 use crate::dialect::Dialect;
 use crate::guard::{Guarded, Vendor, caught};
@@ -18,7 +18,7 @@ use strait_document::{Diagnostics, nearest};
 /// inventory::submit! {
 ///     TargetFactory::new(
 ///         concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-///         "schema = 1 # include_str!(\"../target.toml\")",
+///         "schema = 2 # include_str!(\"../target.toml\")",
 ///     )
 ///     .kernels(&[FormKernel::host("scale31")])
 /// }
@@ -32,13 +32,12 @@ pub struct TargetFactory {
     dialect: Option<Dialect>,
 }
 
-/// Makes the target out of the one that is table and kernels alone: a function, or a value with state of its own. It may
-/// look at the options' values ([`TargetSpec::chosen`](crate::TargetSpec::chosen)) and fail.
+/// Makes a target with code out of the target that is only table and kernels. It is a function, or a value with state of
+/// its own. It may read the option values ([`TargetSpec::chosen`](crate::TargetSpec::chosen)) and fail.
 pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
 
 impl TargetFactory {
-    /// A target with this table. `origin` is the package and its version: where errors about the table say that it comes
-    /// from.
+    /// A target with this table. `origin` is the package and its version, which errors about the table name.
     pub const fn new(origin: &'static str, table: &'static str) -> TargetFactory {
         TargetFactory {
             origin,
@@ -76,12 +75,12 @@ impl TargetFactory {
         false
     }
 
-    /// The same with these kernels, one for each form of the table.
+    /// Adds kernels, one for each form of the table.
     pub const fn kernels(self, kernels: &'static [FormKernel]) -> TargetFactory {
         TargetFactory { kernels, ..self }
     }
 
-    /// The same with code for what the table cannot say.
+    /// Adds code for what the table cannot say.
     pub const fn code(self, make: &'static Make) -> TargetFactory {
         TargetFactory {
             make: Some(make),
@@ -89,7 +88,7 @@ impl TargetFactory {
         }
     }
 
-    /// The same with the words of the vendor's own tool, which configurations may use. None of them is an option of the table.
+    /// Adds the words of the vendor's own tool, which configurations may use. None of them may be an option of the table.
     pub const fn dialect(self, dialect: Dialect) -> TargetFactory {
         TargetFactory {
             dialect: Some(dialect),
@@ -149,7 +148,7 @@ enum Code {
     None,
     /// Code of a crate that is linked.
     Linked(&'static Make),
-    /// A library's, which says what of its loops is its own ([`Target::own_loops`]); whether it writes files.
+    /// Code of a library, which says which loops are its own ([`Target::own_loops`]). The flag says if it writes files.
     Library(Arc<Make>, bool),
 }
 
@@ -173,21 +172,20 @@ impl Entry {
         &self.table
     }
 
-    /// The words of the vendor's own tool, where it knows them.
+    /// The words of the vendor's own tool, if it knows them.
     pub fn dialect(&self) -> Option<&Dialect> {
         self.dialect.as_ref()
     }
 
-    /// True if code of its own computes a form or decides something; a table alone has none.
+    /// True if the target has code that computes a form or decides something.
     pub fn has_code(&self) -> bool {
         !matches!(self.code, Code::None) || self.kernels.values().any(Option::is_some)
     }
 
     /// The target with these options; one that is absent has its default.
     ///
-    /// # Errors
-    /// [`TableError::Option`] for an option that the target does not have, or a value that it cannot have;
-    /// [`RegistryError::Code`] where the target's code cannot make it.
+    /// # Errors [`TableError::Option`] for an option that the target does not have, or a value that it cannot have;
+    /// [`RegistryError::Code`] if the target's code cannot make it.
     pub fn target(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
         let target = self.unguarded(options)?;
         let own = self.kernels.iter().filter(|(_, kernel)| kernel.is_some());
@@ -199,7 +197,8 @@ impl Entry {
         })
     }
 
-    /// The same as its code makes it, with nothing that holds it against its table: for a library, whose host does.
+    /// The target as its code makes it, without the comparison with its table. For a library: its host makes the
+    /// comparison.
     ///
     /// # Errors
     /// As for [`Entry::target`].
@@ -212,7 +211,7 @@ impl Entry {
         }
     }
 
-    /// True if the form with this name is computed by the target's own code, or may be; false if the host computes it.
+    /// True if the target's own code computes the form of this name, or may do so; false if the host does.
     pub fn computes(&self, form: &str) -> bool {
         let own = matches!(self.kernels.get(form), Some(Some(_)));
         own || (matches!(self.code, Code::Linked(_)) && self.kernels.contains_key(form))
@@ -230,7 +229,7 @@ impl Entry {
     }
 }
 
-/// The targets by id. A value that the driver makes and passes on, not a global.
+/// The targets by id. The driver makes this value and passes it on; it is not a global.
 #[derive(Debug, Default)]
 pub struct Registry {
     entries: BTreeMap<String, Entry>,
@@ -239,7 +238,7 @@ pub struct Registry {
 /// Reason why a target is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// The fault of the table's author, or of the configuration's.
+    /// The fault of the author of the table or of the configuration.
     #[error(transparent)]
     Table(#[from] TableError),
     /// Two targets with one id.
@@ -257,10 +256,10 @@ pub enum RegistryError {
     Kernels {
         /// Where it comes from.
         origin: Origin,
-        /// Which form is concerned.
+        /// The form.
         message: String,
     },
-    /// The fault of the target's crate, or of the options' values: its code makes no target.
+    /// The fault of the target's crate, or of the option values: its code cannot make the target.
     #[error("target `{id}` of {origin}: its code cannot make it: {message}")]
     Code {
         /// The id.
@@ -295,11 +294,10 @@ impl From<Diagnostics> for RegistryError {
 }
 
 impl Registry {
-    /// The targets whose crates are linked into this binary. They come in the order of linking, which is nobody's
-    /// choice, and are held by id.
+    /// The targets whose crates are linked into this binary. They are sorted by id, since the order of linking means
+    /// nothing.
     ///
-    /// # Errors
-    /// A table that is wrong, a form without its kernel, an id that is there twice.
+    /// # Errors A table with errors, a form without its kernel, an id that two targets have.
     pub fn builtin() -> Result<Registry, RegistryError> {
         let mut registry = Registry::default();
         let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
@@ -352,8 +350,7 @@ impl Registry {
 
     /// A target that is a table in a file; the host's kernels compute its forms.
     ///
-    /// # Errors
-    /// A file that cannot be read, a table that is wrong, an id that is there already.
+    /// # Errors A file that cannot be read, a table with errors, an id that another target has.
     pub fn add_file(&mut self, path: &Path) -> Result<&Entry, RegistryError> {
         let table = read_table(path)?;
         self.add_table(Origin::File(table.name().to_owned()), table)
@@ -361,8 +358,7 @@ impl Registry {
 
     /// A target that is a table; the host's kernels compute its forms.
     ///
-    /// # Errors
-    /// An id that is there already, and a table that asks for code.
+    /// # Errors An id that another target has, a table that needs code.
     pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
         let kernels = table.forms().iter().map(|form| (form.clone(), None)).collect();
         let id = table.id().to_owned();
@@ -376,11 +372,10 @@ impl Registry {
         self.entry(&id)
     }
 
-    /// A target whose table and code come from a library: the host's kernels compute its forms, `make` does the rest. `emits`
-    /// says that it writes a package.
+    /// A target whose table and code come from a library: the host's kernels compute its forms, `make` does the rest. With
+    /// `emits` it writes a package.
     ///
-    /// # Errors
-    /// A table that is wrong, or that asks for what a library does not have; an id that is there already.
+    /// # Errors A table with errors, or one that needs code that the library does not have; an id that another target has.
     pub fn add_library(
         &mut self,
         origin: Origin,
@@ -447,10 +442,9 @@ impl Registry {
     }
 }
 
-/// The table in a file, with those beside it that it stands on.
+/// The table in a file, with the tables beside it that it extends.
 ///
-/// # Errors
-/// A file that cannot be read, a table that is wrong.
+/// # Errors A file that cannot be read, a table with errors.
 pub fn read_table(path: &Path) -> Result<Table, RegistryError> {
     let own = text(path).map_err(|message| RegistryError::File {
         path: path.display().to_string(),

@@ -1,4 +1,4 @@
-//! The target that is a table and kernels for its forms.
+//! A target that is a table with kernels for its forms.
 
 use crate::spec::TargetSpec;
 use crate::target::{Target, TargetError};
@@ -22,8 +22,8 @@ pub struct FormKernel {
 }
 
 impl FormKernel {
-    /// The form with this name is computed by a kernel of the target's crate: a family of the host's that it
-    /// instantiates, or code of its own.
+    /// A kernel of the target's crate computes the form of this name: an instance of a kernel family of the host, or code
+    /// of its own.
     pub const fn new(form: &'static str, prepare: &'static Prepare) -> FormKernel {
         FormKernel {
             form,
@@ -31,7 +31,7 @@ impl FormKernel {
         }
     }
 
-    /// The form with this name is computed by the host.
+    /// The host computes the form of this name.
     pub const fn host(form: &'static str) -> FormKernel {
         FormKernel { form, own: None }
     }
@@ -40,15 +40,15 @@ impl FormKernel {
 /// The kernel of a form; `None` for the host's.
 pub(crate) type Kernel = Option<&'static Prepare>;
 
-/// A table with a kernel for each of its forms. It is all of a target that needs no further code; one that does, holds
-/// it and passes on what it does not change.
+/// A table with a kernel for each of its forms. A target without further code is nothing else; a target with code has one
+/// inside and passes on the calls that it does not change.
 pub struct TableTarget {
     spec: TargetSpec,
     kernels: BTreeMap<String, Kernel>,
 }
 
 impl TableTarget {
-    /// Every form of the table needs a kernel; the registry has seen to that.
+    /// Every form of the table needs a kernel; the registry checks it.
     pub(crate) fn new(spec: TargetSpec, kernels: BTreeMap<String, Kernel>) -> TableTarget {
         TableTarget { spec, kernels }
     }

@@ -8,8 +8,8 @@ use strait_core::{Attribute, Counts, Elem, Fused, Module, Op, QuantParams, Reaso
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
-/// A target. One that is only a table is a [`TableTarget`](crate::TableTarget); code replaces a method where a table
-/// cannot say it.
+/// A target. One that is only a table is a [`TableTarget`](crate::TableTarget). Other targets replace the methods for what
+/// their table cannot say.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no target",
     label = "has no table and no kernels",
@@ -22,13 +22,12 @@ pub trait Target: Send + Sync {
 
     /// The loops of a layer with this requantization and a clamp behind it (both ends are codes and belong to it).
     ///
-    /// # Errors
-    /// [`TargetError::NoForm`] where no form of the table accepts it, [`TargetError::Kernel`] where the kernel refuses.
+    /// # Errors [`TargetError::NoForm`] if no form of the table accepts it, [`TargetError::Kernel`] if the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
-    /// The same by the target's own model of its arithmetic, where that is not what [`Target::loops`] are: a plugin's in a
-    /// library. `compile` holds it against the form at every threshold, and `--kernels target` runs it. `None` for a target
-    /// without one, and for a form that it does not compute.
+    /// The loops by the target's own model of its arithmetic, if that is not what [`Target::loops`] returns. A plugin in a
+    /// library has such a model. `compile` compares it with the form at every threshold, and `--kernels target` runs it.
+    /// `None` for a target without a model, and for a form that the model does not compute.
     ///
     /// # Errors
     /// [`TargetError::Plugin`] where the model fails.
@@ -37,8 +36,8 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
-    /// True if that model computes such a layer, whose accumulators have 64 bits where they are `wide` and else 32; false if it
-    /// leaves the codes to the form. `None` for a target without a model.
+    /// True if the model computes such a layer, with accumulators of 64 bits if they are `wide` and else of 32; false if it
+    /// leaves the layer to the form. `None` for a target without a model.
     ///
     /// # Errors
     /// As for [`Target::own_loops`].
@@ -47,19 +46,18 @@ pub trait Target: Send + Sync {
         Ok(self.own_loops(form, clamp)?.map(|_| true))
     }
 
-    /// Refuses a node that the table admits, or does not: for what a table cannot say. The float graph is asked,
-    /// before anything has a grid; what is refused runs on the host.
+    /// May refuse a node that the table admits, for reasons that a table cannot state. The nodes are those of the float
+    /// graph, before anything has a grid. A refused node runs on the host.
     ///
-    /// # Errors
-    /// [`TargetError::Refused`] where it does not, with a reason for the report: [`ReasonCode::TargetCode`](strait_core::ReasonCode)
-    /// and a sentence. Any other error stops the compilation.
+    /// # Errors [`TargetError::Refused`] for a node that is refused, with a reason for the report:
+    /// [`ReasonCode::TargetCode`](strait_core::ReasonCode) and a sentence. Any other error stops the compilation.
     fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
         let _ = node;
         Ok(())
     }
 
-    /// The answers about many nodes at once: for each of them the reason for which it is refused, if it is. By
-    /// [`Target::admits`], unless a question is dear.
+    /// [`Target::admits`] for many nodes at once: for each of them the reason of the refusal, if it is refused. A target
+    /// where each call is expensive replaces this method.
     ///
     /// # Errors
     /// As for [`Target::admits`], without a refusal.
@@ -85,8 +83,7 @@ pub trait Target: Send + Sync {
     /// the configuration does not leave it out.
     /// The main graph of the module is what the artifact runs, in the integer stage.
     ///
-    /// # Errors
-    /// [`TargetError::Unsupported`] for a target that has none, and whatever else stops it; the artifact is then not
+    /// # Errors [`TargetError::Unsupported`] for a target without a package, and any other error. The artifact is then not
     /// written.
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         let _ = (module, sink);
@@ -97,8 +94,8 @@ pub trait Target: Send + Sync {
         )))
     }
 
-    /// The same with all that is known of the compilation: what `compile` calls. By [`Target::emit`], for a target whose
-    /// files need no more than the module.
+    /// [`Target::emit`] with everything that is known of the compilation. `compile` calls this one; a target whose files
+    /// only need the module does not have to replace it.
     ///
     /// # Errors
     /// As for [`Target::emit`].
@@ -106,17 +103,16 @@ pub trait Target: Send + Sync {
         self.emit(emission.module, sink)
     }
 
-    /// True if the vendor's records have a scale of weights for each output of a layer of the model: what a rule takes apart into
-    /// several outputs then has one, too.
+    /// True if the vendor's records have a scale of weights for each output of a layer of the model. If a rule splits
+    /// outputs, each of the new ones has a scale, too.
     fn counts_outputs(&self) -> bool {
         false
     }
 
-    /// The grids that a record of the vendor's own tool states, in place of those that calibration would find.
+    /// The grids that a record of the vendor's own tool states. They replace those of calibration.
     ///
-    /// # Errors
-    /// [`TargetError::Text`] for a text that is no such record, with the place; [`TargetError::Unsupported`] for a target
-    /// that reads none.
+    /// # Errors [`TargetError::Text`] for a text that is not such a record, with the place; [`TargetError::Unsupported`]
+    /// for a target that reads no records.
     fn recorded(&self, text: &str) -> Result<Vec<Recorded>, TargetError> {
         let _ = text;
         Err(TargetError::Unsupported(format!(
@@ -130,23 +126,23 @@ pub trait Target: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Emission<'a> {
-    /// The module of the artifact, in the integer stage. Its main graph is what runs, its first one that from which it was
-    /// fused, where there are two.
+    /// The module of the artifact, in the integer stage. Its main graph is what runs. If there are two graphs, the first
+    /// one is the graph before fusion.
     pub module: &'a Module,
     /// The name of the model: that of its file, without the ending.
     pub model: &'a str,
-    /// The rules whose patterns the float graph has, and how often each matched and applied; in order of their names.
+    /// The rules whose patterns the float graph contains, with the numbers of matches and of applications, sorted by name.
     pub rules: &'a [(&'a str, Counts)],
-    /// The observer of the activations of which no rule of the configuration says another.
+    /// The observer of activations, where no rule of the configuration names another one.
     pub observer: &'a str,
-    /// The ways in which the ranges of what layers compute on were found, by the layers' names, in their order.
+    /// For each layer, by name and in order, how the range of its input was found.
     pub observing: &'a [(String, Observing)],
-    /// False where no rule takes a layer into another one.
+    /// False if no rule merges a layer into another one.
     pub fuses: bool,
-    /// The layers that no rule takes into another one, nor others into them.
+    /// The layers that no rule merges into another one, and into which no rule merges others.
     pub unfused: &'a [&'a str],
-    /// The convolutions that were made of several layers of the model, or have several channels for each of its outputs, by their
-    /// names, in their order.
+    /// The convolutions that were made of several layers of the model, or that have several channels for each output of a
+    /// layer, by name and in order.
     pub joined: &'a [(String, Joined)],
 }
 
@@ -155,21 +151,21 @@ pub struct Emission<'a> {
 pub struct Joined {
     /// Their names and the numbers of their outputs, in the order of the convolution's channels.
     pub layers: Vec<(String, u64)>,
-    /// The number of neighbouring channels that are one output.
+    /// The number of neighbouring channels that make one output.
     pub each: NonZeroU32,
 }
 
 /// The way in which the range of an operand was found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observing {
-    /// The name of the observer, or `range` where the configuration states the range.
+    /// The name of the observer, or `range` if the configuration states the range.
     pub observer: String,
     /// Its settings.
     pub options: ObserverOptions,
 }
 
 impl<'a> Emission<'a> {
-    /// The emission of a module of which no more is known.
+    /// An emission of which only the module is known.
     pub fn new(module: &'a Module, model: &'a str) -> Emission<'a> {
         Emission {
             module,
@@ -183,43 +179,43 @@ impl<'a> Emission<'a> {
         }
     }
 
-    /// The same with the rules whose patterns the float graph has.
+    /// Adds the rules whose patterns the float graph contains.
     #[must_use]
     pub fn with_rules(self, rules: &'a [(&'a str, Counts)]) -> Emission<'a> {
         Emission { rules, ..self }
     }
 
-    /// The same with another observer.
+    /// Sets the observer.
     #[must_use]
     pub fn with_observer(self, observer: &'a str) -> Emission<'a> {
         Emission { observer, ..self }
     }
 
-    /// The same with the ways in which ranges were found.
+    /// Adds how ranges were found.
     #[must_use]
     pub fn with_observing(self, observing: &'a [(String, Observing)]) -> Emission<'a> {
         Emission { observing, ..self }
     }
 
-    /// The same with what no rule takes into another one: all layers, or these.
+    /// Sets the layers that no rule merges: all layers, or these.
     #[must_use]
     pub fn with_fusions(self, fuses: bool, unfused: &'a [&'a str]) -> Emission<'a> {
         Emission { fuses, unfused, ..self }
     }
 
-    /// The same with the convolutions that are not one layer of the model, output by output.
+    /// Adds the convolutions whose channels are not the outputs of one layer of the model.
     #[must_use]
     pub fn with_joined(self, joined: &'a [(String, Joined)]) -> Emission<'a> {
         Emission { joined, ..self }
     }
 
-    /// The layers that a convolution was made of, where it is not one, output by output.
+    /// The layers that a convolution was made of, if its channels are not the outputs of one layer.
     pub fn joined(&self, layer: &str) -> Option<&'a Joined> {
         let found = self.joined.binary_search_by(|(name, _)| name.as_str().cmp(layer));
         found.ok().and_then(|at| self.joined.get(at)).map(|(_, joined)| joined)
     }
 
-    /// The observer of what a layer computes on, and its settings.
+    /// The observer of the input of a layer, and its settings.
     pub fn observing(&self, layer: &str) -> (&'a str, ObserverOptions) {
         let found = self.observing.binary_search_by(|(name, _)| name.as_str().cmp(layer));
         let found = found.ok().and_then(|at| self.observing.get(at));
@@ -236,15 +232,15 @@ pub struct Recorded {
     pub layer: String,
     /// Bytes of the text that name the layer.
     pub at: Range<usize>,
-    /// The position of the operand, as the layer has it: 0 is what it computes on, 1 its weights.
+    /// The position of the operand in the layer: 0 is the input, 1 are the weights.
     pub operand: usize,
     /// The type of the codes.
     pub elem: Elem,
-    /// Scale and zero point; of weights, one or one for each output.
+    /// Scale and zero point. Weights have one for the tensor, or one for each output.
     pub params: QuantParams,
 }
 
-/// A place where a fusion row may fire, as plain data.
+/// A match of a fusion row in the graph, as plain data.
 #[derive(Clone, Copy, Debug)]
 pub struct FusionSite<'a> {
     /// The row's name.
@@ -257,7 +253,7 @@ pub struct FusionSite<'a> {
 }
 
 impl<'a> FusionSite<'a> {
-    /// The site of a row, with its producer, the producer's operands, and what its result goes through.
+    /// The match of a row: the producer, the producer's operands, and the steps behind its result.
     pub fn new(
         row: &'a str,
         op: &'a Op,
@@ -289,23 +285,22 @@ impl<'a> FusionSite<'a> {
 pub enum Decision {
     /// It stays as it is.
     Refuse(Reason),
-    /// The producer computes this behind its accumulators. The op stays: a certificate compares what stands behind
-    /// accumulators, and not what makes them.
+    /// The producer computes this behind its accumulators. Its op does not change: a certificate compares the steps behind
+    /// the accumulators only.
     Fuse(Fused),
 }
 
-/// Where a target's files go. It links no crate of a format: it hands over a graph, and the writer that is registered
-/// for the format writes it.
+/// The destination of a target's files. It depends on no crate of a format: a graph is handed over to the writer that is
+/// registered for the format.
 pub trait Sink {
     /// A file with this content. `path` is relative, with forward slashes.
     ///
-    /// # Errors
-    /// [`TargetError::Sink`] where it cannot be written.
+    /// # Errors [`TargetError::Sink`] if it cannot be written.
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError>;
 
-    /// Appends to a file, which its first piece makes: a file that comes in pieces need not be in memory as a whole. False of a
-    /// sink that takes whole files alone; nothing is written then. Files may be written in turns. What is in pieces is no file
-    /// of [`Sink::bytes`].
+    /// Appends to a file, so that it never has to be in memory as a whole. The first piece creates the file. Returns false,
+    /// and writes nothing, if the sink only takes whole files. Pieces of several files may alternate. A file that is
+    /// written in pieces must not be written by [`Sink::bytes`], too.
     ///
     /// # Errors
     /// As for [`Sink::bytes`].
@@ -316,8 +311,7 @@ pub trait Sink {
 
     /// A file in `format`, of the main graph of a module in the export stage.
     ///
-    /// # Errors
-    /// [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] where it cannot be written.
+    /// # Errors [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] if it cannot be written.
     fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError>;
 }
 
@@ -325,10 +319,10 @@ pub trait Sink {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// Somebody asked for what the target does not have.
+    /// The caller asked for a feature that the target does not have.
     #[error("{0} is not supported")]
     Unsupported(String),
-    /// No form of the table accepts a requantization: the fault of whoever made it.
+    /// No form of the table accepts a requantization: the fault of the code that made the requantization.
     #[error("no form of target `{target}` computes this {kind}: {reasons}")]
     NoForm {
         /// The target's id.
@@ -348,7 +342,7 @@ pub enum TargetError {
         /// Error of the kernel.
         error: KernelError,
     },
-    /// The target's kernel computes something else than its form says: the fault of the target.
+    /// The target's kernel computes another result than its form: the fault of the target.
     #[error(
         "form `{form}` of target `{target}`: its kernel makes {found} of the accumulator {accumulator} in channel {channel}; \
          by its definition it is {expected}"
@@ -385,7 +379,7 @@ pub enum TargetError {
         /// The message of the panic.
         message: String,
     },
-    /// A text of the vendor's own tool is not as it should be: the fault of whoever wrote it.
+    /// A text of the vendor's own tool has an error: the fault of its author.
     #[error("{message}")]
     Text {
         /// Bytes of the text that are at fault.
@@ -393,14 +387,14 @@ pub enum TargetError {
         /// The fault, in one sentence.
         message: String,
     },
-    /// A file that no artifact can have: the fault of the target.
+    /// A file that is not allowed in an artifact: the fault of the target.
     #[error("target `{target}` emits `{path}`: {fault}")]
     Emitted {
         /// The target's id.
         target: String,
         /// The file.
         path: String,
-        /// The rule that it breaks, and what would be right.
+        /// The rule that it breaks, and how it would be right.
         fault: String,
     },
     /// A file cannot be written.
@@ -411,7 +405,7 @@ pub enum TargetError {
         /// Reason of the refusal.
         message: String,
     },
-    /// The model asks for what the target cannot do.
+    /// The model needs something that the target cannot do.
     #[error(transparent)]
     Refused(#[from] Reason),
 }

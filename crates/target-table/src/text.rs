@@ -8,8 +8,8 @@ use strait_document::{
 
 use crate::TargetError;
 
-/// A document, and where each of its fields was written. Fields that the type does not have are refused, and so is a second one
-/// of what is no list.
+/// A document, with the place of each of its fields. A field that the type does not have is an error, and so is a field
+/// that comes twice and is not a list.
 #[derive(Clone, Debug)]
 pub struct Written<'a, T> {
     /// The document.
@@ -21,8 +21,7 @@ pub struct Written<'a, T> {
 impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
     /// Reads a text.
     ///
-    /// # Errors
-    /// What is not this form, or does not fit the type, with its bytes: the first fault.
+    /// # Errors The first error in the text, with its bytes: wrong syntax, or a field that does not fit the type.
     pub fn read(text: &'a str) -> Result<Written<'a, T>, TargetError> {
         let source = Arc::new(Source {
             text: Arc::new(SourceText {
@@ -35,7 +34,7 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
         let shape = Shape::of_type::<T>(&[]);
         let mut tree = text_proto(&source, &shape).map_err(|found| first(&found))?;
         check(&shape, &mut tree).map_err(|found| first(&found))?;
-        // What is checked can be read; should it not be, it is told at the whole of the text.
+        // A checked text can be read. If not, the error is about the whole text.
         let value = T::deserialize(tree.to_toml()).map_err(|error| TargetError::Text {
             at: 0..0,
             message: error.to_string(),
@@ -45,17 +44,18 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
 }
 
 impl<'a, T> Written<'a, T> {
-    /// The bytes of the field at the end of a path, or of the last one that is there along it.
+    /// The bytes of the field at the end of a path, or of the last field along the path that exists.
     pub fn at(&self, path: &KeyPath) -> Range<usize> {
         self.tree.nearest(path).location.span.clone().unwrap_or(0..0)
     }
 
-    /// A field's value as it was written: a number has digits there that its type may round twice.
+    /// The value of a field as it was written. The digits of a number are exact there; its type may have rounded them
+    /// already.
     pub fn as_written(&self, path: &KeyPath) -> &'a str {
         self.text.get(self.at(path)).unwrap_or_default()
     }
 
-    /// A fault of a field.
+    /// An error about a field.
     pub fn wrong(&self, path: &KeyPath, message: impl Into<String>) -> TargetError {
         TargetError::Text {
             at: self.at(path),
@@ -64,7 +64,7 @@ impl<'a, T> Written<'a, T> {
     }
 }
 
-/// The first finding, with what it says beside its place.
+/// The first finding, with its label.
 fn first(found: &Diagnostics) -> TargetError {
     let Some(finding) = found.0.first() else {
         return TargetError::Text {

@@ -16,7 +16,7 @@ fn spec() -> TargetSpec {
 /// Of every kind that chooses its integers freely, with a few bits, where the choice shows.
 #[test]
 fn free_integers_deviate_no_more_than_the_nearest_to_the_factor_and_sometimes_less() {
-    let text = TABLE.replace("= \"sima\"", "= \"free\"");
+    let text = TABLE.replace("= \"correction\"", "= \"free\"");
     let text = text.replace("= [\"tensor\"]", "= [\"channel\", \"tensor\"]");
     let table = Table::parse("free.toml", &text).unwrap_or_else(|e| panic!("{e}"));
     let spec = table.spec(&Options::new()).unwrap();

@@ -31,7 +31,7 @@ fn floor(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops
 }
 
 const TABLE: &str = r#"
-schema = 1
+schema = 2
 id = "floor"
 version = "1.0.0"
 quantize.rounding = "half_even"
@@ -48,10 +48,7 @@ weight = { symmetric = true, per = ["channel"] }
 bias = { int8 = "int32" }
 
 [form.floor]
-kind = "shift"
-shift = { min = 0, max = 31 }
-rounding = "floor"
-zero_point = "folded_in_bias"
+kind = { shift = { shift = { min = 0, max = 31 }, rounding = "floor" } }
 output = ["int8"]
 per = ["channel"]
 from = "free"

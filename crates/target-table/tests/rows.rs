@@ -14,8 +14,8 @@ fn text(small: &str, large: &str) -> String {
     assert!(TABLE.contains(pool));
     let rows = format!(
         "[op.average_pool]\nrecipe = \"average_pool_divide\"\n{small}\n\n[op.average_pool_large]\nops = \
-         [\"average_pool\"]\nrecipe = \"average_pool_reciprocal\"\nreciprocal = {{ bits = 16, rounding = \"half_up\" \
-         }}\nrequantize = [\"scale31\"]\n{large}"
+         [\"average_pool\"]\nrecipe = {{ average_pool_reciprocal = {{ bits = 16, rounding = \"half_up\" \
+         }} }}\nrequantize = [\"scale31\"]\n{large}"
     );
     TABLE.replace("NAME", "vendor-npu").replacen(pool, &rows, 1)
 }

@@ -56,7 +56,7 @@ fn every_table_of_a_target_parses_with_every_overlay() {
         let spec = table.spec(&Options::new()).unwrap();
         assert!(
             spec.op_row(strait_core::Term::Conv)
-                .is_some_and(|(_, row)| row.recipe().is_some())
+                .is_some_and(|(_, row)| row.recipe.is_some())
         );
         found += 1;
     }

@@ -64,7 +64,7 @@ fn each_kind_of_difference_raises_its_part_of_the_version() {
         (
             &[(
                 "run = \"host\"\nwhy = \"no reciprocal square root unit\"",
-                "recipe = \"layer_normalization\"\ndefinition = \"strait.layer_norm.v1\"\npairs = [[\"int16\", \"int8\"]]",
+                "recipe = { layer_normalization = { definition = \"strait.layer_norm.v1\" } }\npairs = [[\"int16\", \"int8\"]]",
             )],
             "op.layer_normalization",
             Effect::AcceptsMore,
@@ -72,8 +72,8 @@ fn each_kind_of_difference_raises_its_part_of_the_version() {
             "2.2.0",
         ),
         (
-            &[("rounding   = \"half_up\"", "rounding   = \"half_even\"")],
-            "form.scale31 rounding",
+            &[("rounding = \"half_up\"", "rounding = \"half_even\"")],
+            "form.scale31 kind.multiply_shift.rounding",
             Effect::OtherBits,
             Raise::Major,
             "3.0.0",
@@ -122,7 +122,7 @@ fn a_version_may_say_more_and_not_less() {
             ),
             (
                 "recipe     = \"multiply_accumulate\"",
-                "weight_grid = \"max_abs\"\nrecipe     = \"multiply_accumulate\"",
+                "recipe     = { multiply_accumulate = { weight_grid = \"max_abs\" } }",
             ),
         ],
     );
@@ -143,8 +143,8 @@ fn a_pair_more_with_its_types_accepts_more() {
         ("int16 = { symmetric = true, scale = \"any\" }", ""),
         ("int16 = { bits = 40, overflow = \"saturate\" }", ""),
         (
-            "output     = [\"int8\", \"int16\", \"int32\"]",
-            "output     = [\"int32\", \"int8\"]",
+            "output = [\"int8\", \"int16\", \"int32\"]",
+            "output = [\"int32\", \"int8\"]",
         ),
     ];
     let [with, without] = [ACME.to_owned(), changed(ACME, &without)].map(table);
@@ -159,14 +159,14 @@ fn a_pair_more_with_its_types_accepts_more() {
 
 #[test]
 fn overlays_take_part() {
-    let folding = "[overlay.correction_folding.afterwards.op]\nconv = { weight_grid = \"max_abs_then_shift\" }\n";
+    let folding = "[overlay.correction_folding.afterwards.op]\nconv = { recipe = { multiply_accumulate = { weight_grid = \"max_abs_then_shift\" } } }\n";
     let gone = compared(SIMA, &[(folding, "[overlay.correction_folding.afterwards.op]\n")]);
     let change = gone.changes.first().unwrap();
     assert_eq!(gone.changes.len(), 1, "{:?}", gone.changes);
     assert_eq!(change.option.as_deref(), Some("correction_folding = afterwards"));
     assert_eq!(
         (change.row.as_str(), change.key.as_deref()),
-        ("op.conv", Some("weight_grid"))
+        ("op.conv", Some("recipe.multiply_accumulate.weight_grid"))
     );
     assert_eq!(change.effect, Effect::OtherBits);
     // What differs without the overlay as well is told once.

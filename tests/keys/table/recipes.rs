@@ -1,33 +1,35 @@
 //! Cases for limits of rows, for parameters of single recipes, and for sums in blocks.
 
 use super::super::Effect::{Bits, Error, Placement};
-use super::{Case, Changes, case, given};
+use super::{Case, Changes, SHIFTS, case, given};
 
 /// Computes a ReLU with a table.
 const TABLE: Changes = &[(
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
-    "ops    = [\"relu\", \"clip\"]\nrecipe = \"lookup\"\nrounding = \"half_even\"",
+    "ops    = [\"relu\", \"clip\"]\nrecipe = { lookup = { rounding = \"half_even\" } }",
 )];
 
 /// Computes a ReLU by straight lines.
 const LINES: Changes = &[(
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
-    "ops    = [\"relu\", \"clip\"]\nrecipe = \"lookup\"\ninterpolate = { entries = 3, rounding = \"half_up\" }",
+    "ops    = [\"relu\", \"clip\"]\nrecipe = { lookup = { interpolate = { entries = 3, rounding = \"half_up\" } } }",
 )];
 
 /// Computes an average with a reciprocal, for which any multiplier is allowed.
 const RECIPROCAL: Changes = &[
     (
         "[form.general]",
-        "[form.number]\nkind       = \"multiply_shift\"\nstages     = 1\nmultiplier = { bits = 31 }\nshift      = { min = 0, max = 46 }\n\
-         rounding   = \"half_even\"\nzero_point = \"after\"\noutput     = [\"int8\"]\nper        = [\"tensor\"]\n\
-         from       = \"free\"\n\n[form.general]",
+        "[form.number]\nkind = { multiply_shift = { bits = 31, shift = { min = 0, max = 46 }, rounding = \"half_even\" } }\n\
+         output = [\"int8\"]\nper = [\"tensor\"]\nfrom = \"free\"\n\n[form.general]",
     ),
     (
         "\"average_pool_requantize\"\nrequantize = [\"once\"]",
-        "\"average_pool_reciprocal\"\nreciprocal = { bits = 3, rounding = \"half_up\" }\nrequantize = [\"number\"]",
+        "{ average_pool_reciprocal = { bits = 3, rounding = \"half_up\" } }\nrequantize = [\"number\"]",
     ),
 ];
+
+/// Sums by a left shift.
+const LEFT_SHIFT: Changes = &[("add_common_grid", "add_left_shift")];
 
 /// Limits for the only type of weights.
 const OF_WEIGHTS: Changes = &[(
@@ -87,19 +89,55 @@ pub(super) const CASES: &[Case] = &[
         &[("one_of = [4]", "one_of = [3]")],
     ),
     given(
-        "op.NAME.rounding",
+        "op.NAME.recipe.multiply_accumulate.weight_grid",
         Bits,
-        TABLE,
-        &[("rounding = \"half_even\"", "rounding = \"ceil\"")],
+        SHIFTS,
+        &[("\"max_abs\"", "\"shift\"")],
+    ),
+    case(
+        "op.NAME.recipe.multiply_accumulate.pad",
+        Placement,
+        &[(
+            "weight_grid = \"max_abs\"",
+            "weight_grid = \"max_abs\", pad = \"zero_code\"",
+        )],
+    ),
+    case(
+        "op.NAME.recipe.add_common_grid.left_shift",
+        Bits,
+        &[("left_shift = 8", "left_shift = 3")],
     ),
     given(
-        "op.NAME.interpolate.entries",
+        "op.NAME.recipe.add_left_shift.left_shift",
+        Bits,
+        LEFT_SHIFT,
+        &[("left_shift = 8", "left_shift = 3")],
+    ),
+    case(
+        "op.NAME.recipe.max_pool.pad",
+        Error,
+        &[(
+            "recipe = \"max_pool\"",
+            "recipe = { max_pool = { pad = \"zero_code\" } }",
+        )],
+    ),
+    given(
+        "op.NAME.recipe.lookup.rounding",
+        Bits,
+        TABLE,
+        &[(
+            "rounding = \"half_even\" } }\n\n[op.move]",
+            "rounding = \"ceil\" } }\n\n[op.move]",
+        )],
+    ),
+    given(
+        "op.NAME.recipe.lookup.interpolate.entries",
         Bits,
         LINES,
         &[("entries = 3", "entries = 5")],
     ),
     given(
-        "op.NAME.interpolate.rounding",
+        "op.NAME.recipe.lookup.interpolate.rounding",
         Bits,
         LINES,
         &[(
@@ -108,39 +146,68 @@ pub(super) const CASES: &[Case] = &[
         )],
     ),
     case(
-        "op.NAME.fraction.bits",
+        "op.NAME.recipe.lookup.definition",
         Error,
         &[(
-            "ops    = [\"reshape\", \"flatten\"]",
-            "ops    = [\"resize\"]\nfraction = { bits = 17, rounding = \"half_up\" }",
+            "recipe = \"lookup\"",
+            "recipe = { lookup = { definition = \"litert.softmax.int8.v1\" } }",
         )],
     ),
     case(
-        "op.NAME.fraction.rounding",
+        "op.NAME.recipe.lookup.left_shift",
+        Error,
+        &[("recipe = \"lookup\"", "recipe = { lookup = { left_shift = 15 } }")],
+    ),
+    case(
+        "op.NAME.recipe.softmax.definition",
         Error,
         &[(
-            "ops    = [\"reshape\", \"flatten\"]",
-            "ops    = [\"resize\"]\nfraction = { bits = 11, rounding = \"up\" }",
+            "run = \"host\"\nwhy = \"why A\"",
+            "recipe = { softmax = { definition = \"litert.softmax.int16.v1\" } }",
+        )],
+    ),
+    case(
+        "op.NAME.recipe.layer_normalization.definition",
+        Error,
+        &[(
+            "run = \"host\"\nwhy = \"why A\"",
+            "ops = [\"layer_normalization\"]\nrecipe = { layer_normalization = { definition = \"nearest.v1\" } }",
+        )],
+    ),
+    case(
+        "op.NAME.recipe.pass_through.fraction.bits",
+        Error,
+        &[(
+            "ops    = [\"reshape\", \"flatten\"]\nrecipe = \"pass_through\"",
+            "ops = [\"resize\"]\nrecipe = { pass_through = { fraction = { bits = 17, rounding = \"half_up\" } } }",
+        )],
+    ),
+    case(
+        "op.NAME.recipe.pass_through.fraction.rounding",
+        Error,
+        &[(
+            "ops    = [\"reshape\", \"flatten\"]\nrecipe = \"pass_through\"",
+            "ops = [\"resize\"]\nrecipe = { pass_through = { fraction = { bits = 11, rounding = \"up\" } } }",
         )],
     ),
     given(
-        "op.NAME.reciprocal.bits",
+        "op.NAME.recipe.average_pool_reciprocal.bits",
         Bits,
         RECIPROCAL,
         &[("reciprocal = { bits = 3", "reciprocal = { bits = 7")],
     ),
     given(
-        "op.NAME.reciprocal.rounding",
+        "op.NAME.recipe.average_pool_reciprocal.rounding",
         Bits,
         RECIPROCAL,
-        &[("rounding = \"half_up\"", "rounding = \"floor\"")],
+        &[("bits = 3, rounding = \"half_up\"", "bits = 3, rounding = \"floor\"")],
     ),
     case(
-        "op.NAME.pad",
-        Placement,
+        "op.NAME.recipe.requantize.left_shift",
+        Error,
         &[(
-            "weight_grid = \"max_abs\"",
-            "weight_grid = \"max_abs\"\npad = \"zero_code\"",
+            "recipe     = \"requantize\"",
+            "recipe     = { requantize = { left_shift = 23 } }",
         )],
     ),
     given(

@@ -6,8 +6,8 @@ use super::{Case, Changes, case, given};
 /// Adds codes to a convolution inside its accumulator.
 const IN_ACCUMULATOR: Changes = &[
     (
-        "output     = [\"int32\"]\nper        = [\"tensor\"]",
-        "output     = [\"int32\"]\nper        = [\"channel\", \"tensor\"]",
+        "output = [\"int32\"]\nper    = [\"tensor\"]",
+        "output = [\"int32\"]\nper    = [\"channel\", \"tensor\"]",
     ),
     (
         "requantize = [\"once\"]\n\n[op.global",

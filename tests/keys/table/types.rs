@@ -9,7 +9,7 @@ const ACTIVATION_OF: Changes = &[(
     "activation_of = { int8 = { symmetric = false, scale = \"any\", range = [-128, 126] } }\nbias       = ",
 )];
 const WEIGHT_OF: Changes = &[
-    ("weight_per  = \"channel\"\n", ""),
+    ("weight_per = \"channel\"\n", ""),
     (
         "bias       = ",
         "weight_of = { int8 = { symmetric = true, per = [\"channel\", \"tensor\"], scale = \"any\", range = [-127, 126] } }\n\

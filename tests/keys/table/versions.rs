@@ -1,7 +1,7 @@
 //! Tests that every key that differs between two versions of a table is reported. A key that decides bits requires
 //! another kind of new version than one that only changes texts.
 
-use super::{CASES, changed, extends, passes, read, recipes, sums, types};
+use super::{CASES, changed, extends, kinds, passes, read, recipes, sums, types};
 use crate::keys::Effect;
 use strait_target::spec::{Comparison, Effect as Consequence, Raise};
 
@@ -20,6 +20,7 @@ fn every_key_that_differs_between_versions_is_told() {
         extends::CASES,
         types::CASES,
         passes::CASES,
+        kinds::CASES,
         recipes::CASES,
         sums::CASES,
     ]

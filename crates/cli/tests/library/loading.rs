@@ -68,7 +68,7 @@ fn each_library_that_cannot_be_taken_says_why() {
         (
             build(folder, "schema", TABLE, &["SCHEMA=7"]),
             None,
-            "its table is of schema 7, and this program reads up to 1",
+            "its table is of schema 7, and this program reads 2",
         ),
         (
             build(folder, "refusing", TABLE, &["REFUSE"]),
@@ -111,9 +111,10 @@ fn a_manifest_is_read_before_anything_of_the_library_runs() {
     let Some(folder) = workshop() else { return };
     let path = build(folder.path(), "exiting", TABLE, &["IN_ENTRY=EXIT"]);
     for (interface, schema, part) in [
-        ([0, 9], 1, "version 0.9 of the interface, which is too old"),
-        ([2, 0], 1, "version 2.0 of the interface, which is too new"),
+        ([0, 9], 2, "version 0.9 of the interface, which is too old"),
+        ([2, 0], 2, "version 2.0 of the interface, which is too new"),
         ([1, 0], 7, "its table is of schema 7"),
+        ([1, 0], 1, "its table is of schema 1"),
     ] {
         let manifest = format!("schema = 1\ninterface = {interface:?}\ntable_schema = {schema}\n");
         std::fs::write(folder.path().join("libexiting.so.toml"), manifest).unwrap();

@@ -216,7 +216,7 @@ fn table() -> String {
     let table = include_str!("../../templates/target.toml").replace("NAME", "planted");
     let wide = table.replace("[\"int8\", \"int32\"]", "[\"int8\", \"int16\", \"int32\"]");
     assert_ne!(wide, table);
-    wide.replacen("schema  = 1", "schema  = 1\nemit    = [\"package\"]", 1)
+    wide.replacen("schema  = 2", "schema  = 2\nemit    = [\"package\"]", 1)
 }
 
 fn build(folder: &Path, fault: &Fault) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strait_core::{Graph, Module, Node, NodeId, Op, Symbol, ValueId};
-use strait_target::{TargetSpec, spec::RecipeName};
+use strait_target::{TargetSpec, spec::Recipe};
 
 use super::Quantize;
 
@@ -133,7 +133,7 @@ impl Selection {
 /// True if operands and results of a node share a grid on the target.
 pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
     let row = spec.op_row(node.op.term()).map(|(_, row)| row);
-    row.and_then(|row| row.recipe).is_some_and(RecipeName::keeps_grid)
+    row.and_then(|row| row.recipe).is_some_and(Recipe::keeps_grid)
 }
 
 /// True if a node has weights that rules can set.

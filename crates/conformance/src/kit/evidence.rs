@@ -200,7 +200,7 @@ fn is_exact(known: &IdentifiedLayer<'_>) -> bool {
 /// The hypothesis of `strait identify` for a form; `None` if it does not search for such forms.
 fn hypothesis(form: &FormRow) -> Option<Hypothesis> {
     let bits = form.multiplier_bits();
-    let (family, rounding, bits) = match form.form_kind()? {
+    let (family, rounding, bits) = match form.form_kind() {
         FormKind::ArithFolded => (Family::Shift, form.rounding(), 0),
         FormKind::TfLite => (Family::After, form.rounding(), bits),
         FormKind::FractionalZero => (Family::Before, form.rounding(), bits),

@@ -11,7 +11,7 @@ use std::{fmt::Display, ops::RangeInclusive};
 use serde::Serialize;
 use strait_target::{
     Entry, Options, Registry, TargetSpec,
-    spec::{Alignments, Base, Fidelity, FormRow, FusionRow, Integer, Limit, OpRow, OptionRow, Passes, Per, Row},
+    spec::{Alignments, Arithmetic, Base, Fidelity, FormRow, FusionRow, Integer, OpRow, OptionRow, Passes, Per, Row},
 };
 
 use crate::{
@@ -183,12 +183,14 @@ pub struct FormLine {
     pub name: String,
     /// The kind of arithmetic, by the table's word.
     pub kind: String,
-    /// Number of roundings, for kinds that may round twice.
-    pub stages: Option<u8>,
-    /// Width of the multiplier in bits, if the row states it.
-    pub multiplier: Option<u8>,
-    /// Where the zero point of the output is added.
-    pub zero_point: String,
+    /// Number of roundings, `one` or `two`, for kinds that may round twice.
+    pub roundings: Option<String>,
+    /// Width of the multiplier, or of the significand of a float, in bits. None for a kind with a single width.
+    pub bits: Option<u8>,
+    /// True if the highest bit of the multiplier is set.
+    pub normalized: bool,
+    /// Where the zero point of the output is added, for kinds with a choice.
+    pub zero_point: Option<String>,
     /// How results are rounded.
     pub rounding: String,
     /// Smallest and largest shift.
@@ -424,40 +426,34 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
 
 /// The limits of a row: for each name the values that are allowed.
 fn limits(row: &OpRow) -> BTreeMap<String, String> {
-    let own = row.limit.iter().map(|(of, limit)| (of.clone(), allowed(limit)));
+    let own = row.limit.iter().map(|(of, limit)| (of.clone(), limit.to_string()));
     let of_weights = row.limit_of.iter().flat_map(|(weight, limits)| {
         let named = move |of: &String| format!("{of} with weights of {weight}");
-        limits.iter().map(move |(of, limit)| (named(of), allowed(limit)))
+        limits.iter().map(move |(of, limit)| (named(of), limit.to_string()))
     });
     own.chain(of_weights).collect()
 }
 
-/// The values that a limit allows.
-fn allowed(limit: &Limit) -> String {
-    let ends = match (limit.min, limit.max) {
-        (Some(min), Some(max)) => Some(format!("{min} to {max}")),
-        (Some(min), None) => Some(format!("at least {min}")),
-        (None, Some(max)) => Some(format!("at most {max}")),
-        (None, None) => None,
-    };
-    let step = limit.multiples_of.map(|step| format!("multiples of {step}"));
-    let one_of = limit.one_of.as_ref().map(|values| texts(values).join(" or "));
-    ends.into_iter()
-        .chain(step)
-        .chain(one_of)
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
 fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {
+    let (bits, roundings, zero_point) = match row.kind {
+        Arithmetic::MultiplyShift { bits, zero_point, .. } => (Some(bits), None, Some(zero_point.to_string())),
+        Arithmetic::FloatScale { bits, zero_point } => (Some(bits), None, Some(zero_point.name().to_owned())),
+        Arithmetic::TosaRescale { bits, roundings, .. } => (Some(bits), Some(roundings.name().to_owned()), None),
+        Arithmetic::Gemmlowp { roundings, .. } => (None, Some(roundings.name().to_owned()), None),
+        Arithmetic::AscendRequant(scale) | Arithmetic::DequantQuant(scale) | Arithmetic::RequantS16(scale) => {
+            (Some(scale.bits), None, None)
+        }
+        _ => (None, None, None),
+    };
     FormLine {
         name: name.to_owned(),
-        kind: row.kind.to_string(),
-        stages: row.stages,
-        multiplier: row.multiplier.as_ref().map(|multiplier| multiplier.bits),
-        zero_point: row.zero_point.to_string(),
+        kind: row.kind.name().to_owned(),
+        roundings,
+        bits,
+        normalized: row.is_normalized(),
+        zero_point,
         rounding: row.rounding().name().to_owned(),
-        shift: row.shift.map(|shift| [shift.min, shift.max]),
+        shift: row.shift().map(|shift| [shift.min, shift.max]),
         output: texts(&row.output),
         per: texts(&row.per),
         from: row.from.to_string(),

@@ -54,12 +54,22 @@ impl Sheet {
         let ops = self.ops.iter().map(|line| (op(line), remarks(line)));
         let forms = self.forms.iter().map(|line| {
             let shift = line.shift.map(|[low, high]| format!("{low}..{high}"));
-            let stages = line.stages.map(|stages| format!(", {}", table::count(stages, "stage")));
-            let bits = line.multiplier.map(|bits| format!(", {}", table::count(bits, "bit")));
+            let roundings = line
+                .roundings
+                .iter()
+                .map(|roundings| format!(", roundings: {roundings}"));
+            let normalized = if line.normalized { ", normalized" } else { "" };
+            let bits = line.bits.map(|bits| format!(", {}", table::count(bits, "bit")));
             let cells = [
                 line.name.clone(),
-                [line.kind.clone(), stages.unwrap_or_default(), bits.unwrap_or_default()].concat(),
-                line.zero_point.clone(),
+                [
+                    &line.kind,
+                    &*roundings.collect::<String>(),
+                    &*bits.unwrap_or_default(),
+                    normalized,
+                ]
+                .concat(),
+                line.zero_point.clone().unwrap_or_default(),
                 line.rounding.clone(),
                 shift.unwrap_or_default(),
                 line.output.join(", "),

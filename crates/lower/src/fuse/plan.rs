@@ -144,7 +144,7 @@ fn weakened(
     }
     let mut refused = None;
     for &name in forms {
-        let Some(wanted) = spec.form.get(name).and_then(FormRow::wanted) else {
+        let Some(wanted) = spec.form.get(name).map(FormRow::wanted) else {
             continue;
         };
         let cheaper = match weaken(&step.form, std::slice::from_ref(&wanted), &interval) {

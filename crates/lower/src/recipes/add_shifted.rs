@@ -28,7 +28,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
         return Err(Failure::defect("the sums that it adds are on two grids"));
     }
     let rows = site.row.inputs.iter().filter_map(|name| lowering.spec.form.get(name));
-    let mut rows = rows.filter(|row| row.kind == Arithmetic::DequantS16);
+    let mut rows = rows.filter(|row| matches!(row.kind, Arithmetic::DequantS16(_)));
     let row = rows
         .next()
         .ok_or_else(|| Failure::defect("its row has no shift to 16 bits"))?;

@@ -16,7 +16,7 @@ use strait_core::{Channels, Elem, Failure, Op, Reason, ReasonCode, TensorData, V
 use strait_execute::evaluate;
 use strait_requantize::function::{Definition, Nearest, Pointwise, Real};
 use strait_requantize::quantize::dequantize;
-use strait_requantize::{IntType, Per};
+use strait_requantize::{IntType, Per, Rounding};
 use strait_target::spec::Lines;
 
 pub(super) fn lower(
@@ -24,8 +24,9 @@ pub(super) fn lower(
     site: &NodeToLower<'_>,
     definition: Definition,
     left_shift: u8,
+    rounding: Option<Rounding>,
 ) -> Result<(), Failure> {
-    let (x, y) = grids(lowering, site)?;
+    let (x, y) = grids(lowering, site, rounding)?;
     if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
         return Err(Reason::new(ReasonCode::TableType, text).into());
@@ -47,10 +48,14 @@ pub(super) fn lower(
     lowering.set_codes(site, 0, made)
 }
 
-/// Lowers the function to straight lines between table entries for evenly spaced codes. Each entry is correctly
-/// rounded.
-pub(super) fn interpolate(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, lines: Lines) -> Result<(), Failure> {
-    let (x, y) = grids(lowering, site)?;
+/// The function by straight lines between the entries for evenly spaced codes, each correctly rounded.
+pub(super) fn interpolate(
+    lowering: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    lines: Lines,
+    rounding: Option<Rounding>,
+) -> Result<(), Failure> {
+    let (x, y) = grids(lowering, site, rounding)?;
     let text = || format!("{} entries are not on evenly spaced codes of {}", lines.entries, x.ty);
     let step = lines.step(x.ty.bits()).filter(|_| y.ty.bits() <= 16);
     let step = step.ok_or_else(|| Reason::new(ReasonCode::TableType, text()))?;
@@ -71,10 +76,10 @@ pub(super) fn interpolate(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, l
     lowering.set_codes(site, 0, made)
 }
 
-/// The operand's grid, and the result's grid with the rounding that the row wants for entries.
-fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Grid, Grid), Failure> {
+/// The operand's grid, and the result's with the rounding that entries have.
+fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>, rounding: Option<Rounding>) -> Result<(Grid, Grid), Failure> {
     let y = lowering.needed_grid(site)?;
-    let rounding = site.row.rounding.unwrap_or(y.rounding);
+    let rounding = rounding.unwrap_or(y.rounding);
     Ok((lowering.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 

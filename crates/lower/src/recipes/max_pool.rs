@@ -13,15 +13,15 @@ use crate::lowering::Lowering;
 use strait_core::op::{MaxPool, Pad, PadMode, ShiftLeft};
 use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
 use strait_requantize::Per;
-use strait_target::spec::Padding;
+use strait_target::spec::PoolPadding;
 
-pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pad: PoolPadding) -> Result<(), Failure> {
     let (x, y) = (lowering.operand_grid(site, 0)?, lowering.needed_grid(site)?);
     let (bits, Op::MaxPool(pool)) = (x.ty.bits().saturating_sub(y.ty.bits()), &site.node.op) else {
         return pass_through::lower(lowering, site);
     };
     if bits == 0 {
-        let padded = site.row.padding() == Some(Padding::ZeroPoint) && pool.pad.iter().any(|&p| p > 0);
+        let padded = pad == PoolPadding::ZeroPoint && pool.pad.iter().any(|&p| p > 0);
         return if padded {
             around(lowering, site, pool)
         } else {

@@ -67,13 +67,15 @@ impl NodeToLower<'_> {
 pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
     let missing = || Failure::Defect(format!("{} has no recipe", node.op.term()));
     let (_, row) = lowering.row(id, node).ok_or_else(missing)?;
-    let recipe = row.recipe().ok_or_else(missing)?;
+    let recipe = row.recipe.ok_or_else(missing)?;
     let site = NodeToLower { id, node, row };
     if let Some(operand) = lowering.added_to(id, node, row) {
         return add_in_accumulator::lower(lowering, &site, operand);
     }
     match recipe {
-        Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(lowering, &site, weight_grid),
+        Recipe::MultiplyAccumulate { weight_grid, pad } => {
+            multiply_accumulate::lower(lowering, &site, weight_grid, pad)
+        }
         Recipe::DequantizeWeights => dequantize_weights::lower(lowering, id, node),
         Recipe::MatmulAccumulate => matmul_accumulate::lower(lowering, &site),
         Recipe::AddLeftShift { left_shift } => add_left_shift::lower(lowering, &site, left_shift),
@@ -81,14 +83,19 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
         Recipe::AddCoarserGrid => add_coarser_grid::lower(lowering, &site),
         Recipe::AddShifted => add_shifted::lower(lowering, &site),
         Recipe::Multiply => multiply::lower(lowering, &site),
-        Recipe::MaxPool => max_pool::lower(lowering, &site),
+        Recipe::MaxPool { pad } => max_pool::lower(lowering, &site, pad),
         Recipe::AveragePoolDivide => average_pool_divide::lower(lowering, &site),
         Recipe::AveragePoolRequantize => average_pool_requantize::lower(lowering, &site),
-        Recipe::AveragePoolReciprocal { reciprocal } => average_pool_reciprocal::lower(lowering, &site, reciprocal),
-        Recipe::Lookup { lines: Some(lines), .. } => lookup::interpolate(lowering, &site, lines),
+        Recipe::AveragePoolReciprocal(reciprocal) => average_pool_reciprocal::lower(lowering, &site, reciprocal),
         Recipe::Lookup {
-            definition, left_shift, ..
-        } => lookup::lower(lowering, &site, definition, left_shift),
+            definition,
+            left_shift,
+            rounding,
+            interpolate,
+        } => match interpolate {
+            Some(lines) => lookup::interpolate(lowering, &site, lines, rounding),
+            None => lookup::lower(lowering, &site, definition, left_shift.unwrap_or_default(), rounding),
+        },
         Recipe::Softmax { definition } => softmax::lower(lowering, &site, definition),
         Recipe::LayerNormalization { definition } => layer_normalization::lower(lowering, &site, definition),
         Recipe::Clamp => clamp::lower(lowering, &site),
@@ -99,6 +106,8 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
             _ => pass_through::lower(lowering, &site),
         },
         Recipe::Compare => compare::lower(lowering, &site),
+        // Its row is that of no op of a model.
+        Recipe::Requantize { .. } => Err(missing()),
     }
 }
 
@@ -118,8 +127,11 @@ pub(crate) fn between(
     // If the new grid is a thousand times coarser, rounding twice is as good as once, and the form's shift would not
     // reach.
     let near = f64::from(scale) * SHIFTED_AS_FAR >= f64::from(to.scale);
-    if let Some(bits) = site.row.left_shift.filter(|_| left.grid.ty.bits() == 8 && near) {
-        // Multiplying by a power of two is exact.
+    if let Some(Recipe::Requantize { left_shift: Some(bits) }) = site.row.recipe
+        && left.grid.ty.bits() == 8
+        && near
+    {
+        // A product with a power of two is exact.
         scale *= (-f32::from(bits)).exp2();
         let shift = ShiftLeft {
             zero,

@@ -19,11 +19,12 @@ pub(super) fn lower(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     weight_grid: WeightGrid,
+    pad: Padding,
 ) -> Result<(), Failure> {
     let x = site.input(0)?;
     let activation = lowering.operand_grid(site, 0)?;
     let (x_scale, x_zero) = (activation.scale, activation.zero);
-    if let (Some(Padding::ZeroCode), Op::Conv(conv)) = (site.row.padding(), &site.node.op)
+    if let (Padding::ZeroCode, Op::Conv(conv)) = (pad, &site.node.op)
         && x_zero != 0
         && conv.pad.iter().any(|&p| p > 0)
     {

@@ -8,7 +8,7 @@ use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonC
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
-use strait_target::spec::{Arithmetic, Built, FormRow, Reciprocal, Rescale, Scales, WeightGrid};
+use strait_target::spec::{Arithmetic, Built, FormRow, Reciprocal, Rescale, Scales};
 
 /// What the scale of an accumulator is computed from. A target's rules round the product of scales differently in each
 /// case.
@@ -98,7 +98,7 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         }
         // With a shift there is only the one grid that the weights were made for, so the sum is not kept for readers
         // with other grids.
-        if !site.row.weight_grid.is_some_and(WeightGrid::leaves_a_shift) {
+        if !site.row.leaves_a_shift() {
             lowering.set_sum(y, wide);
         }
         return Ok(());
@@ -204,7 +204,7 @@ pub(super) fn shift(
     to: Narrow,
     bits: Per<u8>,
 ) -> Result<ValueId, Failure> {
-    let row = rows(lowering.spec, &site.row.requantize).find(|row| row.kind == Arithmetic::Shift);
+    let row = rows(lowering.spec, &site.row.requantize).find(|row| matches!(row.kind, Arithmetic::Shift { .. }));
     let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
     let form = row.build_shift(bits, to.out)?;
     emit(lowering, site, wide, to.grid(), form, "requantize")

@@ -2,6 +2,6 @@
 
 use strait_plugin_sdk::export_plugin;
 
-export_plugin!("schema = 1");
+export_plugin!("schema = 2");
 
 fn main() {}

@@ -40,14 +40,15 @@ pub use resampled::{Neighbours, Resampled, Sampling, resampled};
 pub use softmax::{Divisor, Softmax, SoftmaxFacts, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
 
 use crate::{IntType, scales::ScaleError};
+use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive};
 
 macro_rules! definitions {
     ($($name:ident $text:literal $doc:literal,)*) => {
         /// The names of all functions, with their versions. The set is closed.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Definition {
-            $(#[doc = $doc] $name,)*
+            $(#[doc = $doc] #[serde(rename = $text)] $name,)*
         }
 
         impl Definition {

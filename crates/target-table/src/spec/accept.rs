@@ -2,20 +2,19 @@
 
 use super::{ClampSet, FormRow, Integer, Per};
 use strait_core::{Reason, ReasonCode};
-use strait_requantize::{self as requantize, FormKind, IntType, Requantization, Rounding, form};
+use strait_requantize::{self as requantize, IntType, Requantization, Rounding, form};
 
 impl FormRow {
-    /// Checks that the target computes this requantization, with this clamp behind it, by this form: kind, output type,
-    /// granularity, rounding, and of every channel the shift and the width of the multiplier.
+    /// Checks that this form of the target computes this requantization with this clamp behind it: kind, output type,
+    /// granularity, rounding, and for every channel the shift and the width of the multiplier.
     ///
     /// The reason of a refusal names the first of these that does not fit.
     pub fn accepts(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<(), Reason> {
         let kind = form.kind();
-        if self.form_kind() != Some(kind) {
-            let own = self.form_kind().map_or("nothing", FormKind::name);
+        if self.form_kind() != kind {
             return Err(Reason::new(
                 ReasonCode::FormKind,
-                format!("it is {kind}, and the form computes {own}"),
+                format!("it is {kind}, and the form computes {}", self.form_kind()),
             ));
         }
         self.accepts_output(form.out())?;
@@ -25,7 +24,7 @@ impl FormRow {
         } else {
             Per::Tensor
         };
-        // What is the same for all channels can be written per channel.
+        // Parameters of the whole tensor can also be written once per channel.
         if per == Per::Channel && !self.per.contains(&Per::Channel) {
             return Err(Reason::new(
                 ReasonCode::FormPer,
@@ -79,7 +78,7 @@ impl FormRow {
         Ok(())
     }
 
-    /// A shift by nothing rounds nothing.
+    /// A shift by 0 does not round.
     fn accepts_rounding(&self, rounding: Rounding, exact: bool) -> Result<(), Reason> {
         if exact || rounding == self.rounding() {
             return Ok(());
@@ -90,7 +89,7 @@ impl FormRow {
         ))
     }
 
-    /// The limits of one channel of a legal form, on the numbers as the form has them.
+    /// Checks the parameters of one channel of a legal form against the limits.
     fn accepts_channel(&self, channel: usize, form: &Requantization) -> Result<(), Reason> {
         let right = |shift: &requantize::Per<u8>| shift.get(channel).map(|s| i16::from(*s));
         // A shift to the right is a negative exponent.
@@ -114,7 +113,7 @@ impl FormRow {
             Requantization::DequantQuant(f) => (None, None, f.deq.get(channel)),
             Requantization::Steps(_) => (None, None, None),
         };
-        if let (Some(shift), Some(limits)) = (shift, self.shift)
+        if let (Some(shift), Some(limits)) = (shift, self.shift())
             && (shift < i16::from(limits.min) || shift > i16::from(limits.max))
         {
             let text = format!(
@@ -145,24 +144,23 @@ impl FormRow {
     fn accepts_multiplier(&self, channel: usize, factor: i32) -> Result<(), Reason> {
         let bits = self.multiplier_bits();
         let width = i32::BITS - factor.leading_zeros();
-        // A factor of zero stands for one too small to matter; 2^bits, for a factor of exactly one.
+        // A multiplier of 0 stands for a factor that is too small to matter, a multiplier of 2^bits for a factor of 1.
         let fits = width <= bits.into() || i64::from(factor) == 1i64 << bits;
-        let normalized = self.multiplier.as_ref().is_some_and(|m| m.normalized);
         if !fits {
             let text = format!("the multiplier {factor} of channel {channel} has more than {bits} bits");
             return Err(Reason::new(ReasonCode::FormMultiplier, text));
         }
-        if normalized && factor != 0 && width < bits.into() {
+        if self.is_normalized() && factor != 0 && width < bits.into() {
             let text = format!("the multiplier {factor} of channel {channel} is not normalized to {bits} bits");
             return Err(Reason::new(ReasonCode::FormMultiplier, text));
         }
         Ok(())
     }
 
-    /// Checks that a clamp of the result costs nothing. A clamp to the ends of the type is no clamp.
+    /// Checks that a clamp of the result costs nothing. A clamp to the full range of the type does nothing.
     fn accepts_clamp(&self, form: &Requantization, [low, high]: [i32; 2]) -> Result<(), Reason> {
         let out = form.out();
-        // Real zero is the zero point; where that is part of the bias, the form does not know it.
+        // Real zero is the zero point. A form whose zero point is part of the bias does not know it.
         let zero = match form {
             Requantization::TfLite(form::TfLite { zp, .. })
             | Requantization::Gemmlowp(form::Gemmlowp { zp, .. })

@@ -1,7 +1,6 @@
 //! Derivation of a form's integers from scales.
 
-use super::{Arithmetic, Built, FormRow, Reciprocal, ScaleRule, TargetSpec};
-use std::borrow::Cow;
+use super::{Arithmetic, Built, FormRow, Reciprocal, Rescale, ScaleRule, Scales, TargetSpec};
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::scales::{
     ScaleError, ascend, fixed_point,
@@ -12,132 +11,9 @@ use strait_requantize::scales::{
 };
 use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, Roundings, Step, form, to_steps};
 
-/// From one grid to another.
-#[derive(Clone, Copy, Debug)]
-pub struct Rescale<'a> {
-    /// The scales, of which the rules take different products.
-    pub scales: Scales<'a>,
-    /// Zero point of the integer that is requantized; 0 for accumulators. Only forms with a constant in front of the
-    /// shift take another one.
-    pub input_zero: i32,
-    /// Zero point of the result.
-    pub output_zero: i32,
-    /// Type of the result.
-    pub out: IntType,
-    /// The accumulators that can occur, of the whole tensor or by channel, soundly: the integers of free forms are the
-    /// best on them, and of others it is said how far they are from that. Where they are not known, free integers are
-    /// the nearest to the factor.
-    pub accumulators: Option<&'a Per<(i64, i64)>>,
-}
-
-/// Scales on both sides of a requantization: real = scale × (q − zero point).
-#[derive(Clone, Copy, Debug)]
-pub enum Scales<'a> {
-    /// Of a sum of products of activations and weights; the factor is `input · weight / output`.
-    Convolution {
-        /// Scale of the activation.
-        input: f32,
-        /// Scale of the weights.
-        weight: &'a Per<f32>,
-        /// Scale of the result.
-        output: f32,
-    },
-    /// As `Convolution`, of a fully connected layer: some runtimes round it otherwise.
-    FullyConnected {
-        /// Scale of the activation.
-        input: f32,
-        /// Scale of the weights.
-        weight: &'a Per<f32>,
-        /// Scale of the result.
-        output: f32,
-    },
-    /// Of a product of two matrices that are activations; the factor is `a · b / output`.
-    MatrixProduct {
-        /// Scale of one operand.
-        a: f32,
-        /// Scale of the other.
-        b: f32,
-        /// Scale of the result.
-        output: f32,
-    },
-    /// Of an elementwise product; the factor is `a · b / output`.
-    Product {
-        /// Scale of one operand.
-        a: f32,
-        /// Scale of the other.
-        b: f32,
-        /// Scale of the result.
-        output: f32,
-    },
-    /// Of codes that come onto the grid of sums of products; the factor is `codes / (input · weight)`.
-    Onto {
-        /// Scale of the codes.
-        codes: f32,
-        /// Scale of the activation.
-        input: f32,
-        /// Scale of the weights.
-        weight: &'a Per<f32>,
-    },
-    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`. Where some
-    /// sums have fewer elements than others, each count is a channel.
-    Mean {
-        /// Scale of the elements.
-        input: f32,
-        /// Number of elements of a sum.
-        count: &'a Per<u32>,
-        /// Scale of the result.
-        output: f32,
-    },
-    /// The scale of the input divided by that of the output, whatever is behind them.
-    Ratio(f64),
-}
-
-impl Scales<'_> {
-    /// The factor in `f64`.
-    pub fn factor(&self) -> Per<f64> {
-        match *self {
-            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
-                weight.map(|w| f64::from(input) * f64::from(*w) / f64::from(output))
-            }
-            Scales::Product { a, b, output } | Scales::MatrixProduct { a, b, output } => {
-                Per::Tensor(f64::from(a) * f64::from(b) / f64::from(output))
-            }
-            Scales::Mean { input, count, output } => {
-                count.map(|count| f64::from(input) / f64::from(*count) / f64::from(output))
-            }
-            Scales::Onto { codes, input, weight } => {
-                weight.map(|w| f64::from(codes) / (f64::from(input) * f64::from(*w)))
-            }
-            Scales::Ratio(ratio) => Per::Tensor(ratio),
-        }
-    }
-
-    /// Input, weights' and output scale, of sums of products.
-    fn products(&self) -> Option<(f32, Cow<'_, Per<f32>>, f32)> {
-        match *self {
-            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
-                Some((input, Cow::Borrowed(weight), output))
-            }
-            Scales::MatrixProduct { a, b, output } => Some((a, Cow::Owned(Per::Tensor(b)), output)),
-            _ => None,
-        }
-    }
-
-    /// The factor in `f32`, from the left to the right.
-    fn single(&self) -> Per<f32> {
-        match *self {
-            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
-                weight.map(|w| input * *w / output)
-            }
-            Scales::Product { a, b, output } | Scales::MatrixProduct { a, b, output } => Per::Tensor(a * b / output),
-            Scales::Mean { .. } | Scales::Onto { .. } | Scales::Ratio(_) => self.factor().map(|f| *f as f32),
-        }
-    }
-}
-
 impl TargetSpec {
-    /// The first of these forms, cheapest first, whose rule makes integers within its limits, and the requantization
-    /// that they are. The reason of a refusal is that of each form.
+    /// The name of the first of these forms whose rule makes integers within its limits, and the requantization with these
+    /// integers. The reason of a refusal lists the reasons of all forms.
     pub fn build<'n>(&self, forms: &'n [String], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
         let with_help = |row: &FormRow, reason: Reason| match &row.help {
             Some(help) => Reason {
@@ -165,7 +41,7 @@ impl TargetSpec {
                 Err(reason) => refusals.push((name, reason)),
             }
         }
-        // A form for results of other types has nothing to say where one for this type is refused.
+        // That a form makes other types explains nothing if another form makes this type and is refused.
         if refusals.iter().any(|(_, reason)| reason.code != ReasonCode::FormOutput) {
             refusals.retain(|(_, reason)| reason.code != ReasonCode::FormOutput);
         }
@@ -187,7 +63,7 @@ impl FormRow {
     /// The requantization that leads from one grid to the other, by this row's rule and within its limits.
     pub fn build(&self, rescale: &Rescale<'_>) -> Result<Built, Reason> {
         let form = self.integers(rescale)?;
-        // A factor out of the limits' reach stays refused, however near their ends come to it.
+        // A factor outside of the limits stays refused, even if a limit is close to it.
         self.accepts(&form, None)?;
         covers(&form, rescale.accumulators)?;
         let holds =
@@ -202,7 +78,7 @@ impl FormRow {
     /// `sat(round(x / 2^shift))` within this row's limits, for a factor that is folded into the weights.
     pub fn build_shift(&self, shift: Per<u8>, out: IntType) -> Result<Requantization, Reason> {
         let form = match self.kind {
-            Arithmetic::DequantS16 => form::AscendDequantS16 { shift, relu: false }.into(),
+            Arithmetic::DequantS16(_) => form::AscendDequantS16 { shift, relu: false }.into(),
             _ => Requantization::ArithFolded(form::ArithFolded {
                 narrowing: Narrowing {
                     shift,
@@ -246,10 +122,10 @@ impl FormRow {
         Ok(form)
     }
 
-    /// The step that this row's form computes in place of a dequantization and a quantization in a row and the clamp
-    /// behind them; `None` for every other requantization, and for a row of another kind.
+    /// The step that this row's form computes instead of a dequantization, a quantization behind it and the clamp behind
+    /// that. `None` for any other requantization, and for a row of another kind.
     pub fn merge(&self, pair: &Requantization, clamp: Option<[i32; 2]>) -> Option<Result<Step, Reason>> {
-        match (self.form_kind()?, pair) {
+        match (self.form_kind(), pair) {
             (FormKind::AscendRequant, Requantization::DequantQuant(pair)) => {
                 Some(ascend::merge(pair, clamp, self.multiplier_bits() < 24).map_err(refused))
             }
@@ -261,17 +137,15 @@ impl FormRow {
     /// tensor. For other rows the zero point has to be subtracted first.
     pub fn takes_input_zero(&self, per_channel: bool) -> bool {
         match self.form_kind() {
-            Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps) => true,
-            // It goes into the result's zero point, of which there is one for all channels.
-            Some(FormKind::TfLite) => self.from == ScaleRule::Sima && !per_channel,
+            FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps => true,
+            // It becomes part of the result's zero point, and there is only one for all channels.
+            FormKind::TfLite => self.from == ScaleRule::Correction && !per_channel,
             _ => false,
         }
     }
 
     fn integers(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
-        let kind = self
-            .form_kind()
-            .ok_or_else(|| Reason::new(ReasonCode::FormKind, "the row describes no form"))?;
+        let kind = self.form_kind();
         let per_channel = rescale.scales.factor().channels().is_some();
         if rescale.input_zero != 0 && !self.takes_input_zero(per_channel) {
             let text = format!(
@@ -306,7 +180,7 @@ impl FormRow {
         }
     }
 
-    /// Only for factors that are powers of two, and grids that share their zero point's place: 2^-s = factor.
+    /// Only for factors that are powers of two (2^-s = factor) and results without a zero point.
     fn shift_alone(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let exponent = |factor: &f64| {
             // factor = fraction · 2^exponent, with a fraction of one half for a power of two.
@@ -339,7 +213,7 @@ impl FormRow {
 
     fn tf_lite(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (mut zp, out) = (rescale.output_zero, rescale.out);
-        if let (ScaleRule::Sima, Per::Tensor(factor)) = (self.from, rescale.scales.factor()) {
+        if let (ScaleRule::Correction, Per::Tensor(factor)) = (self.from, rescale.scales.factor()) {
             // round(x · sc / 2^s) + zp holds both zero points in zp: z_out − z_in · factor, a whole number.
             let offset = f64::from(zp) - f64::from(rescale.input_zero) * factor;
             zp = Rounding::HalfEven.round_f64(offset) as i32;
@@ -362,7 +236,7 @@ impl FormRow {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;
         let scale = match (rescale.scales.products(), self.from) {
-            (Some((input, weight, output)), ScaleRule::Ascend) => ascend::Scales {
+            (Some((input, weight, output)), ScaleRule::DequantizeQuantize) => ascend::Scales {
                 input,
                 weight: &weight,
                 output,
@@ -400,7 +274,8 @@ impl FormRow {
         Ok(form)
     }
 
-    /// Of scales that are a product in front and one behind: a ratio has no scale of the real number in between.
+    /// Needs the product of the input scales and the output scale apart: from their ratio the scale of the real number in
+    /// between does not follow.
     fn dequant_quant(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let packed = self.multiplier_bits() < 24;
         let built = |input, weight: &Per<f32>, output| {

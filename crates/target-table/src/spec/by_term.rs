@@ -1,13 +1,14 @@
-//! The rows of a table by the terms of the ops that they lower, so that a node finds its rows without a look at all of them.
+//! An index of the rows of a table by the terms of the ops that they lower, so that nobody has to look through all rows for
+//! a node.
 
 use super::op::OpRow;
 use std::collections::BTreeMap;
 use strait_core::Term;
 
-/// Rows with their names, by term: a copy of each, which is found without a search by its name.
+/// A copy of each row with its name, by term.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ByTerm {
-    /// At the position of a term: in the order of the table's names.
+    /// For each term its rows, in the order of their names.
     rows: Vec<Vec<(String, OpRow)>>,
 }
 

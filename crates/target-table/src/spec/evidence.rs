@@ -1,7 +1,8 @@
-//! Evidence that the rows of a table say what the reference computes. A row has its own, or that of the table.
+//! Evidence that the rows of a table say what the reference computes. A row without evidence of its own has the evidence of
+//! the table.
 
 use super::words::{Evidence, Integer};
-use super::{Accumulator, Fidelity, FormRow, FusionRow, OpRow, TargetSpec};
+use super::{Fidelity, FormRow, TargetSpec};
 use std::fmt;
 use strait_requantize::Requantization;
 
@@ -27,11 +28,11 @@ pub struct Support<'a> {
     pub row: Row<'a>,
     /// Evidence that the row says what `oracle` computes.
     pub evidence: Evidence,
-    /// Whose bits they are.
+    /// The reference whose results these are.
     pub oracle: &'a str,
-    /// The smallest and the largest accumulator that it was shown of; `None` for all of them.
+    /// The smallest and the largest accumulator for which equality was shown; `None` for all.
     pub holds: Option<[i64; 2]>,
-    /// The numbers of axes of the first operand with which it was shown; none for all of them.
+    /// The numbers of axes of the first operand for which equality was shown; empty for all.
     pub ranks: &'a [u8],
     /// The row's remark.
     pub note: Option<&'a str>,
@@ -50,40 +51,35 @@ impl fmt::Display for Row<'_> {
 }
 
 impl TargetSpec {
-    /// Evidence for a row; `None` where the table has no such row.
+    /// Evidence for a row; `None` if the table has no such row.
     pub fn support<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
-        match row {
-            Row::Quantize => Some(self.of_quantize()),
-            Row::Accumulator(activation) => self
-                .accumulator
-                .get(&activation)
-                .map(|row| self.of_accumulator(activation, row)),
-            Row::Op(name) => self.op.get_key_value(name).map(|(name, row)| self.of_op(name, row)),
-            Row::Form(name) => self.form.get_key_value(name).map(|(name, row)| self.of_form(name, row)),
-            Row::Fusion(name) => self
-                .fusion
-                .iter()
-                .find(|row| row.name == name)
-                .map(|row| self.of_fusion(row)),
-        }
+        let stated = self.stated(row)?;
+        let unrecorded = stated.evidence == Evidence::Measured && self.lacks_recording(stated.row);
+        Some(Support {
+            evidence: if unrecorded {
+                Evidence::Documented
+            } else {
+                stated.evidence
+            },
+            ..stated
+        })
     }
 
     /// Evidence for every row that decides bits, in the order of the table. Ops of the host decide none.
     pub fn supports(&self) -> impl Iterator<Item = Support<'_>> {
-        let accumulators = self.accumulator.iter();
-        let accumulators = accumulators.map(|(&activation, row)| self.of_accumulator(activation, row));
-        let forms = self.form.iter().map(|(name, row)| self.of_form(name, row));
+        let accumulators = self.accumulator.keys().copied().map(Row::Accumulator);
+        let forms = self.form.keys().map(|name| Row::Form(name));
         let ops = self.op.iter().filter(|(_, row)| !row.is_host());
-        let ops = ops.map(|(name, row)| self.of_op(name, row));
-        let fusions = self.fusion.iter().map(|row| self.of_fusion(row));
-        std::iter::once(self.of_quantize())
+        let fusions = self.fusion.iter().map(|row| Row::Fusion(&row.name));
+        std::iter::once(Row::Quantize)
             .chain(accumulators)
             .chain(forms)
-            .chain(ops)
+            .chain(ops.map(|(name, _)| Row::Op(name)))
             .chain(fusions)
+            .filter_map(|row| self.support(row))
     }
 
-    /// The first of these forms that computes a requantization; with none of them, the first of the table that does.
+    /// The first of the forms `among` that computes a requantization, or else the first form of the table that does.
     pub fn form_name<'a>(&'a self, among: &[&str], form: &Requantization) -> Option<&'a str> {
         let computes = |row: &FormRow| row.accepts(form, None).is_ok();
         let named = among.iter().filter_map(|name| self.form.get_key_value(*name));
@@ -93,30 +89,56 @@ impl TargetSpec {
             .map(|(name, _)| name.as_str())
     }
 
-    /// The rows that are said to be measured on the chip itself, and of which no recording is named.
+    /// The rows that say `measured` for a real chip although no recording names them.
     pub fn unrecorded(&self) -> impl Iterator<Item = Row<'_>> {
-        let said = |support: &Support<'_>| self.said(support.row) == Evidence::Measured;
-        self.supports()
-            .filter(move |support| said(support) && self.lacks_recording(support.row))
-            .map(|support| support.row)
-    }
-
-    /// The evidence that the table says of a row.
-    fn said(&self, row: Row<'_>) -> Evidence {
-        let own = match row {
-            Row::Quantize => self.quantize.evidence,
-            Row::Accumulator(activation) => self.accumulator.get(&activation).and_then(|row| row.evidence),
-            Row::Op(name) => self.op.get(name).and_then(|row| row.evidence),
-            Row::Form(name) => self.form.get(name).and_then(|row| row.evidence),
-            Row::Fusion(name) => {
-                let row = self.fusion.iter().find(|row| row.name == name);
-                row.and_then(|row| row.evidence)
-            }
+        let says = |row| {
+            self.stated(row)
+                .is_some_and(|stated| stated.evidence == Evidence::Measured)
         };
-        own.unwrap_or(self.reference.evidence)
+        let rows = self.supports().map(|support| support.row);
+        rows.filter(move |&row| says(row) && self.lacks_recording(row))
     }
 
-    /// True if rows are held against the chip itself, and no recording is named for this one.
+    /// The evidence of a row as the table states it.
+    fn stated<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
+        macro_rules! of {
+            ($row:expr, $own:expr) => {
+                Support {
+                    row: $row,
+                    evidence: $own.evidence.unwrap_or(self.reference.evidence),
+                    oracle: $own.oracle.as_deref().unwrap_or(&self.reference.oracle),
+                    holds: None,
+                    ranks: &[],
+                    note: $own.note.as_deref(),
+                }
+            };
+        }
+        Some(match row {
+            Row::Quantize => of!(Row::Quantize, self.quantize),
+            Row::Accumulator(activation) => of!(Row::Accumulator(activation), self.accumulator.get(&activation)?),
+            Row::Op(name) => {
+                let (name, row) = self.op.get_key_value(name)?;
+                let ranks = row.holds.as_ref().map_or(&[][..], |holds| &holds.rank);
+                Support {
+                    ranks,
+                    ..of!(Row::Op(name), row)
+                }
+            }
+            Row::Form(name) => {
+                let (name, row) = self.form.get_key_value(name)?;
+                Support {
+                    holds: row.holds.map(|holds| holds.accumulator),
+                    ..of!(Row::Form(name), row)
+                }
+            }
+            Row::Fusion(name) => {
+                let row = self.fusion.iter().find(|row| row.name == name)?;
+                of!(Row::Fusion(&row.name), row)
+            }
+        })
+    }
+
+    /// True if `measured` means measured on the chip, and no recording names this row.
     fn lacks_recording(&self, row: Row<'_>) -> bool {
         let silicon = self
             .silicon
@@ -126,64 +148,5 @@ impl TargetSpec {
             let name = row.to_string();
             !silicon.evidence.iter().any(|recording| recording.rows.contains(&name))
         })
-    }
-
-    fn of_quantize(&self) -> Support<'_> {
-        let row = &self.quantize;
-        self.known(Row::Quantize, row.evidence, row.oracle.as_deref(), row.note.as_deref())
-    }
-
-    fn of_accumulator<'a>(&'a self, activation: Integer, row: &'a Accumulator) -> Support<'a> {
-        self.known(
-            Row::Accumulator(activation),
-            row.evidence,
-            row.oracle.as_deref(),
-            row.note.as_deref(),
-        )
-    }
-
-    fn of_op<'a>(&'a self, name: &'a str, row: &'a OpRow) -> Support<'a> {
-        Support {
-            ranks: row.holds.as_ref().map_or(&[], |holds| &holds.rank),
-            ..self.known(Row::Op(name), row.evidence, row.oracle.as_deref(), row.note.as_deref())
-        }
-    }
-
-    fn of_form<'a>(&'a self, name: &'a str, row: &'a FormRow) -> Support<'a> {
-        let (oracle, note) = (row.oracle.as_deref(), row.note.as_deref());
-        Support {
-            holds: row.holds.map(|holds| holds.accumulator),
-            ..self.known(Row::Form(name), row.evidence, oracle, note)
-        }
-    }
-
-    fn of_fusion<'a>(&'a self, row: &'a FusionRow) -> Support<'a> {
-        self.known(
-            Row::Fusion(&row.name),
-            row.evidence,
-            row.oracle.as_deref(),
-            row.note.as_deref(),
-        )
-    }
-
-    fn known<'a>(
-        &'a self,
-        row: Row<'a>,
-        evidence: Option<Evidence>,
-        oracle: Option<&'a str>,
-        note: Option<&'a str>,
-    ) -> Support<'a> {
-        let evidence = evidence.unwrap_or(self.reference.evidence);
-        Support {
-            row,
-            evidence: match evidence {
-                Evidence::Measured if self.lacks_recording(row) => Evidence::Documented,
-                said => said,
-            },
-            oracle: oracle.unwrap_or(&self.reference.oracle),
-            holds: None,
-            ranks: &[],
-            note,
-        }
     }
 }

@@ -1,7 +1,7 @@
-//! Tables that stand on others: a file names one beside it, with its digest, and is merged over it as an overlay is.
+//! Tables that extend others: a file names another one beside it, with its digest, and is merged over it like an overlay.
 //!
-//! Each file of such a chain has `schema`, `id` and `version` of its own. All else may stand in any of them, and is checked
-//! as part of the table that they make together. Every value keeps its place, so that a finding names the file that has it.
+//! Each file of such a chain has a `schema`, an `id` and a `version` of its own. Any other key may be in any of the files.
+//! The merged table is checked. Every value remembers its place, so that an error names the right file.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -16,9 +16,12 @@ use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostic, Diagnostics, Document, Format, KeyPath, Node, Shape, Source, Value, codes};
 
 use super::check::CODE;
-use super::{FORMATS, MAX_TABLE_BYTES, SCHEMA};
+use super::{FORMATS, SCHEMA};
 
-/// The most tables that one stands on.
+/// The longest table that is read, in bytes.
+pub const MAX_TABLE_BYTES: usize = 1 << 20;
+
+/// The longest chain of tables below one.
 const MAX_BASES: usize = 8;
 
 /// Another table, in a file beside this one.
@@ -26,7 +29,7 @@ const MAX_BASES: usize = 8;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Extends {
-    /// Its name, in the folder of the table that says this.
+    /// Its name, in the folder of this table.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "file-name")))]
     pub file: String,
     /// SHA-256 of the file.
@@ -34,7 +37,7 @@ pub struct Extends {
     pub sha256: String,
 }
 
-/// A table that another one stands on.
+/// A table that another one extends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// Its id.
@@ -56,13 +59,13 @@ impl fmt::Display for Base {
 /// Finds the file with a name beside the table; the error says why there is none.
 pub(crate) type Beside<'a> = dyn Fn(&str) -> Result<Arc<SourceText>, String> + 'a;
 
-/// The part of a table that each file states of itself.
+/// The keys that every file has for itself.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Head {
-    /// The version of this form of table: 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1)))]
+    /// The version of this form of table: 2.
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 2)))]
     #[expect(dead_code, reason = "that it is there is checked")]
     schema: u32,
     /// The name that configurations use; kebab-case.
@@ -71,7 +74,7 @@ struct Head {
     /// Of the table.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     version: String,
-    /// The table that it stands on.
+    /// The table that it extends.
     extends: Option<Extends>,
 }
 
@@ -99,11 +102,10 @@ impl Head {
     }
 }
 
-/// The tree of a text, put over those that it stands on; and these, the nearest first.
+/// The tree of a text, merged over the tables that it extends, and these tables, the nearest first.
 ///
-/// # Errors
-/// A text that is too long or no TOML; a table below that is not there, has another digest, is too far below, stands on
-/// itself, or has the id of one above.
+/// # Errors A text that is too long or not TOML; an extended table that is missing, has another digest, makes the chain too
+/// long, extends itself, or has the id of one above it.
 pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node, Vec<Base>), Diagnostics> {
     let tree = parsed(text, 0)?;
     if tree.find(&KeyPath::of(&["extends"])).is_none() {
@@ -120,7 +122,7 @@ pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node,
     Ok((tree, chain.bases))
 }
 
-/// A table and all that it stands on, as far as they are read.
+/// A table and the tables that it extends, as far as they are read.
 struct Chain<'a> {
     beside: &'a Beside<'a>,
     files: Vec<Arc<SourceText>>,
@@ -129,7 +131,7 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// The tree of the last file, put over those that it stands on.
+    /// The tree of the last file, merged over the tables that it extends.
     fn completed(&mut self, tree: Node, head: &Head) -> Result<Node, Diagnostics> {
         let Some(extends) = &head.extends else { return Ok(tree) };
         let file = &extends.file;
@@ -165,12 +167,47 @@ impl Chain<'_> {
         });
         below = self.completed(below, &head)?;
         if let Value::Table(entries) = &mut below.value {
-            // What a file says of itself is no part of those that stand on it.
+            // Each file has these keys for itself.
             entries.retain(|key| !HEAD.contains(&key));
         }
-        below.merge(&tree);
+        merge(&mut below, &tree);
         below.location = tree.location;
         Ok(below)
+    }
+}
+
+/// The paths of values that are a name, or a table with the name as its only key.
+const CHOICES: [&[&str]; 4] = [
+    &["form", "*", "kind"],
+    &["op", "*", "recipe"],
+    &["overlay", "*", "*", "form", "*", "kind"],
+    &["overlay", "*", "*", "op", "*", "recipe"],
+];
+
+/// Puts a table over another one: tables merge, everything else replaces. A recipe with its parameters replaces another recipe
+/// with its own, and so does a kind of form.
+pub(super) fn merge(below: &mut Node, above: &Node) {
+    for path in CHOICES {
+        give_way(below, above, path);
+    }
+    below.merge(above);
+}
+
+/// Empties the table at the end of `path` if the table above it has another name there.
+fn give_way(below: &mut Node, above: &Node, path: &[&str]) {
+    let (Value::Table(old), Value::Table(new)) = (&mut below.value, &above.value) else {
+        return;
+    };
+    match path {
+        [] if old.iter().map(|(key, _)| key).ne(new.iter().map(|(key, _)| key)) => old.retain(|_| false),
+        [] => {}
+        [first, rest @ ..] => {
+            for (key, entry) in new.iter().filter(|(key, _)| *first == "*" || first == key) {
+                if let Some(own) = old.get_mut(key) {
+                    give_way(&mut own.node, &entry.node, rest);
+                }
+            }
+        }
     }
 }
 
@@ -191,12 +228,12 @@ fn parsed(text: &Arc<SourceText>, rank: usize) -> Result<Node, Diagnostics> {
     }))
 }
 
-/// True for the name of a text's file.
+/// True if the text comes from a file of this name.
 pub(super) fn is_name_of(file: &str, text: &SourceText) -> bool {
     Path::new(&text.name).file_name() == Some(file.as_ref())
 }
 
-/// A name that stands for a file of a folder, and of no other.
+/// True for a plain file name, which cannot lead out of the folder.
 pub(super) fn is_file_name(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '\\', ':', '\0'])
 }

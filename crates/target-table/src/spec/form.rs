@@ -3,34 +3,20 @@
 use super::words::{Evidence, Integer, Per};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use strait_document::words;
 use strait_requantize::decide::{Limits, Wanted};
 use strait_requantize::form::MAX_SHIFT;
-use strait_requantize::{FormKind, Rounding, Roundings};
+use strait_requantize::{FormKind, Rounding, Roundings, quantize};
 
-/// One requantization that the target computes: its kind, the limits of its integers, and how these come about.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// One requantization that the target computes: its arithmetic with the limits of its integers, and how these come about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FormRow {
-    /// The arithmetic.
+    /// The arithmetic, with its parameters. acc is the accumulator, m the multiplier, s the shift, z the zero point.
+    #[serde(deserialize_with = "strait_document::choice")]
     pub kind: Arithmetic,
-    /// The multiplier's width; for the kinds that have one.
-    pub multiplier: Option<Multiplier>,
-    /// The right shift behind the multiplication, for the kinds that multiply integers; a negative one is a left shift
-    /// in front of it, which `gemmlowp`, `sixteen_by_eight` and `stages = 2` have. With `stages = 2`, the shift behind
-    /// the doubling multiplication.
-    pub shift: Option<ShiftLimits>,
-    /// Rounding of the quotient to a whole number. With `stages = 2` it is the second rounding (the first is half up).
-    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
-    pub rounding: Option<Rounding>,
-    /// Number of roundings of `multiply_shift`, `gemmlowp` and `tosa_rescale`: 2 is the doubling high multiply followed
-    /// by a rounding right shift.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 2)))]
-    pub stages: Option<u8>,
-    /// Where the output's zero point comes in.
-    pub zero_point: ZeroPoint,
     /// The types that it narrows to.
     pub output: Vec<Integer>,
     /// Granularity of the integers: the same for the whole tensor, or one set for each output channel.
@@ -54,7 +40,7 @@ pub struct FormRow {
 }
 
 /// Accumulators on which the evidence of a form was gathered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Holds {
@@ -62,69 +48,129 @@ pub struct Holds {
     pub accumulator: [i64; 2],
 }
 
-words! {
-    /// The arithmetic of a form; acc is the accumulator, m the multiplier, s the shift, z the zero point.
-    Arithmetic {
-        /// round(acc / 2^s); the rest of the factor is folded into the weights.
-        Shift = "shift",
-        /// round(acc · m / 2^s), with the zero point before or after the shift.
-        MultiplyShift = "multiply_shift",
-        /// round(acc · m / 2^s) + z as gemmlowp computes it, once or twice rounded as `stages` says, ties up, with
-        /// shifts to the left; `multiply_shift` with `stages = 2` is its second stage by another name.
-        Gemmlowp = "gemmlowp",
-        /// round(acc · m / 2^s) + z of accumulators of up to 48 bits, m reduced to 16 bits, ties up.
-        SixteenByEight = "sixteen_by_eight",
-        /// RESCALE of TOSA: m of 15 bits (`scale16`) or 31 (`scale32`), rounded once or twice as `stages` says.
-        TosaRescale = "tosa_rescale",
-        /// half_even(f32(acc) · m) + z, in `f32`; with z inside of the rounding, half_even(f32(acc) · m + z).
-        FloatScale = "float_scale",
-        /// half_away(f64(acc) · m) + z, in `f64`.
-        Float64Scale = "float64_scale",
-        /// max(half_even(f32(acc) · m), 0) + z, in `f32`, without the max where there is no ReLU.
-        AscendRequant = "ascend_requant",
-        /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
-        /// quantization.
-        DequantQuant = "dequant_quant",
-        /// floor(acc / 2^s), saturated to 16 bits: the first half of a path through sums of 16 bits.
-        DequantS16 = "dequant_s16",
-        /// half_even(f32(acc) · m) + z of 16 bits, in `f32`: the second half.
-        RequantS16 = "requant_s16",
-        /// The number of thresholds that acc reaches.
-        Steps = "steps",
-    }
+/// The arithmetic of a form; acc is the accumulator, m the multiplier, s the shift, z the zero point. One with parameters is
+/// written `{ steps = { } }`, and as its name alone where none of them is given: `"steps"`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(transform = strait_document::names_alone))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arithmetic {
+    /// round(acc / 2^s). The zero point is part of the bias, and the rest of the factor part of the weights.
+    Shift {
+        /// The right shift.
+        shift: ShiftLimits,
+        /// Rounding of the quotient.
+        #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
+        rounding: Rounding,
+    },
+    /// round(acc · m / 2^s) + z, or with the zero point in front of the shift.
+    MultiplyShift {
+        /// Bits of the multiplier's magnitude.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 31)))]
+        bits: u8,
+        /// The multiplier's highest bit is set.
+        #[serde(default)]
+        normalized: bool,
+        /// The right shift behind the multiplication.
+        shift: ShiftLimits,
+        /// Rounding of the quotient.
+        #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
+        rounding: Rounding,
+        /// Where the output's zero point comes in.
+        #[serde(default)]
+        zero_point: ZeroPoint,
+    },
+    /// round(acc · m / 2^s) + z as gemmlowp computes it: m of 31 bits, rounded once or twice. Twice is the doubling high
+    /// multiply, ties up, followed by a right shift, ties away from zero.
+    Gemmlowp {
+        /// Number of roundings.
+        #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingsWord"))]
+        roundings: Roundings,
+        /// The multiplier's highest bit is set.
+        #[serde(default)]
+        normalized: bool,
+        /// The right shift behind the doubling high multiply; a negative one is a left shift in front of it.
+        shift: ShiftLimits,
+    },
+    /// round(acc · m / 2^s) + z of accumulators of up to 48 bits, m reduced to 16 bits, ties up.
+    SixteenByEight(RightShift),
+    /// RESCALE of TOSA.
+    TosaRescale {
+        /// Bits of the multiplier: 15 (`scale16`) or 31 (`scale32`).
+        #[cfg_attr(feature = "schema", schemars(range(min = 15, max = 31)))]
+        bits: u8,
+        /// Number of roundings.
+        #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingsWord"))]
+        roundings: Roundings,
+        /// The right shift behind the multiplication.
+        shift: ShiftLimits,
+    },
+    /// half_even(f32(acc) · m) + z, in `f32`; with the zero point inside the rounding, half_even(f32(acc) · m + z).
+    FloatScale {
+        /// Bits of the significand of m; 24 where nothing is cut off.
+        #[serde(default = "significand")]
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 24)))]
+        bits: u8,
+        /// Where the output's zero point comes in: behind the rounding, or inside of it.
+        #[serde(default)]
+        #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
+        zero_point: quantize::ZeroPoint,
+    },
+    /// half_away(f64(acc) · m) + z, in `f64`.
+    Float64Scale,
+    /// max(half_even(f32(acc) · m), 0) + z, in `f32`, without the max where there is no ReLU.
+    AscendRequant(Scale),
+    /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
+    /// quantization.
+    DequantQuant(Scale),
+    /// floor(acc / 2^s), saturated to 16 bits: the first half of a path through sums of 16 bits.
+    DequantS16(RightShift),
+    /// half_even(f32(acc) · m) + z of 16 bits, in `f32`: the second half.
+    RequantS16(Scale),
+    /// The number of thresholds that acc reaches.
+    Steps,
+}
+
+/// A shift and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RightShift {
+    /// The right shift; a negative one is a left shift in front of the multiplication.
+    pub shift: ShiftLimits,
+}
+
+/// A multiplier that is an `f32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// Bits of its significand; 24 where nothing is cut off.
+    #[serde(default = "significand")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 24)))]
+    pub bits: u8,
+}
+
+/// The bits of the significand of an `f32`.
+fn significand() -> u8 {
+    24
 }
 
 words! {
     /// Where the output's zero point comes in.
+    #[derive(Default)]
     ZeroPoint {
-        /// Nowhere: it is part of the bias (`shift`), or of the thresholds (`steps`).
-        Folded = "folded_in_bias",
+        /// Added after the rounding.
+        #[default]
+        After = "after",
         /// Added before the shift, with fractional bits.
         BeforeShift = "before_shift",
-        /// Added after the rounding.
-        After = "after",
-        /// Added in front of the rounding, in `f32` (`float_scale`, `dequant_quant`).
-        InsideRounding = "inside_rounding",
         /// A constant before the shift and the zero point after it: the general fixed-point form.
         Both = "before_and_after",
     }
 }
 
-/// A multiplier's width.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Multiplier {
-    /// Bits of its magnitude; of an `f32`, of its significand (24 where nothing is cut off).
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 31)))]
-    pub bits: u8,
-    /// Its highest bit is set.
-    #[serde(default)]
-    pub normalized: bool,
-}
-
 /// Smallest and largest shift.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShiftLimits {
@@ -153,96 +199,161 @@ words! {
 words! {
     /// Which rule makes a form's integers out of scales, bit for bit.
     ScaleRule {
-        /// LiteRT derives them from the `f32` scales in the file: 31-bit multipliers by frexp.
+        /// As LiteRT derives them from the `f32` scales in the file: multipliers of 31 bits by `frexp`, and the product of the
+        /// scales by the rule of each op.
         Litert = "litert",
-        /// ONNX Runtime: the product of the scales in `f32`.
+        /// As ONNX Runtime does: the product of the scales in `f32`.
         OnnxRuntime = "onnxruntime",
-        /// SiMa: a power of two and a correction in (0.5, 1].
-        Sima = "sima", // tidy: allow(names): the rule's name, which other targets may take
-        /// Ascend: scale of the dequantization times scale of the quantization, in `f32`.
-        Ascend = "ascend", // tidy: allow(names): as above
+        /// The factor as a power of two times a correction in (0.5, 1].
+        Correction = "correction",
+        /// As for a dequantization followed by a quantization: the scale of the one times the reciprocal of the other's, in
+        /// `f32`.
+        DequantizeQuantize = "dequantize_quantize",
         /// The file stores the integers: the nearest ones of the factor in `f64`; of `multiply_shift` those
         /// that come nearest to the ideal function over the accumulators that can occur.
         Free = "free",
     }
 }
 
+/// The parameters of an [`Arithmetic`] in the same terms for all of them.
+struct Parameters {
+    name: &'static str,
+    kind: FormKind,
+    /// Bits of the multiplier, or of the significand of an `f32`.
+    bits: u8,
+    normalized: bool,
+    shift: Option<ShiftLimits>,
+    rounding: Rounding,
+    roundings: Roundings,
+}
+
 impl Arithmetic {
-    /// True if its multiplier is an `f32`.
-    pub(super) fn is_float(self) -> bool {
-        matches!(
-            self,
-            Arithmetic::FloatScale | Arithmetic::AscendRequant | Arithmetic::DequantQuant | Arithmetic::RequantS16
-        )
+    /// The name in a table.
+    pub fn name(self) -> &'static str {
+        self.parameters().name
+    }
+
+    fn parameters(self) -> Parameters {
+        // Where a kind has no multiplier, its bits are those that its rule of scales starts from.
+        let plain = |name, kind, rounding| Parameters {
+            name,
+            kind,
+            bits: 31,
+            normalized: false,
+            shift: None,
+            rounding,
+            roundings: Roundings::One,
+        };
+        let float = |name, kind, bits| Parameters {
+            bits,
+            ..plain(name, kind, Rounding::HalfEven)
+        };
+        let shifted = |name, kind, rounding, shift| Parameters {
+            shift: Some(shift),
+            ..plain(name, kind, rounding)
+        };
+        let both = |roundings, name, kind, rounding, shift| Parameters {
+            roundings,
+            ..shifted(name, kind, rounding, shift)
+        };
+        let (up, away) = (Rounding::HalfUp, Rounding::HalfAway);
+        match self {
+            Arithmetic::Shift { shift, rounding } => shifted("shift", FormKind::ArithFolded, rounding, shift),
+            Arithmetic::MultiplyShift {
+                bits,
+                normalized,
+                shift,
+                rounding,
+                zero_point,
+            } => Parameters {
+                bits,
+                normalized,
+                ..shifted("multiply_shift", zero_point.kind(), rounding, shift)
+            },
+            Arithmetic::Gemmlowp {
+                roundings,
+                normalized,
+                shift,
+            } => Parameters {
+                normalized,
+                ..both(roundings, "gemmlowp", FormKind::Gemmlowp, away, shift)
+            },
+            Arithmetic::SixteenByEight(of) => shifted("sixteen_by_eight", FormKind::SixteenByEight, up, of.shift),
+            Arithmetic::TosaRescale { bits, roundings, shift } => Parameters {
+                bits,
+                ..both(roundings, "tosa_rescale", FormKind::TosaRescale, up, shift)
+            },
+            Arithmetic::FloatScale { bits, zero_point } => match zero_point {
+                quantize::ZeroPoint::After => float("float_scale", FormKind::Float, bits),
+                quantize::ZeroPoint::InsideRounding => float("float_scale", FormKind::FloatZeroInside, bits),
+            },
+            Arithmetic::Float64Scale => plain("float64_scale", FormKind::Float64, away),
+            Arithmetic::AscendRequant(scale) => float("ascend_requant", FormKind::AscendRequant, scale.bits),
+            Arithmetic::DequantQuant(scale) => float("dequant_quant", FormKind::DequantQuant, scale.bits),
+            Arithmetic::DequantS16(of) => shifted("dequant_s16", FormKind::AscendDequantS16, Rounding::Floor, of.shift),
+            Arithmetic::RequantS16(scale) => float("requant_s16", FormKind::AscendRequantS16, scale.bits),
+            Arithmetic::Steps => plain("steps", FormKind::Steps, Rounding::HalfEven),
+        }
+    }
+}
+
+impl ZeroPoint {
+    /// The form that multiplies and shifts with its zero point there.
+    fn kind(self) -> FormKind {
+        match self {
+            ZeroPoint::After => FormKind::TfLite,
+            ZeroPoint::BeforeShift => FormKind::FractionalZero,
+            ZeroPoint::Both => FormKind::Fixed,
+        }
     }
 }
 
 impl FormRow {
-    /// The requantization that this row describes; `None` for a combination that the check refuses.
-    pub fn form_kind(&self) -> Option<FormKind> {
-        let two_stages = self.stages == Some(2);
-        Some(match (self.kind, self.zero_point) {
-            (Arithmetic::Shift, ZeroPoint::Folded) => FormKind::ArithFolded,
-            (Arithmetic::MultiplyShift, ZeroPoint::After) if two_stages => FormKind::Gemmlowp,
-            (Arithmetic::MultiplyShift, ZeroPoint::After) => FormKind::TfLite,
-            (Arithmetic::MultiplyShift, ZeroPoint::BeforeShift) if !two_stages => FormKind::FractionalZero,
-            (Arithmetic::MultiplyShift, ZeroPoint::Both) if !two_stages => FormKind::Fixed,
-            (Arithmetic::Gemmlowp, ZeroPoint::After) => FormKind::Gemmlowp,
-            (Arithmetic::SixteenByEight, ZeroPoint::After) => FormKind::SixteenByEight,
-            (Arithmetic::TosaRescale, ZeroPoint::After) => FormKind::TosaRescale,
-            (Arithmetic::FloatScale, ZeroPoint::After) => FormKind::Float,
-            (Arithmetic::Float64Scale, ZeroPoint::After) => FormKind::Float64,
-            (Arithmetic::FloatScale, ZeroPoint::InsideRounding) => FormKind::FloatZeroInside,
-            (Arithmetic::AscendRequant, ZeroPoint::After) => FormKind::AscendRequant,
-            (Arithmetic::DequantQuant, ZeroPoint::InsideRounding) => FormKind::DequantQuant,
-            (Arithmetic::DequantS16, ZeroPoint::Folded) => FormKind::AscendDequantS16,
-            (Arithmetic::RequantS16, ZeroPoint::After) => FormKind::AscendRequantS16,
-            (Arithmetic::Steps, ZeroPoint::Folded) => FormKind::Steps,
-            _ => return None,
-        })
+    /// The requantization that this row describes.
+    pub fn form_kind(&self) -> FormKind {
+        self.kind.parameters().kind
     }
 
     /// Number of roundings of a form that may round once or twice.
     pub fn roundings(&self) -> Roundings {
-        if self.stages == Some(2) {
-            Roundings::Two
-        } else {
-            Roundings::One
-        }
+        self.kind.parameters().roundings
     }
 
-    /// The rounding, that of the kind where it leaves no choice and the row says nothing.
+    /// The rounding: the row's, or the only one of its kind.
     pub fn rounding(&self) -> Rounding {
-        let default = match self.form_kind() {
-            Some(FormKind::Gemmlowp | FormKind::Float64) => Rounding::HalfAway,
-            Some(FormKind::SixteenByEight | FormKind::TosaRescale) => Rounding::HalfUp,
-            Some(FormKind::AscendDequantS16) => Rounding::Floor,
-            _ => Rounding::HalfEven,
-        };
-        self.rounding.unwrap_or(default)
+        self.kind.parameters().rounding
     }
 
-    /// The multiplier's width; 31 bits, or the 24 of an `f32`, where the row says nothing.
+    /// The multiplier's width; of an `f32`, that of its significand.
     pub fn multiplier_bits(&self) -> u8 {
-        let default = if self.kind.is_float() { 24 } else { 31 };
-        self.multiplier.as_ref().map_or(default, |m| m.bits)
+        self.kind.parameters().bits
     }
 
-    /// The form with its limits, for a requantization that is to become one of it; `None` for a kind without a form.
-    pub fn wanted(&self) -> Option<Wanted> {
-        // A shift to the left is none that a wanted form has.
+    /// True if the multiplier's highest bit is set.
+    pub fn is_normalized(&self) -> bool {
+        self.kind.parameters().normalized
+    }
+
+    /// The smallest and the largest shift, of a kind that has one.
+    pub fn shift(&self) -> Option<ShiftLimits> {
+        self.kind.parameters().shift
+    }
+
+    /// The form with its limits, for a requantization that is to become one of it.
+    pub fn wanted(&self) -> Wanted {
+        // No wanted form shifts to the left.
         let end = |limit: i8| u8::try_from(limit).unwrap_or(0);
         let shift = self
-            .shift
+            .shift()
             .map_or(0..=MAX_SHIFT, |limits| end(limits.min)..=end(limits.max));
-        Some(Wanted {
-            kind: self.form_kind()?,
+        Wanted {
+            kind: self.form_kind(),
             limits: Limits {
                 bits: self.multiplier_bits(),
-                normalized: self.multiplier.as_ref().is_some_and(|m| m.normalized),
+                normalized: self.is_normalized(),
                 shift,
             },
             rounding: self.rounding(),
-        })
+        }
     }
 }

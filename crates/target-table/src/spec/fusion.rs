@@ -1,16 +1,16 @@
-//! `[[fusion]]`: rows that fuse a requantization into its producer. They are tried in order; of those whose
-//! conditions hold, the first that takes most of the chain behind the producer fires.
+//! `[[fusion]]`: rows that fuse a requantization into its producer. Among the rows whose conditions hold, the one that
+//! takes most of the chain behind the producer fires, and the first of several such rows.
 
 use super::words::{Evidence, Integer};
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{collections::BTreeMap, fmt};
 use strait_core::Elem;
 use strait_document::words;
 
 /// Which fusions are made unless a configuration says otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FusionDefault {
@@ -37,7 +37,7 @@ words! {
 }
 
 /// One row: where it applies, what it accepts and what it does.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FusionRow {
@@ -45,16 +45,18 @@ pub struct FusionRow {
     pub name: String,
     /// The producer: ops by their terms, or `constant` for a tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization, whose other operand the producer takes as well: a sum that
-    /// the row `op.add` lowers by `in_accumulator`.
+    /// A second op between the producer and the requantization. The producer takes its other operand as well. It is a sum
+    /// that the row `op.add` lowers by `in_accumulator`.
     pub with: Option<With>,
     /// Further conditions on the site.
     #[serde(default)]
     pub when: When,
-    /// The forms that the producer takes over, cheapest first. Absent: any. That is for rows that requantize ahead of
-    /// time (`requantize_data`, `burn_into_table`): no chip computes the form then, and every entry is compared.
+    /// The forms that the producer takes over, cheapest first. Absent: any form. Only rows that requantize ahead of time
+    /// (`requantize_data`, `burn_into_table`) may leave it out: no chip computes the form then, and every entry is
+    /// compared.
     pub accept: Option<Vec<String>>,
-    /// A requantization that is none of `accept` may become one of these, the first that does, with a certificate.
+    /// Forms that a requantization of another kind than those of `accept` may become. The first that is proved equal is
+    /// taken, with a certificate.
     #[serde(default)]
     pub weaken_to: Vec<String>,
     /// Steps, in this order: the verb that prepares the producer (`merge_scales`), the verb that takes over the
@@ -69,7 +71,7 @@ pub struct FusionRow {
 }
 
 /// A second op, which the producer's result flows into.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct With {
@@ -77,23 +79,23 @@ pub struct With {
     pub op: String,
     /// The type of the codes that are its other operand. Absent: any.
     pub other: Option<Integer>,
-    /// Both operands have one shape, as what is added inside an accumulator has.
+    /// True if both operands must have the same shape. An addition inside an accumulator needs it.
     #[serde(default)]
     pub same_shape: bool,
 }
 
 /// Conditions on the site: every key that is given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The producer's own requantization so far. It has to be `identity` whether a row says so or not: what is fused
-    /// into a producer takes the place of its own requantization.
+    /// The producer's own requantization so far. It has to be `identity` even if the row does not say so: the fused
+    /// requantization takes the place of the producer's own.
     pub requantize: Option<Own>,
     /// The type of the producer's result so far.
     pub output: Option<Produced>,
-    /// The number of operands that read the producer's result; an output of the graph counts as one. It has to be 1
-    /// whether a row says so or not: other readers still need the accumulator.
+    /// The number of operands that read the producer's result; an output of the graph counts as one. It has to be 1 even if
+    /// the row does not say so: other readers would still need the accumulator.
     pub consumers: Option<u32>,
     /// The type of the producer's first operand.
     pub input: Option<Integer>,
@@ -153,7 +155,7 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            /// The words of the verbs that need no code of the target's, each with what it does.
+            /// The words of the verbs that need no code of the target, each with its explanation.
             #[cfg(feature = "schema")]
             const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, concat!($($doc),*))),*];
 
@@ -196,10 +198,11 @@ verbs! {
     BurnIntoTable = "burn_into_table",
     /// The scale and the zero point of a quantization from float are replaced by the result's.
     RescaleQuantize = "rescale_quantize",
-    /// A dequantization and a quantization, with a ReLU in between, become one factor, the product of theirs, and the
-    /// form's ReLU. The result differs from what was there; the certificate says by how much.
+    /// A dequantization and a quantization, with a ReLU in between, become one form with the product of their factors and a
+    /// ReLU of its own. The result may differ; the certificate says by how much.
     MergeScales = "merge_scales",
-    /// The other operand of the second op is added to the accumulator: its codes, as they come onto the grid of that.
+    /// The other operand of the second op is added to the accumulator: its codes are brought onto the grid of the
+    /// accumulator first.
     AddInAccumulator = "add_in_accumulator",
 }
 
@@ -218,8 +221,7 @@ impl FusionDefault {
 }
 
 impl Verb {
-    /// Its place in the order in which the verbs of a row are done: in front of taking the requantization over, that
-    /// itself, or behind it.
+    /// The turn of a verb when a row fires: 0 prepares the producer, 1 takes the requantization over, 2 follows from that.
     pub(super) fn turn(&self) -> u8 {
         match self {
             Verb::MergeScales | Verb::AddInAccumulator => 0,
@@ -230,6 +232,12 @@ impl Verb {
             | Verb::Custom(_) => 1,
             Verb::RequantizeClamp | Verb::RequantizeZeroPoint => 2,
         }
+    }
+}
+
+impl Serialize for Verb {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

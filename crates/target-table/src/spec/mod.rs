@@ -1,8 +1,7 @@
 //! The target table: what a target computes, as data.
 //!
-//! One wire form, UTF-8 TOML with `schema = 1`, whether from a file, from `include_str!` or as bytes from elsewhere;
-//! one parser ([`Table::parse`]), one style of error, one digest. Every row's types are its documentation: the JSON
-//! schema and `docs/target-table.md` are generated from them.
+//! A table is UTF-8 TOML with `schema = 2`, in a file or included in a program. There is one parser for all of them
+//! ([`Table::parse`]). The JSON schema and `docs/target-table.md` are generated from the types and their documentation.
 
 mod accept;
 mod build;
@@ -24,50 +23,52 @@ mod passes;
 mod place;
 mod recipe;
 mod reference;
+mod rescale;
+mod spelling;
 mod types;
 mod words;
 
-pub use build::{Rescale, Scales};
 use by_term::ByTerm;
 pub use compare::{Change, Comparison, Effect, Raise};
 pub use evidence::{Row, Support};
-pub use extends::{Base, Extends};
-pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
+pub use extends::{Base, Extends, MAX_TABLE_BYTES};
+pub use form::{Arithmetic, ClampSet, FormRow, Holds, RightShift, Scale, ScaleRule, ShiftLimits, ZeroPoint};
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When, With};
 pub use nearest::Built;
 pub use nearness::{Distance, Nearness, PossibleGain};
 pub use observer::{CodeKind, Observed, Observer, ObserverOptions};
-pub use op::{Fraction, Limit, Lines, OpRow, Run, ShownOf, SymmetricOperands};
+pub use op::{Limit, OpRow, Run, ShownOf, SymmetricOperands};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use pair::{Activation, Pair};
-pub use parse::{MAX_TABLE_BYTES, Table, TableError};
+pub use parse::{Table, TableError};
 pub use passes::{Alignment, Alignments, Passes};
 pub use place::{OpSite, Operand};
-pub use recipe::{IntegerFunction, Padding, Recipe, RecipeName, Reciprocal, Signature, WeightGrid};
+pub use recipe::{Fraction, Lines, Padding, PoolPadding, Recipe, Reciprocal, WeightGrid};
 pub use reference::reference_page;
+pub use rescale::{Rescale, Scales};
 pub use types::{
-    Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, SumBlock,
-    Types, WeightScheme,
+    Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, ScaleSet, SumBlock, Types,
+    WeightScheme,
 };
 pub use words::{Evidence, FloatRule, Integer, Interval, Per, WeightPer};
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 use strait_core::Term;
 use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 
 /// The version of the tables that this version of Strait reads.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// A table, its overlays applied and checked: made by [`Table::parse`].
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
-    /// The version of this form of table: 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1)))]
+    /// The version of this form of table: 2.
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 2)))]
     pub schema: u32,
     /// The name that configurations use; kebab-case.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "id")))]
@@ -75,9 +76,10 @@ pub struct TargetSpec {
     /// Of the table: a patch changes text, a minor version accepts more, a major one computes other bits.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     pub version: String,
-    /// The table in a file beside this one that this one stands on: tables merge, lists replace. `schema`, `id` and
-    /// `version` are each file's own, and no two have one id; all else that is not said here is as that one says, which need
-    /// not be whole. It may stand on another. Only a table in a file has files beside it.
+    /// Another table, in a file beside this one, that this one extends. Tables merge, lists replace. Each file has a
+    /// `schema`, an `id` and a `version` of its own, and no two have the same id. Every other key that is absent here is
+    /// taken from the other table. That table need not be complete, and may extend a third one. Only a table in a file can
+    /// extend another.
     pub extends: Option<Extends>,
     /// Who makes the chip or the runtime.
     pub vendor: Option<String>,
@@ -85,9 +87,9 @@ pub struct TargetSpec {
     pub licence: Option<String>,
     /// Where its documentation is.
     pub docs: Option<String>,
-    /// Whose bits these are.
+    /// The reference whose results the target has.
     pub reference: Reference,
-    /// Which chip they run on.
+    /// The chip.
     pub silicon: Option<Silicon>,
     /// Which integers stand for which values.
     pub types: Types,
@@ -127,13 +129,13 @@ pub struct TargetSpec {
     /// The formats that are written for it besides the artifact, unless a configuration says otherwise.
     #[serde(default)]
     pub emit: Vec<Format>,
-    /// The values of its options that it was made with, defaults included.
+    /// The values of its options, defaults included.
     #[serde(skip)]
     pub chosen: Options,
-    /// SHA-256 of the table's text, which has that of the one that it stands on.
+    /// SHA-256 of the table's text. The text contains the digest of the table that it extends.
     #[serde(skip)]
     pub digest: [u8; 32],
-    /// The tables that it stands on, the nearest first.
+    /// The tables that it extends, the nearest first.
     #[serde(skip)]
     pub bases: Vec<Base>,
     /// The rows of `op` by term.
@@ -141,8 +143,8 @@ pub struct TargetSpec {
     by_term: ByTerm,
 }
 
-/// Whose bits a table's are to be.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// The reference of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
@@ -153,7 +155,7 @@ pub struct Reference {
 }
 
 /// The chip.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Silicon {
@@ -163,14 +165,14 @@ pub struct Silicon {
     pub firmware: Option<String>,
     /// The reference that the bits were compared with.
     pub fidelity: Fidelity,
-    /// Recordings that stand behind rows that are `measured`. `strait plugin check` replays them, and says what they leave open.
-    /// With a `fidelity` of `silicon` a row that is `measured` and that no recording names is `documented`, and not more.
+    /// Recordings that show that rows are `measured`. `strait plugin check` replays them, and says what they do not cover.
+    /// With a `fidelity` of `silicon`, a row that says `measured` counts as `documented` if no recording names it.
     #[serde(default)]
     pub evidence: Vec<Recording>,
 }
 
 /// A file of recorded layers, of the layout of docs/plugins/silicon.md.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
@@ -210,7 +212,7 @@ pub struct Host {
     /// Where codes become real numbers for them.
     #[serde(default)]
     pub boundary: Boundary,
-    /// Where nodes run whose results ops on the host alone read, though the target could compute them.
+    /// Where nodes run that the target could compute, but whose results only ops of the host read.
     #[serde(default)]
     pub islands: Islands,
 }
@@ -246,8 +248,8 @@ words! {
 }
 
 words! {
-    /// Where an island runs: connected nodes without a convolution, Gemm or MatMul, whose results ops on the host alone
-    /// read. The outputs of the model are no such ops.
+    /// Where an island runs. An island are connected nodes without a convolution, Gemm or MatMul whose results only ops of
+    /// the host read. An output of the model does not count as such an op.
     #[derive(Default)]
     Islands {
         /// On the host: between what it computes, codes would only cost accuracy.
@@ -273,7 +275,7 @@ impl JsonSchema for PartialTable {
     }
 }
 
-/// The forms of values that JSON's types do not tell.
+/// Formats of values, beyond the types of JSON.
 const FORMATS: &[TextFormat] = &[
     TextFormat {
         name: "id",
@@ -313,21 +315,21 @@ impl Document for TargetSpec {
     }
 }
 
-/// The JSON schema of a table, as committed in `docs/strait-target-1.schema.json`.
+/// The JSON schema of a table, as committed in `docs/strait-target-2.schema.json`.
 #[cfg(feature = "schema")]
 pub fn json_schema() -> serde_json::Value {
     strait_document::json_schema::<TargetSpec>()
 }
 
 impl TargetSpec {
-    /// The rows for an op's term: more than one where it is computed in several ways, by the types that it reads. None
-    /// where it runs on the host for want of one.
+    /// The rows for an op's term. There are several if it is computed in different ways for different types or limits, and
+    /// none if it runs on the host because the table has no row for it.
     pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {
         self.by_term.of(term).iter().map(|(name, row)| (name.as_str(), row))
     }
 
-    /// One of the rows for an op's term, for codes if there is one. These agree in all that does not depend on types: where
-    /// the op runs, which operands are parameters, whether its result keeps the grid of its operand.
+    /// One of the rows for an op's term, if possible one for codes. The rows of an op agree in everything that does not
+    /// depend on types: where it runs, which operands are parameters, and whether its result keeps the grid of its operand.
     pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
         let named = |name: &str, row: &OpRow| row.ops.is_none() && name == term.name();
         self.op_rows(term)
@@ -339,8 +341,8 @@ impl TargetSpec {
         self.op_rows(term).find(|(_, row)| row.is_weight_only())
     }
 
-    /// The rows by which an op is computed on activations of a type, in the order in which they are tried. They differ in limits,
-    /// in forms, and in what else nothing but lowering looks at.
+    /// The rows by which an op is computed on activations of a type, in the order in which they are tried. They may differ
+    /// in limits, in forms, and in what only lowering looks at.
     pub fn rows_for(&self, term: Term, activation: Activation) -> impl Iterator<Item = (&str, &OpRow)> {
         self.op_rows(term)
             .filter(move |(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
@@ -366,16 +368,16 @@ impl TargetSpec {
         })
     }
 
-    /// The weight-only pairs of an op, the preferred one first: those of the accelerator, which a
-    /// row takes, and those of the host, which computes all that the table lists. They are of convolutions and Gemms.
+    /// The weight-only pairs of an op, the preferred one first. Only convolutions and Gemms have some. A row takes them for
+    /// the accelerator; the host computes all that the table lists.
     pub fn weight_only_pairs(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
-        let weighs = RecipeName::DequantizeWeights.lowers().contains(&term);
+        let weighs = Recipe::DequantizeWeights.lowers().contains(&term);
         let all = self.types.pairs.iter().copied();
         all.filter(move |pair| weighs && pair.is_weight_only())
     }
 
-    /// Granularities of the scales that weights of a type can have in a row, the preferred one first. One scale for all is one
-    /// for each channel, too, but not the other way round.
+    /// Granularities of the scales that weights of a type can have in a row, the preferred one first. A row for channels
+    /// takes one scale for the tensor, too; a row for the tensor does not take scales by channel.
     pub fn weight_granularities(&self, row: Option<&OpRow>, weight: Integer) -> Vec<WeightPer> {
         let mut per = self.types.weight(weight).per.clone();
         if let Some(own) = row.and_then(|row| row.weight_per) {
@@ -406,7 +408,7 @@ impl TargetSpec {
     }
 }
 
-/// The digits of a digest.
+/// A digest as hexadecimal digits.
 fn hexadecimal(digest: &[u8; 32]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

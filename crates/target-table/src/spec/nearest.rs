@@ -1,5 +1,5 @@
-//! The integers of the free forms: where the file stores them, they are those nearest to the ideal function of the
-//! factor over the accumulators that can occur, not those nearest to the factor.
+//! The integers of the free forms, which the target's file stores. They are chosen to be nearest to the ideal function on
+//! the accumulators that can occur. These are not always the ones nearest to the factor.
 
 use super::nearness::{Nearness, interval};
 use super::{FormRow, Rescale, ScaleRule};
@@ -11,8 +11,8 @@ use strait_requantize::{FormKind, Narrowing, Requantization, form};
 pub struct Built {
     /// The integers, or the scales of the kinds that have these.
     pub form: Requantization,
-    /// Nearness of the integers to the ideal; `None` where it was not asked for, or nothing is known of the
-    /// accumulators.
+    /// Distance of the integers from the ideal function. `None` if nobody asked for it, or if no bounds of the accumulators
+    /// are known.
     pub nearness: Option<Nearness>,
 }
 
@@ -21,15 +21,15 @@ impl FormRow {
     fn chooses(&self) -> bool {
         let affine = matches!(
             self.form_kind(),
-            Some(FormKind::TfLite | FormKind::Fixed | FormKind::FractionalZero)
+            FormKind::TfLite | FormKind::Fixed | FormKind::FractionalZero
         );
         self.from == ScaleRule::Free && affine
     }
 
-    /// The nearest integers within this row's limits; `None` where nothing is known of the accumulators, and where a
-    /// channel has none.
+    /// The nearest integers within this row's limits. `None` if no bounds of the accumulators are known, or if a channel
+    /// has no such integers.
     pub(super) fn nearest(&self, rescale: &Rescale<'_>) -> Option<Built> {
-        let (kind, out) = (self.form_kind()?, rescale.out);
+        let (kind, out) = (self.form_kind(), rescale.out);
         let accumulators = rescale.accumulators.filter(|_| self.chooses())?;
         let factor = rescale.scales.factor();
         let grids = Grids {

@@ -1,18 +1,18 @@
-//! Nearness of a requantization to the function that it stands for, and the gain of other integers where the runtime
-//! makes its own.
+//! Distance of a requantization from the ideal function that it approximates, and the gain of other integers where a
+//! runtime derives the integers itself.
 
 use super::{FormRow, Rescale, ScaleRule};
 use strait_requantize::decide::{Best, DecideError, Deviation, Gain, Grids, Ideal, Limits, Optimality, gain};
 use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Per, Requantization, Rounding, Roundings, Step};
 
-/// Nearness of a requantization to the ideal function `sat(round(s (x - z_x)) + z)` of its exact factor, under its own
-/// form's tie rule, over all accumulators that can occur.
+/// Distance of a requantization from the ideal function `sat(round(s (x - z_x)) + z)` of its exact factor, with the tie
+/// rule of its form, on all accumulators that can occur.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
     /// Its integers are free, and the compiler chose them.
     Chosen {
-        /// Proof that no integers within the row's limits are nearer, or its absence.
+        /// Says if it is proved that no integers within the row's limits are nearer.
         found: Optimality,
         /// Distance of the integers from the ideal; `None` where the results are too many to be compared.
         distance: Option<Distance>,
@@ -48,15 +48,15 @@ pub struct PossibleGain {
     pub best: Distance,
     /// In how many channels they are nearer than the runtime's.
     pub better: usize,
-    /// Of so many.
+    /// The number of channels.
     pub channels: usize,
-    /// True if the best integers round once where the runtime rounds twice: a form that rounds twice is the ideal
-    /// function for no multiplier, and the search finds no best multiplier for it.
+    /// True if the best integers round once and the runtime rounds twice. No multiplier of a form that rounds twice gives
+    /// the ideal function, so the search looks at one rounding only.
     pub rounds_once: bool,
 }
 
 impl Distance {
-    /// Takes in one more channel.
+    /// Adds one channel.
     pub(super) fn add(&mut self, channel: &Deviation) {
         let count = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         self.max_lsb = self.max_lsb.max(channel.max_lsb);
@@ -67,7 +67,7 @@ impl Distance {
 }
 
 impl Nearness {
-    /// Of free integers, one for each channel.
+    /// The distance of free integers, given one result for each channel.
     pub(super) fn of_chosen(channels: &[Best]) -> Nearness {
         let mut distance = Some(Distance::default());
         for best in channels {
@@ -84,11 +84,11 @@ impl Nearness {
 }
 
 impl FormRow {
-    /// Nearness of the integers that the rule of this row has made to the ideal, and the gain of other integers. `None`
-    /// for free integers, for a plain shift, whose factor is part of the weights, and where nothing is known of the
-    /// accumulators.
+    /// Distance of the integers that the rule of this row made from the ideal, and the gain of other integers. `None` for
+    /// free integers, for a plain shift (its factor is part of the weights), and if no bounds of the accumulators are
+    /// known.
     pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
-        let kind = self.form_kind()?;
+        let kind = self.form_kind();
         let accumulators = rescale.accumulators?;
         if self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
             return None;
@@ -129,23 +129,22 @@ impl FormRow {
             FormKind::FloatZeroInside,
             FormKind::DequantQuant,
         ];
-        self.form_kind().is_some_and(|kind| inside.contains(&kind))
+        inside.contains(&self.form_kind())
     }
 
     /// Tie rule of the form of this row.
     pub(super) fn tie_rule(&self) -> Rounding {
         match self.form_kind() {
-            Some(FormKind::Gemmlowp) if self.roundings() == Roundings::One => Rounding::HalfUp,
-            _ if self.kind.is_float() => Rounding::HalfEven,
+            FormKind::Gemmlowp if self.roundings() == Roundings::One => Rounding::HalfUp,
             _ => self.rounding(),
         }
     }
 
-    /// The multipliers and shifts of this row, as those of one rounding; `None` for a kind without integers, and where
-    /// its integers cannot take off the zero point of what is requantized.
+    /// The multipliers and shifts of this row as if it rounded once. `None` for a kind without integers, and for integers
+    /// that cannot subtract the zero point of the input.
     fn choices(&self, rescale: &Rescale<'_>) -> Option<Limits> {
-        // What these kinds call a shift comes behind one by 31 or by 15.
-        let (ahead, bits) = match self.form_kind()? {
+        // The shift of these kinds comes on top of a fixed one by 31 or 15.
+        let (ahead, bits) = match self.form_kind() {
             FormKind::TfLite if rescale.input_zero != 0 => return None,
             FormKind::TfLite | FormKind::Fixed | FormKind::FractionalZero | FormKind::TosaRescale => {
                 (0, self.multiplier_bits())
@@ -157,22 +156,21 @@ impl FormRow {
         Some(self.limits(ahead, bits))
     }
 
-    /// Multipliers of so many bits and the row's shifts, behind one of `ahead` bits.
+    /// Multipliers of `bits` bits, and the row's shifts on top of a fixed one by `ahead` bits.
     pub(super) fn limits(&self, ahead: i16, bits: u8) -> Limits {
         let end = |limit: i8| (i16::from(limit) + ahead).clamp(0, MAX_SHIFT.into()) as u8;
         Limits {
             bits,
-            normalized: self.multiplier.as_ref().is_some_and(|m| m.normalized),
+            normalized: self.is_normalized(),
             shift: self
-                .shift
-                .as_ref()
+                .shift()
                 .map_or(0..=MAX_SHIFT, |shift| end(shift.min)..=end(shift.max)),
         }
     }
 }
 
 impl PossibleGain {
-    /// Takes in one more channel, of which the runtime's integers stay where none are nearer.
+    /// Adds one channel. If no integers are nearer, it keeps those of the runtime.
     fn add(&mut self, channel: &Gain) {
         let best = channel.best.as_ref().and_then(|best| best.deviation);
         let nearer = best.filter(|_| channel.is_any());
@@ -182,8 +180,8 @@ impl PossibleGain {
     }
 }
 
-/// The accumulators that the integers of a channel have to serve: its own, or those of all channels where the integers
-/// are one for all.
+/// The accumulators that the integers of a channel are used on: those of the channel, or those of all channels if there is
+/// one set of integers for the tensor.
 pub(super) fn interval<T>(accumulators: &Per<(i64, i64)>, integers: &Per<T>, channel: usize) -> Option<(i64, i64)> {
     if integers.channels().is_some() {
         return accumulators.get(channel).copied();

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use strait_document::Scalar as OptionValue;
 use strait_document::words;
@@ -11,7 +11,7 @@ use strait_document::words;
 pub type Options = BTreeMap<String, OptionValue>;
 
 /// One option. A value of it may switch an overlay of the table on.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OptionRow {

@@ -10,7 +10,7 @@ use strait_requantize::IntType;
 /// The type of the activations that an op computes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Activation {
-    /// Real numbers: weight-only. The weights become real numbers in front of the op.
+    /// Real numbers. The layer is weight-only: its weights are dequantized in front of the op.
     #[serde(rename = "float32")]
     Float32,
     /// Codes.
@@ -19,9 +19,9 @@ pub enum Activation {
 }
 
 /// A type of activations and a type of weights that a target multiplies; written `[activation, weight]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(from = "(Activation, Integer)")]
+#[serde(from = "(Activation, Integer)", into = "(Activation, Integer)")]
 #[cfg_attr(feature = "schema", schemars(with = "(Activation, Integer)"))]
 pub struct Pair {
     /// Of the activations.
@@ -34,7 +34,7 @@ impl Activation {
     /// The word of real numbers.
     pub const FLOAT32: &'static str = "float32";
 
-    /// The type of the codes; none for real numbers.
+    /// The type of the codes; `None` for real numbers.
     pub fn codes(self) -> Option<Integer> {
         match self {
             Activation::Float32 => None,
@@ -49,12 +49,12 @@ impl Activation {
 }
 
 impl Pair {
-    /// The type of the activations' codes; none of a weight-only pair.
+    /// The type of the activations' codes; `None` for a weight-only pair.
     pub fn codes(self) -> Option<Integer> {
         self.activation.codes()
     }
 
-    /// True for a weight-only pair: the weights have codes, and activations are real numbers.
+    /// True if only the weights have codes.
     pub fn is_weight_only(&self) -> bool {
         self.activation == Activation::Float32
     }
@@ -63,6 +63,12 @@ impl Pair {
 impl From<(Activation, Integer)> for Pair {
     fn from((activation, weight): (Activation, Integer)) -> Pair {
         Pair { activation, weight }
+    }
+}
+
+impl From<Pair> for (Activation, Integer) {
+    fn from(pair: Pair) -> (Activation, Integer) {
+        (pair.activation, pair.weight)
     }
 }
 

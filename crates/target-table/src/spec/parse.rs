@@ -1,34 +1,31 @@
 //! From text to a checked [`TargetSpec`].
 
 use super::by_term::ByTerm;
-use super::check;
 use super::extends::{self, Base, Beside};
 use super::{Options, PartialTable, TargetSpec};
+use super::{check, spelling};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Value, nearest};
 
-/// The longest table that is read, in bytes.
-pub const MAX_TABLE_BYTES: usize = 1 << 20;
-
-/// A table's text, found to be right with every overlay that it has.
+/// The text of a table that was checked with each of its overlays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     text: Arc<SourceText>,
     id: String,
     digest: [u8; 32],
-    /// The tables that it stands on, the nearest first.
+    /// The tables that it extends, the nearest first.
     bases: Vec<Base>,
-    /// The names of the forms, those of every overlay included.
+    /// The names of the forms, including those of all overlays.
     forms: BTreeSet<String>,
-    /// Findings where it asks for what only code of a target's crate could do: all of them, and those that are left where
-    /// something writes a package.
+    /// Findings about features that need code of a target's crate: all of them, and those that remain if there is code that
+    /// writes a package.
     code: [Vec<Diagnostic>; 2],
 }
 
-/// Reason why a table with some options is no target.
+/// Reason why a table and values for its options do not make a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// The table's author's fault.
@@ -41,14 +38,14 @@ pub enum TableError {
         target: String,
         /// The option.
         option: String,
-        /// The fault of the value, and the values that are allowed.
+        /// The error in the value, and the values that are allowed.
         message: String,
     },
 }
 
 impl Table {
-    /// Reads a table and checks it, with the defaults of its options and with each of its overlays in turn. `name` is
-    /// the file or the plugin that it comes from. It stands on no other: it has no folder in which that would be.
+    /// Reads a table and checks it, with the defaults of its options and with each of its overlays in turn. `name` is the
+    /// file or the plugin that it comes from. It cannot extend another table, since it has no folder.
     pub fn parse(name: impl Into<String>, text: impl Into<String>) -> Result<Table, Diagnostics> {
         let (name, text) = (name.into(), text.into());
         Table::checked(Arc::new(SourceText { name, text }), &|_| {
@@ -56,7 +53,7 @@ impl Table {
         })
     }
 
-    /// The same of a table in a file, which may stand on those beside it.
+    /// As [`Table::parse`], for a table in a file, which may extend one beside it.
     pub(crate) fn checked(text: Arc<SourceText>, beside: &Beside<'_>) -> Result<Table, Diagnostics> {
         let mut table = Table {
             digest: Sha256::digest(&text.text).into(),
@@ -102,7 +99,7 @@ impl Table {
         self.digest
     }
 
-    /// The tables that it stands on, the nearest first.
+    /// The tables that it extends, the nearest first.
     pub fn bases(&self) -> &[Base] {
         &self.bases
     }
@@ -137,13 +134,12 @@ impl Table {
         Ok(self.with(&plain, options)?.0)
     }
 
-    /// The names of the forms, those of every overlay included.
+    /// The names of the forms, including those of all overlays.
     pub(crate) fn forms(&self) -> &BTreeSet<String> {
         &self.forms
     }
 
-    /// That it asks for nothing that only code of a target's crate could do, for a target that has none, or only what
-    /// writes a package.
+    /// Checks that it needs no code of a target's crate. With `emits` there is code that writes a package, and none else.
     pub(crate) fn without_code(&self, emits: bool) -> Result<(), Diagnostics> {
         let [all, but_for_packages] = &self.code;
         let code = if emits { but_for_packages } else { all };
@@ -163,7 +159,7 @@ impl Table {
         Ok(std::iter::once(defaults).chain(others).collect())
     }
 
-    /// Parses the table and all that it stands on, and reads and checks it without any overlay.
+    /// Parses the table and all tables that it extends, and checks it without overlays.
     fn plain(&self, beside: &Beside<'_>) -> Result<(Plain, Vec<Base>), Diagnostics> {
         let (mut parsed, bases) = extends::tree(&self.text, beside)?;
         let mut tree = parsed.clone();
@@ -171,12 +167,12 @@ impl Table {
         if let Value::Table(entries) = &mut parsed.value {
             entries.retain(|key| key != "overlay");
         }
-        // What is missing without an overlay is missing for the other values of its option.
+        // A key that only an overlay has is missing for the other values of the option.
         check::check(&spec, &tree)?;
         Ok((Plain { parsed, tree, spec }, bases))
     }
 
-    /// The table with the overlays of the options' values, checked; with the tree that tells the places.
+    /// The table with the overlays of these option values, checked, and its tree, which knows the place of each key.
     fn with(&self, plain: &Plain, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
         let chosen = plain.spec.options.iter().map(|(option, row)| {
             let value = options.get(option).unwrap_or(&row.default);
@@ -192,7 +188,7 @@ impl Table {
             None => (plain.spec.clone(), plain.tree.clone()),
             Some(_) => {
                 let mut merged = plain.parsed.clone();
-                overlays.for_each(|overlay| merged.merge(overlay));
+                overlays.for_each(|overlay| extends::merge(&mut merged, overlay));
                 let spec = indexed(&mut merged)?;
                 check::check(&spec, &merged)?;
                 (spec, merged)
@@ -200,24 +196,25 @@ impl Table {
         };
         spec.digest = self.digest;
         spec.bases.clone_from(&self.bases);
-        // Those that are not chosen belong to the table as well.
+        // The overlays that are not chosen belong to the table as well.
         spec.overlay.clone_from(&plain.spec.overlay);
         spec.chosen = chosen;
         Ok((spec, merged))
     }
 }
 
-/// A table without any overlay: what tells the options and their defaults.
+/// A table without its overlays: it has the options and their defaults.
 struct Plain {
-    /// As it was parsed, without its overlays: each is read together with the table, and not with all others.
+    /// As it was parsed, without its overlays. An overlay is merged into a copy of it.
     parsed: Node,
-    /// As it was read, which tells the places.
+    /// As it was read: it knows the place of each key.
     tree: Node,
     spec: TargetSpec,
 }
 
 /// The table in a tree, with its rows by term.
 fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
+    spelling::check(tree)?;
     let mut spec: TargetSpec = strait_document::read(tree)?;
     spec.by_term = ByTerm::new(&spec.op);
     Ok(spec)

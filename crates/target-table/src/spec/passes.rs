@@ -2,56 +2,58 @@
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use strait_core::Term;
 use strait_document::words;
 
 /// Ops that the passes treat alike, by their terms.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Passes {
-    /// Ops for whose sake codes are made: what is connected with none of them, and what host ops alone read, is an island.
+    /// Ops that are worth quantizing for. Nodes that are connected with none of them, or that only host ops read, are an
+    /// island.
     pub computing: Vec<String>,
     /// Ops whose first operand and results share a grid, as `alignment.passive` says. Those whose recipe keeps the grid share
     /// one anyway.
     pub passive: Vec<String>,
-    /// Functions, of `relu` and `clip`, that become a clamp of their producer's requantization, where nothing else reads
-    /// what that makes.
+    /// Functions (`relu`, `clip`) that become a clamp in the requantization of their producer, if nothing else reads the
+    /// producer's result.
     pub activation: Vec<String>,
     /// Which grids the operands and results of other ops share.
     pub alignment: Alignments,
 }
 
 /// Which grids the operands and results of some ops share, unless a configuration says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Alignments {
-    /// Of functions that become a clamp of their producer's requantization: `output` makes the producer's result on the grid
-    /// of the function's, so that no codes are spent on what is clipped away.
+    /// For functions that become a clamp of their producer's requantization. With `output` the producer's result has the
+    /// grid of the function's result, so that no codes are wasted on values that are clipped away.
     pub activation: Alignment,
-    /// Of sums and differences.
+    /// For sums and differences.
     pub elementwise: Alignment,
-    /// Of concatenations.
+    /// For concatenations.
     pub concat: Alignment,
-    /// Of average pools and means.
+    /// For average pools and means.
     pub pooling: Alignment,
-    /// Of resizes.
+    /// For resizes.
     pub resize: Alignment,
-    /// Of the ops of `passive` of which none of the others speaks. An op that only moves codes cannot do without one grid.
+    /// For the ops of `passive` that no other key is for. An op that only moves codes always needs one grid.
     pub passive: Alignment,
-    /// True: a result that all readers want on one grid is made on that, and rounds once. False: it is made on a range of its
-    /// own, and requantized for readers of another grid, as far as the target requantizes codes.
+    /// True: a result that all readers want on one grid is computed on that grid, and rounded once. False: it is computed
+    /// on the grid of its own range, and requantized for readers that want another grid, if the target can requantize
+    /// codes.
     pub simplify: bool,
-    /// True: what an aligned operand is made on is imposed on its other readers, too; the report names them. False: they
-    /// have the grid that its producer leaves, and the aligned operand is requantized.
+    /// True: other readers of an aligned operand get its grid, too; the report names them. False: they keep the grid of its
+    /// producer, and the aligned operand is requantized.
     pub force_overlap: bool,
 }
 
 words! {
-    /// Grids that the operands and the result of one op share. Where the op moves codes, all of them share one in the end;
-    /// the word then says which, and whether what makes the operands makes them on it.
+    /// Which grids the operands and the result of one op share. If the op moves codes, all of them share one in the end;
+    /// the word then says which one, and whether the operands are computed on it or requantized to it.
     Alignment {
         /// Every operand and every result has its own grid. If an op only moves codes, its operand is requantized to the grid
         /// of its result.
@@ -62,8 +64,8 @@ words! {
         Output = "output",
         /// The result has the grid of the first operand.
         Input = "input",
-        /// As `large`, and also for a concatenation whose operands have very different ranges and whose result only the host
-        /// reads. With the other words each of these operands keeps its own grid, and the host concatenates them.
+        /// As `large`, even for a concatenation that only the host reads and whose parts have very different ranges. With
+        /// any other word each of these parts has its own grid, and the host joins them.
         Share = "share",
     }
 }
@@ -97,8 +99,8 @@ impl Default for Passes {
 }
 
 impl Default for Alignments {
-    /// Each for itself, but for functions that are clipped for, and for concatenations: an observer that clips sees less of
-    /// the whole than of its parts, one of which would then saturate.
+    /// No shared grids, except for clipped functions and for concatenations: an observer that clips would cut more from the
+    /// whole than from its parts, and a part would saturate.
     fn default() -> Alignments {
         Alignments {
             activation: Alignment::Output,
@@ -114,7 +116,7 @@ impl Default for Alignments {
 }
 
 impl Alignments {
-    /// That of an op by its kind; none for ops of no such kind. Whether an op is clipped for, or passive, is not told by its
+    /// The alignment of an op by its kind; none if its kind has no key. `activation` and `passive` do not follow from the
     /// kind.
     pub fn of(&self, term: Term) -> Option<Alignment> {
         match term {
@@ -128,7 +130,7 @@ impl Alignments {
 }
 
 impl Passes {
-    /// True if codes are made for the sake of an op.
+    /// True if the op is worth quantizing for.
     pub fn is_computing(&self, term: Term) -> bool {
         self.computing.iter().any(|name| name == term.name())
     }
@@ -138,7 +140,7 @@ impl Passes {
         self.passive.iter().any(|name| name == term.name())
     }
 
-    /// True if the op in front of a function clips for it.
+    /// True if the function becomes a clamp of its producer's requantization.
     pub fn is_activation(&self, term: Term) -> bool {
         self.activation.iter().any(|name| name == term.name())
     }

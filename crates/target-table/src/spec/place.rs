@@ -33,8 +33,8 @@ pub struct OpSite<'a> {
 }
 
 impl TargetSpec {
-    /// The row that an op is computed by on the accelerator, on activations of a type and with weights of one where it has
-    /// some, with the row's name: the first whose limits hold. Or why it stays on the host, by each of the rows.
+    /// The row that computes an op on the accelerator, and its name: the first row for these types of activations and
+    /// weights whose limits hold. If there is none, the reason of each row why the op stays on the host.
     pub fn place(
         &self,
         site: &OpSite<'_>,
@@ -104,8 +104,8 @@ impl OpRow {
     }
 }
 
-/// The values that a limit is of: those of a quantity, the one at a position, or the product of several. There are none where
-/// the op has no such thing.
+/// The values that a limit is checked against: all values of a quantity, the one at a position, or products of several.
+/// Empty if the op does not have the quantity.
 fn limited_values(site: &OpSite<'_>, limited: &str) -> Result<Vec<Scalar>, Reason> {
     let of = |factor: &str| -> Result<Vec<Scalar>, Reason> {
         let (quantity, position) = position(factor);
@@ -126,7 +126,7 @@ fn limited_values(site: &OpSite<'_>, limited: &str) -> Result<Vec<Scalar>, Reaso
     if !several || first.is_empty() {
         return Ok(first);
     }
-    // Beyond i64 is beyond every limit. A factor that is no whole number makes none.
+    // A product beyond i64 exceeds every limit. A product with a factor that is not a whole number has no value.
     let product = numbers.iter().try_fold(1i64, |product, number| match number {
         Scalar::Integer(number) => Some(product.saturating_mul(*number)),
         _ => None,
@@ -163,7 +163,7 @@ impl Limit {
     }
 }
 
-/// A whole number as such; another real number as a word that no limit names.
+/// A whole number as an integer, any other real number as a text that no limit names.
 fn of_real(number: f32) -> Scalar {
     // Exact where it is whole and below 2^24.
     match number as i64 {
@@ -180,7 +180,7 @@ fn same(known: &Scalar, value: &Scalar) -> bool {
     }
 }
 
-/// The values of a quantity; none where the op has no such thing.
+/// The values of a quantity. Empty if the op does not have it.
 fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
     if matches!(quantity, "axis" | "axis_from_end") {
         return axes(site, quantity == "axis_from_end");
@@ -307,7 +307,7 @@ fn summands(site: &OpSite<'_>) -> Result<Option<u64>, Reason> {
     })
 }
 
-/// The factors of a resize by axis, whether it states them or the extents that come out.
+/// The factors of a resize, axis by axis. The op states them, or they follow from the extents of the result.
 fn factors(site: &OpSite<'_>) -> Result<Vec<Scalar>, Reason> {
     let Op::Resize(resize) = site.op else {
         return Ok(Vec::new());

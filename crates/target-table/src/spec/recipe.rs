@@ -1,144 +1,136 @@
 //! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
 
-use super::op::{Fraction, Lines};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::Deserialize;
-use std::num::NonZeroU32;
+use serde::{Deserialize, Serialize};
+use std::{fmt, num::NonZeroU32};
 use strait_core::{Kind, Term};
 use strait_document::words;
-use strait_requantize::Rounding;
-use strait_requantize::function::Definition;
+use strait_requantize::{Rounding, function::Definition};
 
-words! {
-    /// The recipes that a row may name.
-    RecipeName {
-        /// Convolution or matrix product with constant weights: sums of 16 to 64 bits, carried in i32 or i64, then a
-        /// requantization.
-        MultiplyAccumulate = "multiply_accumulate",
-        /// Convolution or matrix product of real numbers with constant weights, which have codes alone: they become real
-        /// numbers in front of it, and bias and result are real. For pairs with activations of `"float32"`.
-        DequantizeWeights = "dequantize_weights",
-        /// Product of two activations: sums of 16 to 64 bits, carried in i32 or i64, then a requantization.
-        MatmulAccumulate = "matmul_accumulate",
-        /// Sum or difference: each operand, less its zero point, is shifted left by `left_shift` bits and requantized
-        /// (by one of `inputs`) to the grid of twice the larger scale with that many more bits; the sum is requantized.
-        AddLeftShift = "add_left_shift",
-        /// Sum or difference: each operand is requantized (by one of `inputs`) to a grid that is the output's with
-        /// `left_shift` more bits, or as many of them as the forms can express the factors for, and a zero point of 0;
-        /// the sum is requantized.
-        AddCommonGrid = "add_common_grid",
-        /// Sum or difference on the coarser one of the operands' grids, with a zero point of 0: the finer operand is
-        /// requantized to it (by one of `inputs`), the other one is taken as it is, less its zero point; the sum is requantized.
-        AddCoarserGrid = "add_coarser_grid",
-        /// Sum of two convolutions, or of two fully connected layers, which nothing else reads: their sums, whose grids
-        /// are made equal, are each shifted right by one number of bits (by one of `inputs`) to 16 bits, and their sum,
-        /// saturated to 16 bits, is requantized.
-        AddShifted = "add_shifted",
-        /// Elementwise product of the operands less their zero points, then a requantization.
-        Multiply = "multiply",
-        /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
-        /// grid. A result of fewer bits than the operand, which the row has among its `results`, is on that grid without
-        /// the lowest bits, which a shift of `requantize` takes off.
-        MaxPool = "max_pool",
-        /// The sum of a window divided by its count, ties away from zero; operand and result share one grid. A mean over all
-        /// spatial axes is one window.
-        AveragePoolDivide = "average_pool_divide",
-        /// The sum of a window or over reduced axes, requantized by a factor with the reciprocal of the count in it; of
-        /// `reduce_sum` without.
-        AveragePoolRequantize = "average_pool_requantize",
-        /// The sum of a window, less its zero point, times the reciprocal of its count, which is a number of `reciprocal`,
-        /// shifted right by the fraction's bits with the rounding of the form of `requantize`; operand and result share one grid.
-        AveragePoolReciprocal = "average_pool_reciprocal",
-        /// A table with one entry per code: any function of one variable, as `definition` computes it, which may fix the grid
-        /// of the result. Entries are rounded as `rounding` says. With `left_shift`, entries for results of at most 8 bits have so
-        /// many bits more, which a shift of `requantize` takes off; they are computed in f32. With `interpolate`, not each code has
-        /// an entry, and what is in between is on straight lines.
-        Lookup = "lookup",
-        /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
-        Softmax = "softmax",
-        /// Layer normalization on codes, or that by the root of the mean square, with constant gains of 16 bits and biases: the
-        /// integer function that `definition` names. A result is narrowed inside it, and may have any of the row's `results`.
-        LayerNormalization = "layer_normalization",
-        /// The codes clipped; operand and result share one grid.
-        Clamp = "clamp",
-        /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
-        /// its result, or requantized to it. With `fraction`, a `resize` may interpolate.
-        PassThrough = "pass_through",
-        /// Codes are compared, on one grid that covers both operands; the result are truth values.
-        Compare = "compare",
-        /// Codes of one grid and type become codes of another, for readers that differ: the row `requantize`, and no op of
-        /// a model. With `left_shift`, codes of 8 bits are shifted left by so many in front of the form.
-        Requantize = "requantize",
-    }
+/// A recipe with its parameters. One with parameters is written `{ lookup = { left_shift = 15 } }`, and as its name alone where
+/// none of them is given: `"lookup"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(transform = strait_document::names_alone))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Recipe {
+    /// Convolution or matrix product with constant weights: sums of 16 to 64 bits, carried in i32 or i64, then a
+    /// requantization.
+    MultiplyAccumulate {
+        /// The grid that weights are quantized on.
+        #[serde(default)]
+        weight_grid: WeightGrid,
+        /// The code that padding of a convolution reads as.
+        #[serde(default)]
+        pad: Padding,
+    },
+    /// Convolution or matrix product of real numbers with constant weights, which alone have codes: these become real numbers
+    /// in front of it, and bias and result are real. For pairs with activations of `"float32"`.
+    DequantizeWeights,
+    /// Product of two activations: sums of 16 to 64 bits, carried in i32 or i64, then a requantization.
+    MatmulAccumulate,
+    /// Sum or difference: each operand, less its zero point, is shifted left and requantized (by one of `inputs`) to the grid
+    /// of twice the larger scale with that many more bits; the sum is requantized.
+    AddLeftShift {
+        /// Bits that each operand is shifted left by.
+        #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
+        left_shift: u8,
+    },
+    /// Sum or difference: each operand is requantized (by one of `inputs`) to a finer grid than the output's, with a zero
+    /// point of 0; the sum is requantized.
+    AddCommonGrid {
+        /// Bits that the common grid has more than the output's, or as many of them as the forms have factors for.
+        #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
+        left_shift: u8,
+    },
+    /// Sum or difference on the coarser one of the operands' grids, with a zero point of 0: the finer operand is
+    /// requantized to it (by one of `inputs`), the other one is taken as it is, less its zero point; the sum is requantized.
+    AddCoarserGrid,
+    /// Sum of two convolutions, or of two fully connected layers, which nothing else reads. Their sums, whose grids are made
+    /// equal, are both shifted right by the same number of bits (by one of `inputs`) to 16 bits. What they add up to, saturated
+    /// to 16 bits, is requantized.
+    AddShifted,
+    /// Elementwise product of the operands less their zero points, then a requantization.
+    Multiply,
+    /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
+    /// grid. A result of fewer bits than the operand, which the row has among its `results`, is on that grid without
+    /// the lowest bits, which a shift of `requantize` takes off.
+    MaxPool {
+        /// The code that padding reads as.
+        #[serde(default)]
+        pad: PoolPadding,
+    },
+    /// The sum of a window divided by its count, ties away from zero; operand and result share one grid. A mean over all
+    /// spatial axes is one window.
+    AveragePoolDivide,
+    /// The sum of a window or over reduced axes, requantized by a factor that has the reciprocal of the count in it; for
+    /// `reduce_sum` without that.
+    AveragePoolRequantize,
+    /// The sum of a window, less its zero point, times a whole number that stands for the reciprocal of its count, shifted right
+    /// with the rounding of the form of `requantize`; operand and result share one grid.
+    AveragePoolReciprocal(Reciprocal),
+    /// A table with one entry for each code: any function of one variable.
+    Lookup {
+        /// The integer function of an entry, which may fix the grid of the result. docs/functions.md defines each.
+        #[serde(default = "nearest")]
+        #[cfg_attr(
+            feature = "schema",
+            schemars(with = "super::words::schemas::FunctionName", default = "nearest")
+        )]
+        definition: Definition,
+        /// Bits that an entry for a result of at most 8 bits has beside these, computed in f32. A shift of `requantize` takes
+        /// them off. Absent: none.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 23)))]
+        left_shift: Option<u8>,
+        /// Rounding of an entry to a code, where `definition` leaves it open. Absent: `quantize.rounding`.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
+        rounding: Option<Rounding>,
+        /// Entries on evenly spaced codes only, and straight lines between them. Absent: an entry for each code.
+        interpolate: Option<Lines>,
+    },
+    /// Softmax on codes, by an integer function that fixes the grid of the result.
+    Softmax {
+        /// The integer function. docs/functions.md defines each.
+        #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::FunctionName"))]
+        definition: Definition,
+    },
+    /// Layer normalization on codes, or normalization by the root of the mean square, with constant gains of 16 bits and
+    /// biases. The integer function narrows its result itself, to any of the row's `results`.
+    LayerNormalization {
+        /// The integer function. docs/functions.md defines each.
+        #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::FunctionName"))]
+        definition: Definition,
+    },
+    /// The codes clipped; operand and result share one grid.
+    Clamp,
+    /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
+    /// its result, or requantized to it.
+    PassThrough {
+        /// Interpolation of codes by a `resize` with the mode `linear`. Absent: elements are only copied, with the mode
+        /// `nearest`.
+        fraction: Option<Fraction>,
+    },
+    /// Codes are compared, on one grid that covers both operands; the result are truth values.
+    Compare,
+    /// Codes of one grid and type become codes of another, for readers that differ: for the row `requantize`, which is no op
+    /// of a model.
+    Requantize {
+        /// Bits that codes of 8 bits are shifted left by in front of the form. Absent: none.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 22)))]
+        left_shift: Option<u8>,
+    },
+}
+
+fn nearest() -> Definition {
+    Definition::Nearest
 }
 
 words! {
-    /// Integer functions: of rows for `softmax`, of one code for `lookup`. `docs/functions.md` defines each.
-    IntegerFunction {
-        /// LiteRT's SOFTMAX on int8: rows of at most 511 codes, the result on a scale of 1/256 with the zero point -128.
-        LitertSoftmaxInt8 = "litert.softmax.int8.v1",
-        /// LiteRT's SOFTMAX on int16: rows of at most 65,538 codes, the result on a scale of 1/32768.
-        LitertSoftmaxInt16 = "litert.softmax.int16.v1",
-        /// LiteRT's LOGISTIC on int8: the result on a scale of 1/256 with the zero point -128.
-        LitertLogisticInt8 = "litert.logistic.int8.v1",
-        /// LiteRT's LOGISTIC on int16: the result on a scale of 1/32768.
-        LitertLogisticInt16 = "litert.logistic.int16.v1",
-        /// LiteRT's TANH on int8, between any grids.
-        LitertTanhInt8 = "litert.tanh.int8.v1",
-        /// LiteRT's TANH on int16: the result on a scale of 1/32768.
-        LitertTanhInt16 = "litert.tanh.int16.v1",
-        /// LiteRT's HARD_SWISH on int8, between any grids.
-        LitertHardSwishInt8 = "litert.hard_swish.int8.v1",
-        /// LiteRT's LEAKY_RELU on int8 and int16, between any grids.
-        LitertLeakyRelu = "litert.leaky_relu.v1",
-        /// Any function of one code between any grids of 16 bits and less, correctly rounded.
-        Nearest = "nearest.v1",
-        /// Ours, and no runtime's: a layer normalization by exact sums, rows of at most 32,768 codes of any type.
-        LayerNorm = "strait.layer_norm.v1",
-        /// Ours, and no runtime's: a normalization by the root of the mean square by exact sums, rows of at most 32,768 codes of any
-        /// type without a zero point.
-        RmsNorm = "strait.rms_norm.v1",
-    }
-}
-
-impl IntegerFunction {
-    /// The function.
-    pub fn definition(self) -> Definition {
-        match self {
-            IntegerFunction::LitertSoftmaxInt8 => Definition::LitertSoftmaxInt8,
-            IntegerFunction::LitertSoftmaxInt16 => Definition::LitertSoftmaxInt16,
-            IntegerFunction::LitertLogisticInt8 => Definition::LitertLogisticInt8,
-            IntegerFunction::LitertLogisticInt16 => Definition::LitertLogisticInt16,
-            IntegerFunction::LitertTanhInt8 => Definition::LitertTanhInt8,
-            IntegerFunction::LitertTanhInt16 => Definition::LitertTanhInt16,
-            IntegerFunction::LitertHardSwishInt8 => Definition::LitertHardSwishInt8,
-            IntegerFunction::LitertLeakyRelu => Definition::LitertLeakyRelu,
-            IntegerFunction::Nearest => Definition::Nearest,
-            IntegerFunction::LayerNorm => Definition::LayerNorm,
-            IntegerFunction::RmsNorm => Definition::RmsNorm,
-        }
-    }
-
-    /// The terms of the ops that it computes.
-    pub fn computes(self) -> Vec<Term> {
-        match self {
-            IntegerFunction::LitertSoftmaxInt8 | IntegerFunction::LitertSoftmaxInt16 => vec![Term::Softmax],
-            IntegerFunction::LitertLogisticInt8 | IntegerFunction::LitertLogisticInt16 => vec![Term::Sigmoid],
-            IntegerFunction::LitertTanhInt8 | IntegerFunction::LitertTanhInt16 => vec![Term::Tanh],
-            IntegerFunction::LitertHardSwishInt8 => vec![Term::HardSwish],
-            IntegerFunction::LitertLeakyRelu => vec![Term::LeakyRelu],
-            IntegerFunction::Nearest => RecipeName::Lookup.lowers(),
-            IntegerFunction::LayerNorm => vec![Term::LayerNormalization],
-            IntegerFunction::RmsNorm => vec![Term::RmsNormalization],
-        }
-    }
-}
-
-words! {
-    /// Which grid weights are quantized on.
+    /// The grid that weights are quantized on.
+    #[derive(Default)]
     WeightGrid {
         /// The finest one that holds them.
+        #[default]
         MaxAbs = "max_abs",
         /// The finest one that holds them and leaves a power of two as the factor to the output: s_w = 2^-n · s_y /
         /// s_x.
@@ -150,26 +142,66 @@ words! {
 }
 
 words! {
-    /// Codes that padding reads as.
+    /// The code that padding of a convolution reads as.
+    #[derive(Default)]
     Padding {
         /// The zero point of the operand: real zero.
+        #[default]
         ZeroPoint = "zero_point",
-        /// The code 0, which is real zero where the zero point is 0. Other padded operands go to the host.
+        /// The code 0, which is real zero where the zero point is 0. A node with another zero point goes to the host.
         ZeroCode = "zero_code",
-        /// The smallest code of the type, so that padding is never the largest.
-        TypeMinimum = "type_minimum",
     }
 }
 
-/// Numbers that stand for the reciprocals of counts: round(2^bits / n).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+words! {
+    /// The code that padding of a maximum reads as.
+    #[derive(Default)]
+    PoolPadding {
+        /// The smallest code of the type, so that padding is never the largest.
+        #[default]
+        TypeMinimum = "type_minimum",
+        /// The zero point of the operand: real zero.
+        ZeroPoint = "zero_point",
+    }
+}
+
+/// Whole numbers that stand for the reciprocals of counts: round(2^bits / n).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reciprocal {
-    /// Bits of the fraction, and so the shift behind the multiplication.
+    /// Bits of the fraction, which the sum is shifted right by behind the multiplication.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 30)))]
     pub bits: u8,
     /// Rounding of the quotient.
+    #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
+    pub rounding: Rounding,
+}
+
+/// Interpolation of codes in fraction bits: the quotient of the extents is rounded to the nearest number of that many bits, the
+/// products of codes and weights are added exactly, and the sum is rounded once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Fraction {
+    /// Bits of a coordinate behind the point.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16)))]
+    pub bits: u8,
+    /// Rounding of the sum.
+    #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
+    pub rounding: Rounding,
+}
+
+/// Straight lines between the entries of a table, also across a pole or a jump of the function: `log`, `reciprocal` and
+/// `floor` are far from it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Lines {
+    /// The number of entries: a power of two, and one more, in which the last line ends.
+    #[cfg_attr(feature = "schema", schemars(range(min = 3, max = 32769)))]
+    pub entries: u32,
+    /// Rounding of a value between two entries.
     #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
 }
@@ -183,6 +215,16 @@ impl Reciprocal {
     }
 }
 
+impl Lines {
+    /// The number of codes from one entry to the next, as a power of two, for codes of `bits` bits. `None` where entries are
+    /// not evenly spaced, or each code has one.
+    pub fn step(self, bits: u8) -> Option<u8> {
+        let pieces = self.entries.checked_sub(1).filter(|pieces| pieces.is_power_of_two())?;
+        let step = u32::from(bits).checked_sub(pieces.trailing_zeros())?;
+        u8::try_from(step).ok().filter(|&step| step > 0)
+    }
+}
+
 impl WeightGrid {
     /// True if the factor to the output is a power of two.
     pub fn leaves_a_shift(self) -> bool {
@@ -193,97 +235,203 @@ impl WeightGrid {
     }
 }
 
-/// A recipe with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipe {
-    /// See [`RecipeName::MultiplyAccumulate`].
-    MultiplyAccumulate {
-        /// Which grid weights are quantized on.
-        weight_grid: WeightGrid,
-    },
-    /// See [`RecipeName::DequantizeWeights`].
-    DequantizeWeights,
-    /// See [`RecipeName::MatmulAccumulate`].
-    MatmulAccumulate,
-    /// See [`RecipeName::AddLeftShift`].
-    AddLeftShift {
-        /// Bits that an operand is shifted left by.
-        left_shift: u8,
-    },
-    /// See [`RecipeName::AddCommonGrid`].
-    AddCommonGrid {
-        /// Bits that the common grid has more than the output's, at most.
-        left_shift: u8,
-    },
-    /// See [`RecipeName::AddCoarserGrid`].
-    AddCoarserGrid,
-    /// See [`RecipeName::AddShifted`].
-    AddShifted,
-    /// See [`RecipeName::Multiply`].
-    Multiply,
-    /// See [`RecipeName::MaxPool`].
-    MaxPool,
-    /// See [`RecipeName::AveragePoolDivide`].
-    AveragePoolDivide,
-    /// See [`RecipeName::AveragePoolRequantize`].
-    AveragePoolRequantize,
-    /// See [`RecipeName::AveragePoolReciprocal`].
-    AveragePoolReciprocal {
-        /// The numbers that stand for reciprocals.
-        reciprocal: Reciprocal,
-    },
-    /// See [`RecipeName::Lookup`].
-    Lookup {
-        /// The function of one code.
-        definition: Definition,
-        /// Bits that the entries for results of 8 bits have beside them.
-        left_shift: u8,
-        /// Straight lines between entries that not each code has.
-        lines: Option<Lines>,
-    },
-    /// See [`RecipeName::Softmax`].
-    Softmax {
-        /// The function.
-        definition: Definition,
-    },
-    /// See [`RecipeName::LayerNormalization`].
-    LayerNormalization {
-        /// The function.
-        definition: Definition,
-    },
-    /// See [`RecipeName::Clamp`].
-    Clamp,
-    /// See [`RecipeName::PassThrough`].
-    PassThrough {
-        /// Interpolation where `resize` makes new codes.
-        fraction: Option<Fraction>,
-    },
-    /// See [`RecipeName::Compare`].
-    Compare,
+/// The terms of the ops that an integer function computes.
+pub(super) fn computes(definition: Definition) -> Vec<Term> {
+    match definition {
+        Definition::LitertSoftmaxInt8 | Definition::LitertSoftmaxInt16 => vec![Term::Softmax],
+        Definition::LitertLogisticInt8 | Definition::LitertLogisticInt16 => vec![Term::Sigmoid],
+        Definition::LitertTanhInt8 | Definition::LitertTanhInt16 => vec![Term::Tanh],
+        Definition::LitertHardSwishInt8 => vec![Term::HardSwish],
+        Definition::LitertLeakyRelu => vec![Term::LeakyRelu],
+        Definition::Nearest => Term::of_kind(Kind::Function).collect(),
+        Definition::LayerNorm => vec![Term::LayerNormalization],
+        Definition::RmsNorm => vec![Term::RmsNormalization],
+    }
+}
+
+/// The number of forms that the row of a recipe has in `requantize`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Forms {
+    /// None: nothing is narrowed.
+    Never,
+    /// None, or some: codes may have bits that a form takes off.
+    May,
+    /// At least one: sums are narrowed.
+    Must,
+}
+
+/// Facts about a recipe that hold whatever its parameters are.
+struct Facts {
+    name: &'static str,
+    requantize: Forms,
+    /// True if a row has forms in `inputs`, for the operands.
+    inputs: bool,
+    /// True if operands and results have one grid.
+    keeps_grid: bool,
+    /// The terms of the primitives that end in a requantization of the recipe's own.
+    leaves: &'static [Term],
 }
 
 impl Recipe {
-    /// Which recipe it is.
-    pub fn name(self) -> RecipeName {
+    /// Every recipe once, with some parameters.
+    pub const ALL: [Recipe; 19] = {
+        let (left_shift, definition, pad) = (0, Definition::Nearest, PoolPadding::TypeMinimum);
+        let rounding = Rounding::HalfEven;
+        [
+            Recipe::MultiplyAccumulate {
+                weight_grid: WeightGrid::MaxAbs,
+                pad: Padding::ZeroPoint,
+            },
+            Recipe::DequantizeWeights,
+            Recipe::MatmulAccumulate,
+            Recipe::AddLeftShift { left_shift },
+            Recipe::AddCommonGrid { left_shift },
+            Recipe::AddCoarserGrid,
+            Recipe::AddShifted,
+            Recipe::Multiply,
+            Recipe::MaxPool { pad },
+            Recipe::AveragePoolDivide,
+            Recipe::AveragePoolRequantize,
+            Recipe::AveragePoolReciprocal(Reciprocal { bits: 1, rounding }),
+            Recipe::Lookup {
+                definition,
+                left_shift: None,
+                rounding: None,
+                interpolate: None,
+            },
+            Recipe::Softmax { definition },
+            Recipe::LayerNormalization { definition },
+            Recipe::Clamp,
+            Recipe::PassThrough { fraction: None },
+            Recipe::Compare,
+            Recipe::Requantize { left_shift: None },
+        ]
+    };
+
+    fn facts(self) -> Facts {
+        use Forms::{May, Must, Never};
+        const ADDS: &[Term] = &[Term::Add, Term::Sub, Term::ShiftLeft];
+        // A sum where no form of the row takes off a zero point.
+        const SUMS: &[Term] = &[Term::SumPool, Term::ReduceSum, Term::Add];
+        let (name, requantize, inputs, keeps_grid, leaves): (_, _, _, _, &'static [Term]) = match self {
+            Recipe::MultiplyAccumulate { .. } => ("multiply_accumulate", Must, false, false, &[Term::Conv, Term::Gemm]),
+            Recipe::DequantizeWeights => ("dequantize_weights", Never, false, false, &[]),
+            Recipe::MatmulAccumulate => ("matmul_accumulate", Must, false, false, &[Term::MatMul]),
+            Recipe::AddLeftShift { .. } => ("add_left_shift", Must, true, false, ADDS),
+            Recipe::AddCommonGrid { .. } => ("add_common_grid", Must, true, false, ADDS),
+            Recipe::AddCoarserGrid => ("add_coarser_grid", Must, true, false, ADDS),
+            Recipe::AddShifted => ("add_shifted", Must, true, false, &[Term::Clamp]),
+            Recipe::Multiply => ("multiply", Must, false, false, &[Term::Mul]),
+            Recipe::MaxPool { .. } => ("max_pool", May, false, true, &[Term::MaxPool]),
+            Recipe::AveragePoolDivide => ("average_pool_divide", Never, false, true, &[]),
+            Recipe::AveragePoolRequantize => ("average_pool_requantize", Must, false, false, SUMS),
+            Recipe::AveragePoolReciprocal(_) => ("average_pool_reciprocal", Must, false, true, SUMS),
+            Recipe::Lookup { .. } => ("lookup", May, false, false, &[Term::Lookup]),
+            Recipe::Softmax { .. } => ("softmax", Never, false, false, &[]),
+            Recipe::LayerNormalization { .. } => ("layer_normalization", Never, false, false, &[]),
+            Recipe::Clamp => ("clamp", Never, false, true, &[]),
+            Recipe::PassThrough { .. } => ("pass_through", Never, false, true, &[]),
+            Recipe::Compare => ("compare", Never, false, false, &[]),
+            // Codes less their zero point.
+            Recipe::Requantize { .. } => ("requantize", Must, false, false, &[Term::ShiftLeft]),
+        };
+        Facts {
+            name,
+            requantize,
+            inputs,
+            keeps_grid,
+            leaves,
+        }
+    }
+
+    /// The name in a table.
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The terms of the ops that it lowers.
+    pub fn lowers(self) -> Vec<Term> {
         match self {
-            Recipe::MultiplyAccumulate { .. } => RecipeName::MultiplyAccumulate,
-            Recipe::DequantizeWeights => RecipeName::DequantizeWeights,
-            Recipe::MatmulAccumulate => RecipeName::MatmulAccumulate,
-            Recipe::AddLeftShift { .. } => RecipeName::AddLeftShift,
-            Recipe::AddCommonGrid { .. } => RecipeName::AddCommonGrid,
-            Recipe::AddCoarserGrid => RecipeName::AddCoarserGrid,
-            Recipe::AddShifted => RecipeName::AddShifted,
-            Recipe::Multiply => RecipeName::Multiply,
-            Recipe::MaxPool => RecipeName::MaxPool,
-            Recipe::AveragePoolDivide => RecipeName::AveragePoolDivide,
-            Recipe::AveragePoolRequantize => RecipeName::AveragePoolRequantize,
-            Recipe::AveragePoolReciprocal { .. } => RecipeName::AveragePoolReciprocal,
-            Recipe::Lookup { .. } => RecipeName::Lookup,
-            Recipe::Softmax { .. } => RecipeName::Softmax,
-            Recipe::LayerNormalization { .. } => RecipeName::LayerNormalization,
-            Recipe::Clamp => RecipeName::Clamp,
-            Recipe::PassThrough { .. } => RecipeName::PassThrough,
-            Recipe::Compare => RecipeName::Compare,
+            Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights => vec![Term::Conv, Term::Gemm],
+            Recipe::MatmulAccumulate => vec![Term::MatMul],
+            Recipe::AddLeftShift { .. } | Recipe::AddCommonGrid { .. } | Recipe::AddCoarserGrid => {
+                vec![Term::Add, Term::Sub]
+            }
+            Recipe::AddShifted => vec![Term::Add],
+            Recipe::Multiply => vec![Term::Mul],
+            Recipe::MaxPool { .. } => vec![Term::MaxPool, Term::ReduceMax, Term::ReduceMin],
+            Recipe::AveragePoolDivide | Recipe::AveragePoolReciprocal(_) => {
+                vec![Term::AveragePool, Term::GlobalAveragePool, Term::ReduceMean]
+            }
+            Recipe::AveragePoolRequantize => vec![
+                Term::AveragePool,
+                Term::GlobalAveragePool,
+                Term::ReduceMean,
+                Term::ReduceSum,
+            ],
+            Recipe::Lookup { .. } => Term::of_kind(Kind::Function).collect(),
+            Recipe::Softmax { .. } => vec![Term::Softmax],
+            Recipe::LayerNormalization { .. } => vec![Term::LayerNormalization, Term::RmsNormalization],
+            Recipe::Clamp => vec![Term::Relu, Term::Clip],
+            Recipe::Requantize { .. } => vec![Term::Requantize],
+            Recipe::Compare => Term::of_kind(Kind::Compares).collect(),
+            Recipe::PassThrough { .. } => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),
+        }
+    }
+
+    /// The terms of the primitives that end in a requantization of the recipe's own: fusion rows that take it over name them
+    /// among their `ops`.
+    pub fn leaves(self) -> &'static [Term] {
+        self.facts().leaves
+    }
+
+    /// True if operands and results have one grid: codes are moved, compared or averaged.
+    pub fn keeps_grid(self) -> bool {
+        self.facts().keeps_grid
+    }
+
+    /// True if it narrows sums: its row has forms in `requantize`.
+    pub fn narrows(self) -> bool {
+        self.facts().requantize == Forms::Must
+    }
+
+    /// True if its row may have forms in `requantize`, which at least take bits off codes.
+    pub fn may_narrow(self) -> bool {
+        self.facts().requantize != Forms::Never
+    }
+
+    /// True if its row has forms in `inputs`, for the operands.
+    pub fn requantizes_inputs(self) -> bool {
+        self.facts().inputs
+    }
+
+    /// True if it computes on real numbers, with weights that have codes: it takes the pairs without codes of activations,
+    /// and no others.
+    pub fn is_weight_only(self) -> bool {
+        self == Recipe::DequantizeWeights
+    }
+
+    /// True if it adds up or multiplies, and so needs an accumulator.
+    pub fn accumulates(self) -> bool {
+        match self {
+            Recipe::AveragePoolDivide => true,
+            Recipe::Requantize { .. } => false,
+            other => other.narrows(),
+        }
+    }
+
+    /// True if it makes the scales of weights so that a shift leads from its sums to its results.
+    pub fn leaves_a_shift(self) -> bool {
+        matches!(self, Recipe::MultiplyAccumulate { weight_grid, .. } if weight_grid.leaves_a_shift())
+    }
+
+    /// The integer function that it computes.
+    pub fn definition(self) -> Option<Definition> {
+        match self {
+            Recipe::Lookup { definition, .. }
+            | Recipe::Softmax { definition }
+            | Recipe::LayerNormalization { definition } => Some(definition),
+            _ => None,
         }
     }
 
@@ -297,197 +445,8 @@ impl Recipe {
     }
 }
 
-/// Keys that a recipe takes from its row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// True if the row names forms for the result (`requantize`).
-    pub requantize: bool,
-    /// True if it may, because codes may have bits that a form takes off.
-    pub may_requantize: bool,
-    /// True if the row names forms for the operands (`inputs`).
-    pub inputs: bool,
-    /// The parameters that it knows, each with whether the row must give it.
-    pub parameters: &'static [(&'static str, bool)],
-}
-
-impl RecipeName {
-    /// The terms of the ops that it lowers.
-    pub fn lowers(self) -> Vec<Term> {
-        match self {
-            RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights => vec![Term::Conv, Term::Gemm],
-            RecipeName::MatmulAccumulate => vec![Term::MatMul],
-            RecipeName::AddLeftShift | RecipeName::AddCommonGrid | RecipeName::AddCoarserGrid => {
-                vec![Term::Add, Term::Sub]
-            }
-            RecipeName::AddShifted => vec![Term::Add],
-            RecipeName::Multiply => vec![Term::Mul],
-            RecipeName::MaxPool => vec![Term::MaxPool, Term::ReduceMax, Term::ReduceMin],
-            RecipeName::AveragePoolDivide | RecipeName::AveragePoolReciprocal => {
-                vec![Term::AveragePool, Term::GlobalAveragePool, Term::ReduceMean]
-            }
-            RecipeName::AveragePoolRequantize => vec![
-                Term::AveragePool,
-                Term::GlobalAveragePool,
-                Term::ReduceMean,
-                Term::ReduceSum,
-            ],
-            RecipeName::Lookup => Term::of_kind(Kind::Function).collect(),
-            RecipeName::Softmax => vec![Term::Softmax],
-            RecipeName::LayerNormalization => vec![Term::LayerNormalization, Term::RmsNormalization],
-            RecipeName::Clamp => vec![Term::Relu, Term::Clip],
-            RecipeName::Requantize => vec![Term::Requantize],
-            RecipeName::Compare => Term::of_kind(Kind::Compares).collect(),
-            RecipeName::PassThrough => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),
-        }
-    }
-
-    /// The terms of the primitives that end in a requantization of the recipe's own: fusion rows that take it over name them
-    /// among their `ops`.
-    pub fn leaves(self) -> Vec<Term> {
-        match self {
-            RecipeName::MultiplyAccumulate => vec![Term::Conv, Term::Gemm],
-            RecipeName::MatmulAccumulate => vec![Term::MatMul],
-            RecipeName::AddLeftShift | RecipeName::AddCommonGrid | RecipeName::AddCoarserGrid => {
-                vec![Term::Add, Term::Sub, Term::ShiftLeft]
-            }
-            RecipeName::AddShifted => vec![Term::Clamp],
-            RecipeName::Multiply => vec![Term::Mul],
-            RecipeName::MaxPool => vec![Term::MaxPool],
-            // A sum where no form of the row takes off a zero point.
-            RecipeName::AveragePoolRequantize | RecipeName::AveragePoolReciprocal => {
-                vec![Term::SumPool, Term::ReduceSum, Term::Add]
-            }
-            RecipeName::Lookup => vec![Term::Lookup],
-            RecipeName::DequantizeWeights
-            | RecipeName::AveragePoolDivide
-            | RecipeName::Softmax
-            | RecipeName::LayerNormalization
-            | RecipeName::Clamp
-            | RecipeName::PassThrough
-            | RecipeName::Compare => Vec::new(),
-            // Codes less their zero point.
-            RecipeName::Requantize => vec![Term::ShiftLeft],
-        }
-    }
-
-    /// True if operands and results have one grid: codes are moved, compared or averaged.
-    pub fn keeps_grid(self) -> bool {
-        match self {
-            RecipeName::MaxPool
-            | RecipeName::AveragePoolDivide
-            | RecipeName::AveragePoolReciprocal
-            | RecipeName::Clamp
-            | RecipeName::PassThrough => true,
-            RecipeName::MultiplyAccumulate
-            | RecipeName::DequantizeWeights
-            | RecipeName::MatmulAccumulate
-            | RecipeName::AddLeftShift
-            | RecipeName::AddCommonGrid
-            | RecipeName::AddCoarserGrid
-            | RecipeName::AddShifted
-            | RecipeName::Multiply
-            | RecipeName::AveragePoolRequantize
-            | RecipeName::Lookup
-            | RecipeName::Softmax
-            | RecipeName::LayerNormalization
-            | RecipeName::Compare
-            | RecipeName::Requantize => false,
-        }
-    }
-
-    /// True if it computes on real numbers, with weights that have codes: it takes the pairs without codes of activations,
-    /// and no others.
-    pub fn is_weight_only(self) -> bool {
-        self == RecipeName::DequantizeWeights
-    }
-
-    /// True if it adds up or multiplies, and so needs an accumulator.
-    pub fn accumulates(self) -> bool {
-        match self {
-            RecipeName::MultiplyAccumulate
-            | RecipeName::MatmulAccumulate
-            | RecipeName::AddLeftShift
-            | RecipeName::AddCommonGrid
-            | RecipeName::AddCoarserGrid
-            | RecipeName::AddShifted
-            | RecipeName::Multiply
-            | RecipeName::AveragePoolDivide
-            | RecipeName::AveragePoolReciprocal
-            | RecipeName::AveragePoolRequantize => true,
-            RecipeName::DequantizeWeights
-            | RecipeName::MaxPool
-            | RecipeName::Lookup
-            | RecipeName::Softmax
-            | RecipeName::LayerNormalization
-            | RecipeName::Clamp
-            | RecipeName::PassThrough
-            | RecipeName::Compare
-            | RecipeName::Requantize => false,
-        }
-    }
-
-    /// Keys that the recipe takes from its row.
-    pub fn signature(self) -> Signature {
-        let keeps = Signature {
-            requantize: false,
-            may_requantize: false,
-            inputs: false,
-            parameters: &[],
-        };
-        let narrows = Signature {
-            requantize: true,
-            may_requantize: true,
-            ..keeps
-        };
-        match self {
-            RecipeName::MultiplyAccumulate => Signature {
-                parameters: &[("weight_grid", false), ("pad", false)],
-                ..narrows
-            },
-            RecipeName::AddLeftShift | RecipeName::AddCommonGrid => Signature {
-                inputs: true,
-                parameters: &[("left_shift", true)],
-                ..narrows
-            },
-            RecipeName::AddShifted | RecipeName::AddCoarserGrid => Signature {
-                inputs: true,
-                ..narrows
-            },
-            RecipeName::Softmax | RecipeName::LayerNormalization => Signature {
-                parameters: &[("definition", true)],
-                ..keeps
-            },
-            RecipeName::MatmulAccumulate | RecipeName::Multiply | RecipeName::AveragePoolRequantize => narrows,
-            RecipeName::Requantize => Signature {
-                parameters: &[("left_shift", false)],
-                ..narrows
-            },
-            RecipeName::AveragePoolReciprocal => Signature {
-                parameters: &[("reciprocal", true)],
-                ..narrows
-            },
-            RecipeName::MaxPool => Signature {
-                may_requantize: true,
-                parameters: &[("pad", false)],
-                ..keeps
-            },
-            RecipeName::Lookup => Signature {
-                may_requantize: true,
-                parameters: &[
-                    ("left_shift", false),
-                    ("definition", false),
-                    ("rounding", false),
-                    ("interpolate", false),
-                ],
-                ..keeps
-            },
-            RecipeName::PassThrough => Signature {
-                parameters: &[("fraction", false)],
-                ..keeps
-            },
-            RecipeName::DequantizeWeights | RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::Compare => {
-                keeps
-            }
-        }
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -1,7 +1,7 @@
 //! `docs/target-table.md`: every key with what it takes and what it means, from the types.
 
 use super::check::{DERIVED, Quantity, terms};
-use super::{RecipeName, TargetSpec};
+use super::{Recipe, TargetSpec};
 use std::fmt::Write;
 use strait_document::{Document as _, Page, nearest::list};
 
@@ -15,7 +15,7 @@ requantizations there are, which of them are fused into what, and what runs on t
 and the host's kernels compute it; a target crate adds kernels, and code for what a table cannot say.
 
 A key that is not listed here is an error, and so is a name that does not exist. The tables in `targets/` are examples. Editors
-that know JSON schemas complete and check a table with `strait-target-1.schema.json` beside this page.
+that know JSON schemas complete and check a table with `strait-target-2.schema.json` beside this page.
 
 Scale sense everywhere: real = scale × (q − zero point).
 
@@ -49,17 +49,18 @@ pub fn reference_page() -> String {
 fn recipes(text: &mut String) {
     *text += "## Recipes and what they take\n\nWhat a recipe *leaves* are the primitives that end in a requantization of its own: a fusion row that \
               takes the requantization over names them among its `ops`.\n\n\
-              | recipe | lowers | leaves | forms in | parameters |\n|---|---|---|---|---|\n";
-    for recipe in RecipeName::ALL {
-        let signature = recipe.signature();
-        let forms = [("requantize", signature.requantize), ("inputs", signature.inputs)];
+              | recipe | lowers | leaves | forms in |\n|---|---|---|---|\n";
+    for recipe in Recipe::ALL {
+        let forms = [
+            ("requantize", recipe.narrows()),
+            ("inputs", recipe.requantizes_inputs()),
+        ];
         let forms = list(forms.into_iter().filter(|(_, taken)| *taken).map(|(key, _)| key));
-        let parameters = list(signature.parameters.iter().map(|(key, _)| *key));
         let _ = writeln!(
             text,
-            "| `{recipe}` | {} | {} | {forms} | {parameters} |",
+            "| `{recipe}` | {} | {} | {forms} |",
             list(recipe.lowers().into_iter().map(strait_core::Term::name)),
-            list(recipe.leaves().into_iter().map(strait_core::Term::name))
+            list(recipe.leaves().iter().map(|term| term.name()))
         );
     }
     let _ = writeln!(text, "\nThe terms of ops: {}.", list(terms()));

@@ -5,20 +5,20 @@ use super::pair::Pair;
 use super::words::{Evidence, Integer, Interval, WeightPer};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive};
 use strait_document::words;
 use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 
 /// Which integers stand for which values. Scale sense: real = scale × (q − zero point).
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Types {
     /// Pairs of activation type and weight type that the target multiplies, the preferred one first. Ops without weights
-    /// have the activation types. The row of an op may have fewer. A pair with `"float32"` is weight-only:
-    /// convolutions and Gemms that a configuration wants so run on the accelerator where a row takes the pair, and
-    /// else on the host, which dequantizes their weights.
+    /// have the activation types. The row of an op may have fewer. With activations of `"float32"` a layer is weight-only:
+    /// only its weights have codes. A configuration asks for it. Such convolutions and Gemms run on the accelerator if a
+    /// row takes the pair, and otherwise on the host, which dequantizes their weights.
     pub pairs: Vec<Pair>,
     /// Which values are narrowed.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Types {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub weight_of: BTreeMap<Integer, WeightScheme>,
-    /// The type of a bias, by the type of the activation. Its scale is that of the accumulator, its zero point 0.
+    /// The type of a bias, by the type of the activation. A bias has the scale of the accumulator and the zero point 0.
     #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub bias: BTreeMap<Integer, BiasType>,
 }
@@ -76,9 +76,9 @@ words! {
         /// Every result of an op that the target computes in integers.
         #[default]
         Results = "results",
-        /// Only what an integer op reads. Where all readers want codes of one grid, a result is narrowed to that.
-        /// Otherwise the result stays an accumulator: each reader of codes narrows it for itself, and the host reads the
-        /// accumulator dequantized.
+        /// Only operands of integer ops. If all readers of a result want codes of one grid, it is narrowed to that grid.
+        /// Otherwise it stays an accumulator: each reader narrows it for itself, and the host reads the dequantized
+        /// accumulator.
         Operands = "operands",
     }
 }
@@ -96,7 +96,7 @@ words! {
 }
 
 /// Grids of activations; one per tensor.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ActivationScheme {
@@ -110,15 +110,15 @@ pub struct ActivationScheme {
 }
 
 /// Grids of weights.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WeightScheme {
-    /// The zero point is 0. False: each scale has a zero point, which products take off the weights' codes. An unsigned type
-    /// needs it.
+    /// The zero point is 0. False: each scale has a zero point, which products subtract from the codes of the weights.
+    /// Unsigned types need one.
     pub symmetric: bool,
-    /// Granularities that a scale may have, the preferred one first. Where a weight's inputs are no whole blocks, or its
-    /// product is one of codes, `"block"` is passed over.
+    /// Granularities that a scale may have, the preferred one first. `"block"` is skipped if the inputs of a weight do not
+    /// divide into whole blocks, or if the activations have codes.
     pub per: Vec<WeightPer>,
     /// For `"block"`: the numbers of inputs that may share a scale, the preferred one first.
     #[serde(default)]
@@ -131,7 +131,7 @@ pub struct WeightScheme {
 }
 
 /// Width of sums.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
@@ -140,7 +140,7 @@ pub struct Accumulator {
     pub bits: u8,
     /// Behaviour of a sum that does not fit.
     pub overflow: Overflow,
-    /// Narrower sums that products are added up in first. Absent: there are none.
+    /// Narrower sums in front of the whole sum. Absent: products are added to the whole sum directly.
     pub block: Option<SumBlock>,
     /// The reference that this equals, where it is another one than the table's.
     pub oracle: Option<String>,
@@ -150,10 +150,10 @@ pub struct Accumulator {
     pub note: Option<String>,
 }
 
-/// Sums of the products of so many channels, which are then added to the whole sum: of input channels of a convolution, at
-/// every position of its window, of the inputs of a Gemm, and of the inner axis of a matrix product. Each has to fit by
-/// itself, as `overflow` says it of a sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// Products are first added up in blocks of channels, and the blocks are then added to the whole sum. Channels are the
+/// input channels of a convolution, at every position of its window; the inputs of a Gemm; the inner axis of a matrix
+/// product. Each block has to fit into its bits, by the rule of `overflow`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SumBlock {
@@ -165,19 +165,19 @@ pub struct SumBlock {
 }
 
 words! {
-    /// Behaviour of a sum that does not fit. It decides what is proved of a layer before the layer runs on the target.
+    /// Behaviour of a sum that does not fit. A layer runs on the target only if its sums are proved to fit by this rule.
     Overflow {
-        /// It keeps its lowest bits. The whole sum has to fit: what it was in between does not matter then.
+        /// It keeps its lowest bits. Only the whole sum has to fit; sums in between may overflow.
         Wrap = "wrap",
         /// It stays at the nearest value that fits. Every part of a sum has to fit, in any order.
         Saturate = "saturate",
-        /// Nothing that is known. Every part of a sum has to fit, in any order.
+        /// Not known. Every part of a sum has to fit, in any order.
         Undefined = "undefined",
     }
 }
 
 /// From real numbers to codes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
@@ -187,9 +187,11 @@ pub struct Quantize {
     /// Division of an activation by its scale; both ways round to `f32`.
     #[serde(default)]
     pub divide: Divide,
-    /// Where an activation's zero point is added.
+    /// Where an activation's zero point z is added to its quotient. `"after"`: round(x / s) + z. `"inside_rounding"`:
+    /// round(x / s + z), the sum in `f32`. The two differ at ties if z is odd.
     #[serde(default)]
-    pub zero_point: QuantizeZeroPoint,
+    #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::ZeroPointWord"))]
+    pub zero_point: ZeroPoint,
     /// The same for weights, which are always divided truly. Absent: `rounding`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub weight_rounding: Option<Rounding>,
@@ -219,29 +221,8 @@ words! {
     }
 }
 
-words! {
-    /// Where the zero point is added to a quotient; the two differ at ties, where it is odd.
-    #[derive(Default)]
-    QuantizeZeroPoint {
-        /// round(x / s) + z.
-        #[default]
-        After = "after",
-        /// round(x / s + z), the sum in `f32`.
-        InsideRounding = "inside_rounding",
-    }
-}
-
-impl From<QuantizeZeroPoint> for ZeroPoint {
-    fn from(place: QuantizeZeroPoint) -> Self {
-        match place {
-            QuantizeZeroPoint::After => ZeroPoint::After,
-            QuantizeZeroPoint::InsideRounding => ZeroPoint::InsideRounding,
-        }
-    }
-}
-
 impl Types {
-    /// The types of codes that activations may have, those of the preferred pair first; each as often as it has pairs.
+    /// The types of codes that activations may have, the preferred one first. A type comes once for each of its pairs.
     pub fn activations(&self) -> impl Iterator<Item = Integer> {
         self.pairs.iter().filter_map(|pair| pair.codes())
     }
@@ -267,7 +248,7 @@ impl Types {
     }
 }
 
-/// The interval, saturated to the type that the check has held it against.
+/// The interval within the type. The check of the table has seen that it fits.
 fn codes(t: IntType, range: Option<&Interval>) -> RangeInclusive<i32> {
     range.map_or(t.range(), |r| t.saturate(r.min)..=t.saturate(r.max))
 }

@@ -2,14 +2,14 @@
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use strait_document::words;
 use strait_requantize::IntType;
 
 words! {
-    /// Evidence that the table says what the reference computes, the strongest first. A layer that rests on several
-    /// rows rests on the weakest, which is the largest.
+    /// Evidence that the table says what the reference computes, the strongest first. A layer that depends on several rows
+    /// has the evidence of the weakest, which is the largest of them.
     Evidence {
         /// Derived from the reference's definition.
         Proved = "proved",
@@ -65,16 +65,17 @@ words! {
 }
 
 words! {
-    /// A rule over the float graph that is right for some targets alone. Those that hold for all need no word.
+    /// A rewrite of the float graph that is right for some targets only. Rewrites for all targets have no word.
     FloatRule {
         /// An average pool whose windows all count the same number of elements becomes a depthwise convolution, whose result
         /// has a grid of its own.
         AveragePoolToConv = "average-pool-to-conv",
         /// A batch normalization that stands alone becomes a depthwise convolution.
         BatchNormalizationToConv = "batch-normalization-to-conv",
-        /// A ReLU6 becomes a ReLU in the graph that is written, where all that read it quantize it on grids without codes above 6.
+        /// A ReLU6 becomes a ReLU in the graph that is written, if all readers quantize it on grids without codes above 6.
         Relu6ToRelu = "relu6-to-relu",
-        /// SiLU becomes a product of its operand and that one's sigmoid, whose range is observed.
+        /// SiLU becomes the product of its operand and the sigmoid of its operand, and the range of the sigmoid is
+        /// observed.
         SiluToSigmoid = "silu-to-sigmoid",
     }
 }
@@ -108,9 +109,9 @@ impl From<IntType> for Integer {
 }
 
 /// Smallest and largest value, both included; written `[min, max]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(from = "[i64; 2]")]
+#[serde(from = "[i64; 2]", into = "[i64; 2]")]
 #[cfg_attr(feature = "schema", schemars(with = "schemas::Ends"))]
 pub struct Interval {
     /// The smallest value.
@@ -132,20 +133,35 @@ impl From<[i64; 2]> for Interval {
     }
 }
 
+impl From<Interval> for [i64; 2] {
+    fn from(interval: Interval) -> [i64; 2] {
+        [interval.min, interval.max]
+    }
+}
+
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}, {}]", self.min, self.max)
     }
 }
 
-/// Schemas of types whose crates know none, and of narrower ones.
+/// JSON schemas of types of crates without schemas, and narrower schemas of own types.
 #[cfg(feature = "schema")]
 pub(crate) mod schemas {
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-    use strait_requantize::Rounding;
+    use strait_requantize::{Rounding, Roundings, function::Definition, quantize::ZeroPoint};
 
-    /// The schema of a [`Rounding`], whose crate knows no schemas.
+    /// The schema of a [`Rounding`].
     pub(crate) struct RoundingWord;
+
+    /// The schema of [`Roundings`].
+    pub(crate) struct RoundingsWord;
+
+    /// The schema of a [`ZeroPoint`].
+    pub(crate) struct ZeroPointWord;
+
+    /// The schema of a [`Definition`].
+    pub(crate) struct FunctionName;
 
     /// The schema of an [`Interval`] that holds more than one value.
     pub(crate) struct Ends;
@@ -169,5 +185,8 @@ pub(crate) mod schemas {
     }
 
     schema!(RoundingWord: { "type": "string", "enum": Rounding::ALL.map(Rounding::name) });
+    schema!(RoundingsWord: { "type": "string", "enum": [Roundings::One.name(), Roundings::Two.name()] });
+    schema!(ZeroPointWord: { "type": "string", "enum": ZeroPoint::ALL.map(ZeroPoint::name) });
+    schema!(FunctionName: { "type": "string", "enum": Definition::ALL.map(Definition::name) });
     schema!(Ends: { "type": "array", "format": "range", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 });
 }

@@ -8,7 +8,7 @@ use strait_target::Table;
 
 const TABLE: &str = include_str!("../tables/every-form.toml");
 const NORM: &str =
-    "ops = [\"layer_normalization\"]\nrecipe = \"layer_normalization\"\ndefinition = \"litert.softmax.int8.v1\"";
+    "ops = [\"layer_normalization\"]\nrecipe = { layer_normalization = { definition = \"litert.softmax.int8.v1\" } }";
 const SOFTMAX: &str = "run = \"host\"\nwhy = \"no exponential unit\"";
 
 /// Findings of the parser in a table: for each finding file, line and column, the message with what stands beside the
@@ -54,7 +54,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         // text that is no table at all
         (
-            "schema  = 1",
+            "schema  = 2",
             "schema  = ",
             "t.toml:1:11: this is not TOML, string values must be quoted, expected literal string\n    schema  =",
         ),
@@ -65,9 +65,34 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "there is no key `types.activation.symetric`, unknown key\n    activation = { symetric = false }\n    did you mean `symmetric`?",
         ),
         (
-            "kind       = \"shift\"",
-            "kind       = \"shfit\"",
-            "`form.shift.kind` cannot be \"shfit\", expected one of \"shift\", \"multiply_shift\", \"gemmlowp\", \"sixteen_by_eight\", \"tosa_rescale\", \"float_scale\", \"float64_scale\", \"ascend_requant\", \"dequant_quant\", \"dequant_s16\", \"requant_s16\", \"steps\"\n    kind       = \"shfit\"\n    did you mean \"shift\"?",
+            "kind   = \"steps\"",
+            "kind   = \"step\"",
+            "`form.thresholds.kind` cannot be \"step\", expected one of \"float64_scale\", \"steps\", ",
+        ),
+        (
+            "kind   = \"steps\"",
+            "kind   = \"step\"",
+            "\n    kind   = \"step\"\n    did you mean \"steps\"?",
+        ),
+        (
+            "kind   = \"steps\"",
+            "kind   = { gemlowp = { roundings = \"one\" } }",
+            "there is no key `form.thresholds.kind.gemlowp`, unknown key\n    kind   = { gemlowp = { roundings = \"one\" } }\n    did you mean `gemmlowp`?",
+        ),
+        (
+            "kind   = \"steps\"",
+            "kind   = { float_scale = {}, ascend_requant = {} }",
+            "`form.thresholds.kind` has 2 keys, expected one key",
+        ),
+        (
+            "kind   = \"steps\"",
+            "kind   = 3",
+            "`form.thresholds.kind` is an integer, expected one of \"float64_scale\", ",
+        ),
+        (
+            "kind   = \"steps\"",
+            "kind   = \"shift\"",
+            "`form.thresholds.kind` cannot be \"shift\" alone: it needs `rounding` and `shift`, without its parameters\n    kind   = \"shift\"\n    { shift = { rounding = ..., shift = ... } }",
         ),
         (
             "rounding = \"half_even\"",
@@ -96,19 +121,19 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "t.toml:6:12: `reference.oracle` is empty",
         ),
         (
-            "from       = \"free\"\n",
-            "from       = \"free\"\noracle = \"\"\n",
+            "from   = \"free\"\n",
+            "from   = \"free\"\noracle = \"\"\n",
             "`form.shift.oracle` is empty",
         ),
         // what a form's evidence holds of
         (
-            "from       = \"free\"\n",
-            "from       = \"free\"\nholds = { accumulator = [9, -9] }\nevidence = \"measured\"\n",
+            "from   = \"free\"\n",
+            "from   = \"free\"\nholds = { accumulator = [9, -9] }\nevidence = \"measured\"\n",
             "`shift`: no accumulator is in [9, -9]; the smaller end comes first\n    holds = { accumulator = [9, -9] }",
         ),
         (
-            "from       = \"free\"\n",
-            "from       = \"free\"\nholds = { accumulator = [-9, 9] }\n",
+            "from   = \"free\"\n",
+            "from   = \"free\"\nholds = { accumulator = [-9, 9] }\n",
             "`shift` is `assumed`, and so nothing was shown of any accumulator\n    holds = { accumulator = [-9, 9] }",
         ),
         // what is fused
@@ -134,9 +159,9 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         // identity
         (
-            "schema  = 1",
             "schema  = 2",
-            "t.toml:1:11: the table has schema 2, which is newer than this version of Strait\n    schema  = 2\n    this version reads schema 1",
+            "schema  = 3",
+            "t.toml:1:11: the table has schema 3, which is newer than this version of Strait\n    schema  = 3\n    this version reads schema 2",
         ),
         (
             "\"every-form\"",
@@ -233,64 +258,91 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         // forms
         (
-            "shift      = { min = 0, max = 31 }\n",
+            "shift = { min = 0, max = 31 }, ",
             "",
-            "`shift`: the kind `shift` needs `shift`",
+            "`form.shift.kind.shift.shift` is missing, in this table\n    kind   = { shift = { rounding = \"half_even\" } }",
         ),
         (
-            "shift      = { min = 0, max = 31 }",
-            "shift      = { min = 0, max = 63 }",
-            "`form.shift.shift.max` cannot be 63, expected an integer from -30 to 62",
+            "shift = { min = 0, max = 31 }",
+            "shift = { min = 0, max = 63 }",
+            "`form.shift.kind.shift.shift.max` cannot be 63, expected an integer from -30 to 62",
         ),
         (
-            "shift      = { min = 0, max = 31 }",
-            "shift      = { min = 9, max = 3 }",
+            "shift = { min = 0, max = 31 }",
+            "shift = { min = 9, max = 3 }",
             "no shift is at least 9 and at most 3",
         ),
         (
-            "shift      = { min = -8, max = 31 }",
-            "shift      = { min = -31, max = 31 }",
-            "`form.double.shift.min` cannot be -31, expected an integer from -30 to 62",
+            "shift = { min = -8, max = 31 }",
+            "shift = { min = -31, max = 31 }",
+            "`form.double.kind.gemmlowp.shift.min` cannot be -31, expected an integer from -30 to 62",
         ),
         (
-            "zero_point = \"folded_in_bias\"",
-            "zero_point = \"after\"",
-            "no shift has its zero point `after`\n    zero_point = \"after\"\n    allowed: `folded_in_bias`",
+            "shift = { min = 0, max = 31 }",
+            "shift = { min = -1, max = 31 }",
+            "`shift`: shifts of this kind lie in 0 ..= 62",
         ),
         (
-            "stages     = 2",
-            "stages     = 3",
-            "`form.double.stages` cannot be 3, expected an integer from 1 to 2",
+            "zero_point = \"before_shift\"",
+            "zero_point = \"before\"",
+            "`form.fractional.kind.multiply_shift.zero_point` cannot be \"before\", expected one of \"after\", \"before_shift\", \"before_and_after\"",
         ),
         (
-            "multiplier = { bits = 7 }",
-            "multiplier = { bits = 32 }",
-            "`form.fractional.multiplier.bits` cannot be 32, expected an integer from 1 to 31",
+            "{ shift = { shift = { min = 0, max = 31 }, ",
+            "{ shift = { zero_point = \"after\", shift = { min = 0, max = 31 }, ",
+            "there is no key `form.shift.kind.shift.zero_point`",
         ),
         (
-            "multiplier = { bits = 11 }",
-            "multiplier = { bits = 25 }",
-            "a multiplier has 1 to 24 bits, not 25",
+            "roundings = \"two\"",
+            "roundings = \"three\"",
+            "`form.double.kind.gemmlowp.roundings` cannot be \"three\", expected one of \"one\", \"two\"",
         ),
         (
-            "output     = [\"int8\"]",
-            "output     = []",
-            "`form.shift.output` is empty",
+            "bits = 7,",
+            "bits = 32,",
+            "`form.fractional.kind.multiply_shift.bits` cannot be 32, expected an integer from 1 to 31",
         ),
         (
-            "per        = [\"tensor\"]",
-            "per        = [\"tensor\", \"tensor\"]",
+            "bits = 11 }",
+            "bits = 25 }",
+            "`form.packed.kind.float_scale.bits` cannot be 25, expected an integer from 1 to 24",
+        ),
+        (
+            "bits = 15, roundings = \"one\"",
+            "bits = 15, roundings = \"two\"",
+            "`scale16`: RESCALE with a multiplier of 15 bits rounds once",
+        ),
+        (
+            "bits = 15, roundings = \"one\"",
+            "bits = 16, roundings = \"one\"",
+            "`scale16`: a multiplier of RESCALE has 15 or 31 bits",
+        ),
+        ("output = [\"int8\"]", "output = []", "`form.shift.output` is empty"),
+        (
+            "per    = [\"tensor\"]",
+            "per    = [\"tensor\", \"tensor\"]",
             "`tensor` stands here twice",
         ),
         (
-            "from       = \"ascend\"",
-            "from       = \"litert\"",
-            "`litert` does not make the integers of this kind; onnxruntime or ascend or free does",
+            "clamp  = \"relu\"\nfrom   = \"dequantize_quantize\"",
+            "clamp  = \"relu\"\nfrom   = \"litert\"",
+            "`litert` does not make the integers of this kind; onnxruntime or dequantize_quantize or free does",
+        ),
+        // as older tables have it
+        (
+            "kind   = \"float64_scale\"",
+            "kind   = \"float64_scale\"\nzero_point = \"after\"",
+            "`form.double-precision.zero_point` is spelled otherwise since schema 2, of an older table\n    zero_point = \"after\"\n    write: kind = { multiply_shift = { zero_point",
         ),
         (
-            "from       = \"onnxruntime\"",
-            "from       = \"onnxruntime\"\nrounding = \"floor\"",
-            "this kind rounds `half_even`",
+            "from   = \"correction\"",
+            "from   = \"sima\"",
+            "`form.fractional.from` is spelled otherwise since schema 2, of an older table\n    from   = \"sima\"\n    write: from = \"correction\"",
+        ),
+        (
+            "recipe = \"pass_through\"",
+            "recipe = \"pass_through\"\nfraction = { bits = 11, rounding = \"half_up\" }",
+            "`op.resize.fraction` is spelled otherwise since schema 2, of an older table\n    fraction = { bits = 11, rounding = \"half_up\" }\n    write: recipe = { pass_through = { fraction = ",
         ),
         // ops
         (
@@ -314,54 +366,62 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "there is no form `singel`",
         ),
         (
-            "[\"shift\", \"single\"]",
-            "[\"single\"]\nweight_grid = \"max_abs_then_shift\"",
+            "recipe     = \"multiply_accumulate\"\nrequantize = [\"shift\", \"single\"]",
+            "recipe     = { multiply_accumulate = { weight_grid = \"max_abs_then_shift\" } }\nrequantize = [\"single\"]",
             "`max_abs_then_shift` leaves a shift, and none of the forms in `requantize` is one",
         ),
         (
-            "recipe     = \"add_common_grid\"",
+            "recipe     = { add_common_grid = { left_shift = 7 } }",
             "recipe     = \"multiply\"",
             "`multiply` does not lower `add`; it lowers `mul`",
         ),
         (
-            "\"add_common_grid\"",
+            "{ add_common_grid = { left_shift = 7 } }",
             "\"add_shifted\"",
             "needs a form of the kind `dequant_s16`",
         ),
-        ("left_shift = 7\n", "", "`add_common_grid` needs `left_shift`"),
+        (
+            "{ add_common_grid = { left_shift = 7 } }",
+            "\"add_common_grid\"",
+            "`op.add.recipe` cannot be \"add_common_grid\" alone: it needs `left_shift`, without its parameters\n    recipe     = \"add_common_grid\"\n    { add_common_grid = { left_shift = ... } }",
+        ),
         (
             "left_shift = 7",
             "left_shift = 25",
-            "`op.add.left_shift` cannot be 25, expected an integer from 0 to 24",
+            "`op.add.recipe.add_common_grid.left_shift` cannot be 25, expected an integer from 0 to 24",
         ),
         ("inputs     = [\"general\"]\n", "", "`op.add` needs forms in `inputs`"),
         (
             "recipe = \"pass_through\"",
-            "recipe = \"pass_through\"\nweight_grid = \"shift\"",
-            "`pass_through` has no parameter `weight_grid`",
+            "recipe = { pass_through = { weight_grid = \"shift\" } }",
+            "there is no key `op.resize.recipe.pass_through.weight_grid`, unknown key",
         ),
         (
             "recipe = \"pass_through\"\n",
             "",
             "`op.resize` needs a `recipe`, or `run = \"host\"` with `why`\n    [op.resize]\n    allowed: `pass_through`",
         ),
-        (SOFTMAX, "recipe = \"softmax\"", "`softmax` needs `definition`"),
         (
             SOFTMAX,
-            "recipe = \"softmax\"\ndefinition = \"litert.softmax.int16.v1\"",
-            "`litert.softmax.int16.v1` reads int16, and the row is for activations of int8, too\n    \
-             definition = \"litert.softmax.int16.v1\"\n    `pairs` says what a row is for",
+            "recipe = \"softmax\"",
+            "`op.softmax.recipe` cannot be \"softmax\" alone: it needs `definition`",
         ),
         (
             SOFTMAX,
-            "recipe = \"softmax\"\ndefinition = \"strait.layer_norm.v1\"",
+            "recipe = { softmax = { definition = \"litert.softmax.int16.v1\" } }",
+            "`litert.softmax.int16.v1` reads int16, and the row is for activations of int8, too\n    \
+             recipe = { softmax = { definition = \"litert.softmax.int16.v1\" } }\n    `pairs` says what a row is for",
+        ),
+        (
+            SOFTMAX,
+            "recipe = { softmax = { definition = \"strait.layer_norm.v1\" } }",
             "`strait.layer_norm.v1` is no `softmax`",
         ),
         (SOFTMAX, NORM, "`litert.softmax.int8.v1` is no `layer_normalization`"),
         (
             "recipe = \"pass_through\"",
-            "recipe = \"pass_through\"\ndefinition = \"litert.softmax.int8.v1\"",
-            "`pass_through` has no parameter `definition`",
+            "recipe = { softmax = { definition = \"litert.softmax.int8.v2\" } }",
+            "`op.resize.recipe.softmax.definition` cannot be \"litert.softmax.int8.v2\"",
         ),
         (
             "why = \"no exponential unit\"\n",
@@ -404,7 +464,7 @@ fn every_finding_is_told_at_once_in_the_order_of_the_text() {
     let text = TABLE
         .replacen("\"1.0.0\"", "\"1\"", 1)
         .replacen("bits = 32", "bits = 99", 1)
-        .replacen("bits = 7", "bits = 0", 1);
+        .replacen("bits = 7,", "bits = 0,", 1);
     let errors = Table::parse("t.toml", text.clone()).unwrap_err();
     let excerpts = errors.0.iter().map(|finding| finding.excerpt.as_ref().unwrap());
     let lines: Vec<usize> = excerpts.map(|excerpt| excerpt.position().unwrap().0).collect();

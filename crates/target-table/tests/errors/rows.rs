@@ -107,14 +107,14 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (
             row(
-                "[op.add-more]\nops = [\"add\"]\nrecipe = \"add_left_shift\"\nleft_shift = 8\ninputs = [\"single\"]\nrequantize = [\"single\"]",
+                "[op.add-more]\nops = [\"add\"]\nrecipe = { add_left_shift = { left_shift = 8 } }\ninputs = [\"single\"]\nrequantize = [\"single\"]",
             ),
             "`add_left_shift` adds operands of int32, and none of these forms makes int32",
         ),
         (
             row(
-                "[op.mul-more]\nops = [\"mul\"]\nrecipe = \"multiply\"\nrequantize = [\"wide\"]\n[form.wide]\nkind = \"shift\"\nshift = { min = 0, max = 31 }\n\
-                 rounding = \"half_even\"\nzero_point = \"folded_in_bias\"\noutput = [\"int16\"]\nper = [\"tensor\"]\nfrom = \"free\"",
+                "[op.mul-more]\nops = [\"mul\"]\nrecipe = \"multiply\"\nrequantize = [\"wide\"]\n[form.wide]\n\
+                 kind = { shift = { shift = { min = 0, max = 31 }, rounding = \"half_even\" } }\noutput = [\"int16\"]\nper = [\"tensor\"]\nfrom = \"free\"",
             ),
             "the results of the row are int8, and none of these forms makes int8",
         ),
@@ -127,8 +127,8 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`conv` makes other numbers than it reads, so its result has a grid of its own",
         ),
         (
-            TABLE.replacen("multiplier = { bits = 7 }", "multiplier = { bits = 31 }", 1),
-            "`fractional`: a multiplier has 1 to 30 bits, not 31",
+            TABLE.replacen("bits = 7,", "bits = 31,", 1),
+            "`fractional`: a multiplier in front of a zero point before the shift has 1 to 30 bits, not 31",
         ),
         (
             fusion("with = { op = \"mul\", same_shape = true }"),
@@ -153,17 +153,17 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`rank` is never `\"four\"`: it is a number",
         ),
         (
-            row("[op.tanh]\nrecipe = \"lookup\"\ninterpolate = { entries = 257, rounding = \"half_up\" }"),
+            row("[op.tanh]\nrecipe = { lookup = { interpolate = { entries = 257, rounding = \"half_up\" } } }"),
             "257 entries are not on evenly spaced codes of int8",
         ),
         (
             row(
-                "[op.tanh]\nrecipe = \"lookup\"\ndefinition = \"litert.tanh.int8.v1\"\ninterpolate = { entries = 17, rounding = \"half_up\" }",
+                "[op.tanh]\nrecipe = { lookup = { definition = \"litert.tanh.int8.v1\", interpolate = { entries = 17, rounding = \"half_up\" } } }",
             ),
             "entries between which lines are drawn are those of `nearest.v1`",
         ),
         (
-            row("[op.pad]\nrecipe = \"pass_through\"\nfraction = { bits = 11, rounding = \"half_up\" }"),
+            row("[op.pad]\nrecipe = { pass_through = { fraction = { bits = 11, rounding = \"half_up\" } } }"),
             "`resize` alone interpolates",
         ),
         (
@@ -215,36 +215,38 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`types.pairs` has no activations of int16",
         ),
         (
-            row("[op.sigmoid]\nrecipe = \"lookup\"\nleft_shift = 15"),
+            row("[op.sigmoid]\nrecipe = { lookup = { left_shift = 15 } }"),
             "the bits of `left_shift` of a `lookup` are what a shift of `requantize` takes off",
         ),
         (
-            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.tanh.int8.v1\""),
+            row("[op.sigmoid]\nrecipe = { lookup = { definition = \"litert.tanh.int8.v1\" } }"),
             "`litert.tanh.int8.v1` is no `sigmoid`",
         ),
         (
-            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int16.v1\""),
+            row("[op.sigmoid]\nrecipe = { lookup = { definition = \"litert.logistic.int16.v1\" } }"),
             "`litert.logistic.int16.v1` reads int16, and the row is for activations of int8, too",
         ),
         (
-            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int8.v1\"\nresults = [\"int8\"]"),
+            row(
+                "[op.sigmoid]\nrecipe = { lookup = { definition = \"litert.logistic.int8.v1\" } }\nresults = [\"int8\"]",
+            ),
             "`litert.logistic.int8.v1` makes codes of the type that it reads, and no other `results`",
         ),
         (
             row(
-                "[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"nearest.v1\"\nleft_shift = 15\nrequantize = [\"shift\"]",
+                "[op.sigmoid]\nrecipe = { lookup = { definition = \"litert.logistic.int8.v1\", left_shift = 15 } }\nrequantize = [\"shift\"]",
             ),
-            "`nearest.v1` makes codes, without the bits of `left_shift` beside them",
+            "`litert.logistic.int8.v1` makes codes, without the bits of `left_shift` beside them",
         ),
         (
-            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int8.v1\"")
+            row("[op.sigmoid]\nrecipe = { lookup = { definition = \"litert.logistic.int8.v1\" } }")
                 .replace("activation = { symmetric = false", "activation = { symmetric = true"),
             "`litert.logistic.int8.v1` makes codes from -128 to 127 with the scale 0.00390625 and the zero point -128: \
              activations of int8 have to be not symmetric, with all of these codes",
         ),
         (
-            row("[op.sigmoid]\nrecipe = \"lookup\"\nleft_shift = 24\nrequantize = [\"shift\"]"),
-            "1 to 23 bits beside 8 fit into an entry of 32 bits",
+            row("[op.sigmoid]\nrecipe = { lookup = { left_shift = 24 } }\nrequantize = [\"shift\"]"),
+            "`op.sigmoid.recipe.lookup.left_shift` cannot be 24, expected an integer from 1 to 23",
         ),
         (
             row("[op.max_pool]\nrecipe = \"max_pool\"\nresults = [\"int8\"]"),
@@ -279,7 +281,10 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
                     "range = [-127, 127] }",
                     "range = [-127, 127], scale = \"power_of_two\" }",
                 )
-                .replace("[\"shift\", \"single\"]", "[\"shift\"]\nweight_grid = \"shift\""),
+                .replace(
+                    "recipe     = \"multiply_accumulate\"\nrequantize = [\"shift\", \"single\"]",
+                    "recipe     = { multiply_accumulate = { weight_grid = \"shift\" } }\nrequantize = [\"shift\"]",
+                ),
             "`shift` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks",
         ),
         (
@@ -323,8 +328,10 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "there is no form `gone`",
         ),
         (
-            row(&format!("{option}[overlay.mode.b.form.shift.shift]\nmax = 99")),
-            "`form.shift.shift.max` cannot be 99",
+            row(&format!(
+                "{option}[overlay.mode.b.form.shift.kind.shift.shift]\nmax = 99"
+            )),
+            "`form.shift.kind.shift.shift.max` cannot be 99",
         ),
     ];
     let mut wrong = String::new();
@@ -340,8 +347,8 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
 #[test]
 fn weights_that_are_rounded_twice_have_no_zero_point() {
     let twice = (
-        "[\"shift\", \"single\"]",
-        "[\"shift\"]\nweight_grid = \"max_abs_then_shift\"",
+        "recipe     = \"multiply_accumulate\"\nrequantize = [\"shift\", \"single\"]",
+        "recipe     = { multiply_accumulate = { weight_grid = \"max_abs_then_shift\" } }\nrequantize = [\"shift\"]",
     );
     let zeros = ("weight     = { symmetric = true", "weight     = { symmetric = false");
     assert!(TABLE.contains(twice.0) && TABLE.contains(zeros.0));
@@ -360,42 +367,46 @@ fn parameters_of_recipes_and_blocks_of_sums_are_checked() {
         assert!(TABLE.contains(whole));
         TABLE.replacen(whole, &format!("{whole}, block = {block}"), 1)
     };
-    let mean = "[op.mean]\nops = [\"reduce_mean\"]\nrecipe = \"average_pool_reciprocal\"\nrequantize = [\"single\"]";
+    let mean = |numbers: &str, form: &str| {
+        row(&format!(
+            "[op.mean]\nops = [\"reduce_mean\"]\nrecipe = {{ average_pool_reciprocal = {{ {numbers} }} }}\nrequantize = [\"{form}\"]"
+        ))
+    };
     for right in [
         block("{ channels = 16, bits = 20 }"),
-        row(&format!("{mean}\nreciprocal = {{ bits = 16, rounding = \"half_up\" }}")),
-        row("[op.tanh]\nrecipe = \"lookup\"\nrounding = \"floor\""),
+        mean("bits = 16, rounding = \"half_up\"", "single"),
+        row("[op.tanh]\nrecipe = { lookup = { rounding = \"floor\" } }"),
     ] {
         Table::parse("t.toml", right).unwrap_or_else(|findings| panic!("{findings}"));
     }
     for (text, expected) in [
-        (row(mean), "`average_pool_reciprocal` needs `reciprocal`"),
         (
-            row(&format!("{mean}\nreciprocal = {{ bits = 31, rounding = \"half_up\" }}")),
+            mean("bits = 16", "single"),
+            "`op.mean.recipe.average_pool_reciprocal.rounding` is missing",
+        ),
+        (
+            mean("bits = 31, rounding = \"half_up\"", "single"),
             "expected an integer from 1 to 30",
         ),
         (
-            row(&mean.replace("single", "double")).replace(
-                "\"double\"]",
-                "\"double\"]\nreciprocal = { bits = 8, rounding = \"floor\" }",
-            ),
+            mean("bits = 8, rounding = \"floor\"", "double"),
             "`average_pool_reciprocal` multiplies and shifts",
         ),
         (
-            row("[op.tanh]\nrecipe = \"lookup\"\nrounding = \"floor\"\ndefinition = \"litert.tanh.int8.v1\""),
+            row("[op.tanh]\nrecipe = { lookup = { rounding = \"floor\", definition = \"litert.tanh.int8.v1\" } }"),
             "`litert.tanh.int8.v1` rounds in its own way",
         ),
         (
-            row("[op.mean]\nops = [\"reduce_mean\"]\nrecipe = \"average_pool_divide\"\nrounding = \"floor\""),
-            "`average_pool_divide` has no parameter `rounding`",
+            row("[op.mean]\nops = [\"reduce_mean\"]\nrecipe = { average_pool_divide = { rounding = \"floor\" } }"),
+            "there is no key `op.mean.recipe.average_pool_divide`",
         ),
         (
-            row("[op.reduce_max]\nrecipe = \"max_pool\"\npad = \"zero_point\""),
+            row("[op.reduce_max]\nrecipe = { max_pool = { pad = \"zero_point\" } }"),
             "none of the ops of this row has windows that reach into padding",
         ),
         (
-            row("[op.reduce_max]\nrecipe = \"max_pool\"\npad = \"zero_code\""),
-            "`max_pool` pads with `type_minimum` or `zero_point`",
+            row("[op.reduce_max]\nrecipe = { max_pool = { pad = \"zero_code\" } }"),
+            "`op.reduce_max.recipe.max_pool.pad` cannot be \"zero_code\", expected one of \"type_minimum\", \"zero_point\"",
         ),
         (
             block("{ channels = 16, bits = 40 }"),

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use strait_core::{Node, NodeId};
 use strait_document::KeyPath;
-use strait_target::spec::{Activation, Integer, RecipeName, WeightPer, WeightScheme};
+use strait_target::spec::{Activation, Integer, Recipe, WeightPer, WeightScheme};
 
 use super::{
     super::{RuleError, keys::rule_place},
@@ -63,7 +63,7 @@ impl Check<'_> {
     ) -> Option<RuleError> {
         let module = self.module;
         let path = rule_place(index);
-        if !RecipeName::DequantizeWeights.lowers().contains(&node.op.term()) {
+        if !Recipe::DequantizeWeights.lowers().contains(&node.op.term()) {
             return None;
         }
         let (name, types) = (module.name(node.name), self.settings.types(id));

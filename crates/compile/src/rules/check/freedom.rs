@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use strait_document::KeyPath;
 use strait_target::{
     TargetSpec,
-    spec::{Integer, Pair, RecipeName, ScaleSet, WeightGrid},
+    spec::{Integer, Pair, Recipe, ScaleSet},
 };
 
 use super::{
@@ -103,7 +103,6 @@ impl Freedom {
 /// True if the target derives scales of weights from those of activations: so that a shift leads from sums to results,
 /// or so that two sums are on one grid.
 fn makes_scales(spec: &TargetSpec) -> bool {
-    spec.op.values().any(|row| {
-        row.weight_grid.is_some_and(WeightGrid::leaves_a_shift) || row.recipe == Some(RecipeName::AddShifted)
-    })
+    let mut rows = spec.op.values();
+    rows.any(|row| row.leaves_a_shift() || row.recipe == Some(Recipe::AddShifted))
 }

@@ -9,7 +9,7 @@ use strait_quantize::Settings;
 use strait_requantize::IntType;
 use strait_target::{
     TargetSpec,
-    spec::{Activation, CodeKind, Integer, Observed, Observer, OpRow, Pair, WeightGrid, WeightPer},
+    spec::{Activation, CodeKind, Integer, Observed, Observer, OpRow, Pair, WeightPer},
 };
 
 use super::{
@@ -251,7 +251,7 @@ impl Check<'_> {
     /// activations, refuses all observers except the minimum and maximum.
     fn weight_observers(&mut self) {
         let quantize = self.quantize;
-        let shifts = (self.spec.op.values()).any(|row| row.weight_grid.is_some_and(WeightGrid::leaves_a_shift));
+        let shifts = self.spec.op.values().any(OpRow::leaves_a_shift);
         let rules = quantize.rule.iter().enumerate();
         let rules = rules.map(|(index, rule)| (Some(index), rule.weights.observer));
         for (rule, observer) in rules.chain([(None, quantize.weights.observer)]) {

@@ -3,7 +3,7 @@
 use crate::annotate::settings::Annotation;
 use strait_core::{Elem, Graph, Node, NodeId, Op, Placement, Port, Use, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe, RecipeName, WeightGrid};
+use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe};
 
 /// The role of an operand in its node's recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
     if row.is_host() {
         return None;
     }
-    Some((row, row.recipe()?))
+    Some((row, row.recipe?))
 }
 
 /// The rows and recipes of nodes, as they follow from the table and from the types of the nodes.
@@ -155,9 +155,8 @@ impl<'a> Roles<'a> {
             return false;
         };
         let sums = self.how.spec.accumulator.get(&codes).map(|sums| sums.bits);
-        let shifts = row.weight_grid.is_some_and(WeightGrid::leaves_a_shift);
-        let multiplies = row.recipe == Some(RecipeName::MultiplyAccumulate);
-        multiplies && !shifts && row.accumulator.or(sums).unwrap_or(32) <= 32
+        let multiplies = matches!(row.recipe, Some(Recipe::MultiplyAccumulate { .. }));
+        multiplies && !row.leaves_a_shift() && row.accumulator.or(sums).unwrap_or(32) <= 32
     }
 
     /// The row for the codes on which a node on the accelerator computes.
@@ -217,7 +216,7 @@ impl<'a> Roles<'a> {
 
 /// True if the recipe narrows an accumulator, so that it can include a clamp.
 pub(crate) fn narrows(row: &OpRow) -> bool {
-    row.recipe.is_some_and(|name| name.signature().requantize)
+    row.recipe.is_some_and(Recipe::narrows)
 }
 
 /// True if results of the row stay sums when their readers do not want codes of a single grid.
@@ -228,7 +227,7 @@ pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
 /// True if a row leaves sums that each reader can narrow for itself. This is not possible if the target only shifts: a
 /// shift only leads to the one grid for which the weights were made.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
-    leaves_sums(spec, row) && !row.weight_grid.is_some_and(WeightGrid::leaves_a_shift)
+    leaves_sums(spec, row) && !row.leaves_a_shift()
 }
 
 /// True if all operands have the same grid.
@@ -238,5 +237,5 @@ pub(crate) fn shares_grid(recipe: Recipe) -> bool {
 
 /// True if operand and result have the same grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
-    recipe.name().keeps_grid()
+    recipe.keeps_grid()
 }

@@ -169,7 +169,7 @@ impl Types {
             let results = row
                 .and_then(|row| row.results.clone())
                 .unwrap_or_else(|| vec![activation.ty]);
-            let fixed = row.and_then(OpRow::recipe).and_then(Recipe::fixed_grid);
+            let fixed = row.and_then(|row| row.recipe).and_then(Recipe::fixed_grid);
             let real = |value: ValueId| graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
             for &value in node.outputs.iter().filter(|&&value| scope.has(value) && real(value)) {
                 if keeps_grid(kind) {

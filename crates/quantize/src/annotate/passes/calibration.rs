@@ -211,7 +211,7 @@ fn cover_divided(context: &PassContext<'_>, draft: &mut Draft) {
             .and_then(|node| context.how.roles().recipe(id, node));
         let divides = matches!(
             kind,
-            Some((_, Recipe::AveragePoolDivide | Recipe::AveragePoolReciprocal { .. }))
+            Some((_, Recipe::AveragePoolDivide | Recipe::AveragePoolReciprocal(_)))
         );
         let Some(operand) = draft.activation(id, 0).filter(|_| divides) else {
             continue;

@@ -89,7 +89,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             } else if context.scope.has(value) {
                 let scheme = types::activation(spec, draft.types.leaves(value).unwrap_or(activation))?;
                 let result = draft.add(id, Port::Result(position), scheme, value, Role::Activation);
-                if let Some((scale, zero)) = row.recipe().and_then(Recipe::fixed_grid) {
+                if let Some((scale, zero)) = row.recipe.and_then(Recipe::fixed_grid) {
                     let grid = Grid::new(QuantParams::tensor(scale, zero), Origin::Given);
                     draft.transition(result, Move::Activate(grid))?;
                 }
@@ -154,7 +154,7 @@ pub(crate) fn accumulator(
     let Some((_, row)) = spec.row_for(node.op.term(), activation.ty.into()) else {
         return Ok(None);
     };
-    let per = match row.recipe() {
+    let per = match row.recipe {
         Some(Recipe::MultiplyAccumulate { .. }) => channels(node, rank(graph, value)),
         Some(Recipe::MatmulAccumulate | Recipe::Multiply) => Granularity::Tensor,
         _ => return Ok(None),

@@ -41,5 +41,5 @@ pub(crate) fn refusal(
         Ok((_, row)) => row,
         Err(reason) => return Some(reason),
     };
-    requirements::check(module, graph, node, row.recipe()?).err()
+    requirements::check(module, graph, node, row.recipe?).err()
 }

@@ -75,7 +75,7 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             )?;
             canonical(node)
         }
-        Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize | Recipe::AveragePoolReciprocal { .. } => {
+        Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize | Recipe::AveragePoolReciprocal(_) => {
             site.mean(recipe == Recipe::AveragePoolDivide)
         }
         Recipe::PassThrough { fraction } => site.moves(fraction.map(|fraction| fraction.bits)),
@@ -98,10 +98,11 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         | Recipe::AddCoarserGrid
         | Recipe::AddShifted
         | Recipe::Multiply
-        | Recipe::MaxPool
+        | Recipe::MaxPool { .. }
         | Recipe::Lookup { .. }
         | Recipe::Clamp
-        | Recipe::Compare => Ok(()),
+        | Recipe::Compare
+        | Recipe::Requantize { .. } => Ok(()),
     }
 }
 

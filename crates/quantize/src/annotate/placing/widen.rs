@@ -146,7 +146,7 @@ impl Widening<'_, '_> {
     fn operand(&self, id: NodeId, node: &Node) -> Option<Reads> {
         let (term, spec) = (node.op.term(), self.how.spec);
         let (_, row) = spec.op_row(term)?;
-        if row.recipe()?.name().keeps_grid() {
+        if row.recipe?.keeps_grid() {
             return self.behind(node);
         }
         let own = self.how.types(id).pair(spec, term)?.codes()?;

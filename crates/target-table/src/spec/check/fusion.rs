@@ -1,11 +1,12 @@
-//! `[[fusion]]`: rows that name what exists, and verbs that can do their work there.
+//! `[[fusion]]`: rows name ops and forms that exist, and verbs that fit the ops.
 
 use super::{Findings, terms};
-use crate::spec::{Arithmetic, Difference, FusionRow, Verb};
+use crate::spec::{Difference, FusionRow, Verb};
 use strait_core::{Kind, Term};
 use strait_document::{KeyPath, nearest};
+use strait_requantize::FormKind;
 
-/// The producer that is no op: a tensor of the model.
+/// The producer that is not an op: a tensor of the model.
 pub(crate) const CONSTANT: &str = "constant";
 
 pub(super) fn check(findings: &mut Findings<'_>) {
@@ -84,7 +85,7 @@ fn applies(verb: &Verb, producer: &str) -> bool {
     }
 }
 
-/// Verbs that mean nothing for a producer of the row, or without another verb, or together with one.
+/// Refuses verbs that do not fit a producer of the row, that need another verb, or that exclude one.
 fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[&str]) {
     let bases = [
         Verb::SetRequantize,
@@ -150,20 +151,16 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
     }
 }
 
-/// Scales are merged into the one kind of form that does so.
+/// Checks that a row that merges scales accepts the one kind of form for that.
 fn merges(findings: &mut Findings<'_>, row: &FusionRow, here: &KeyPath) {
     let forms = &findings.spec.form;
-    let is_one = |name: &str| {
-        forms
-            .get(name)
-            .is_some_and(|form| form.kind == Arithmetic::AscendRequant)
-    };
+    let merged = FormKind::AscendRequant;
+    let is_one = |name: &str| forms.get(name).is_some_and(|form| form.form_kind() == merged);
     if !row.accepted().any(|name| is_one(name)) {
         let names: Vec<&str> = forms.keys().map(String::as_str).filter(|name| is_one(name)).collect();
         let message = format!(
-            "`{}` makes a form of the kind `{}`, which `accept` does not have",
-            Verb::MergeScales,
-            Arithmetic::AscendRequant
+            "`{}` makes a form of the kind `{merged}`, which `accept` does not have",
+            Verb::MergeScales
         );
         let help = match names.is_empty() {
             true => "nor does the table have one".to_owned(),

@@ -1,4 +1,4 @@
-//! `op.NAME.limit` and `op.NAME.limit_of`: quantities that the ops have, and values that they can have.
+//! `op.NAME.limit` and `op.NAME.limit_of`: the ops have the quantities, and the quantities can have the values.
 
 use super::terms::{has_positions, quantity_words};
 use super::{DERIVED, Findings, attribute_keys, factors_of, position};
@@ -10,7 +10,7 @@ use strait_document::{KeyPath, Scalar, nearest};
 /// Bound of the positions that a list can have: padding has two for each axis.
 const MAX_POSITIONS: usize = 2 * MAX_RANK;
 
-/// Those of a row, and those that hold for one of its types of weights.
+/// Checks the limits of a row, including those for single types of weights.
 pub(super) fn limits(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str], path: &KeyPath) {
     check(findings, &row.limit, ops, &path.clone().key("limit"));
     for (weight, limits) in &row.limit_of {
@@ -71,8 +71,8 @@ fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&
     }
 }
 
-/// That the ops have a quantity, at a position if there is one, and that a limit of it, or of a product that it is a factor of,
-/// speaks of values that it can have. False where no more can be said of the limit.
+/// Checks that the ops have a quantity (at a position, if the name has one), and that the limit, of it or of a product with
+/// it, names values that it can have. False if no further checks of the limit make sense.
 fn of_quantity(
     findings: &mut Findings<'_>,
     path: &KeyPath,
@@ -115,7 +115,7 @@ fn of_quantity(
     true
 }
 
-/// That the limit speaks of values that the quantity can have: one of `words`, or numbers where there are none.
+/// Checks that the limit names values that the quantity can have: one of `words`, or numbers if there are no words.
 fn values(findings: &mut Findings<'_>, path: &KeyPath, quantity: &str, limit: &Limit, words: &[&'static str]) {
     let what = match words.is_empty() {
         true => "a number".to_owned(),

@@ -1,5 +1,4 @@
-//! Checks that the types of a table cannot express: names that must exist, ranges that must make sense, keys that
-//! belong together.
+//! Checks beyond the types of a table: names must exist, ranges must make sense, keys must go together.
 
 mod form;
 mod fusion;
@@ -19,10 +18,10 @@ use terms::attribute_keys;
 pub(crate) use terms::{DERIVED, Quantity, factors_of, position, terms};
 pub(super) use whole::{is_kebab_case, is_semver, is_sha256};
 
-/// The code of what the types of a table cannot say. Programs act on it.
+/// The code of these findings. Programs act on it.
 pub(super) const CODE: &str = "T001";
 
-/// Checks a table that is right key by key.
+/// Checks a table whose keys have the right types.
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the text.
@@ -45,7 +44,7 @@ pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
     }
 }
 
-/// Findings for features that need code of the target's crate: verbs of its own, and writing its package.
+/// Findings about features that need code of the target's crate: own verbs, and a package.
 pub(super) fn code(spec: &TargetSpec, tree: &Node, emits: bool) -> Vec<Diagnostic> {
     let mut findings = Findings {
         spec,
@@ -89,13 +88,13 @@ impl Findings<'_> {
         self.push(path, self.tree.error(CODE, path, message, ""));
     }
 
-    /// A finding about what stands at a place.
+    /// A finding about the text at a place.
     fn at(&mut self, location: &SourceLocation, message: &str) {
         let finding = Diagnostic::error(CODE, message).at(location.excerpt(""));
         self.found.push((location.order(), finding));
     }
 
-    /// As [`Findings::add`], with what is allowed, or what was probably meant.
+    /// As [`Findings::add`], with a help: the allowed values, or the one that was probably meant.
     fn add_with(&mut self, path: &KeyPath, message: impl Into<String>, help: impl Into<String>) {
         self.push(path, self.tree.error(CODE, path, message, "").help(help));
     }
@@ -107,14 +106,14 @@ impl Findings<'_> {
         }
     }
 
-    /// A finding for each name of a list that is none of `known`.
+    /// A finding for each name of a list that is not in `known`.
     fn names(&mut self, what: &str, path: &KeyPath, names: &[String], known: &[&str]) {
         for (index, name) in names.iter().enumerate() {
             self.name(what, &path.clone().index(index), name, known);
         }
     }
 
-    /// A finding for a name that is none of `known`.
+    /// A finding for a name that is not in `known`.
     fn name(&mut self, what: &str, path: &KeyPath, name: &str, known: &[&str]) {
         if !known.contains(&name) {
             let help = match known.is_empty() {
@@ -125,7 +124,7 @@ impl Findings<'_> {
         }
     }
 
-    /// A finding for each name of a list that is none of the table's forms.
+    /// A finding for each name of a list that is not the name of a form.
     fn forms(&mut self, path: &KeyPath, names: &[String]) {
         let known: Vec<&str> = self.spec.form.keys().map(String::as_str).collect();
         self.names("form", path, names, &known);
@@ -137,7 +136,7 @@ impl Findings<'_> {
         self.once(path, list);
     }
 
-    /// A finding for each element of a list, at the end of `path`, that stands in front of it already.
+    /// A finding for each element of the list at `path` that is in the list twice.
     fn once<T: PartialEq + fmt::Display>(&mut self, path: &KeyPath, list: &[T]) {
         for (index, element) in list.iter().enumerate() {
             let twice = list[..index].contains(element);

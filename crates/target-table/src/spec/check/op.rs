@@ -1,14 +1,12 @@
-//! `[op.NAME]`: terms that exist, recipes that lower them, forms and limits that make sense.
+//! `[op.NAME]`: terms exist, recipes lower them, forms and limits make sense.
 
 use super::{Findings, limits::limits, recipe, symmetric::symmetric, terms};
-use crate::spec::{
-    Activation, Arithmetic, Evidence, FormRow, Integer, IntegerFunction, OpRow, Pair, Per, RecipeName, ScaleSet,
-    WeightGrid, WeightPer,
-};
+use crate::spec::recipe::computes;
+use crate::spec::{Activation, Evidence, FormRow, Integer, OpRow, Pair, Per, Recipe, WeightPer};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
-use strait_document::{KeyPath, nearest};
-use strait_requantize::IntType;
+use strait_document::{KeyPath, Value, nearest};
+use strait_requantize::{IntType, function::Definition};
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let terms = terms();
@@ -48,8 +46,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// That two rows for one op, the other one of which is tried first, are for other activation types or for other limits, and
-/// differ in nothing that does not depend on them.
+/// Checks that two rows for one op are for different activation types or different limits, and agree in everything that
+/// does not depend on these. The row `name` is tried first.
 fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, name: &str) {
     let spec = findings.spec;
     let Some(other) = spec.op.get(name) else { return };
@@ -70,7 +68,7 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
     }
     let structure = |row: &OpRow| {
         let recipe = row.recipe?;
-        Some((recipe.keeps_grid(), recipe.signature().requantize, row.points))
+        Some((recipe.keeps_grid(), recipe.narrows(), row.points))
     };
     let alike = row.is_weight_only() || other.is_weight_only() || structure(row) == structure(other);
     findings.ensure(alike, path, || {
@@ -78,19 +76,15 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
     });
 }
 
-/// The first key in which rows for one op and the same types differ, although more than lowering looks at it.
+/// The first key in which two rows for one op and the same types differ although it matters to more than lowering.
 fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
-    let keeps = |row: &OpRow| row.recipe.is_some_and(RecipeName::keeps_grid);
     [
-        ("recipe", row.recipe == other.recipe || keeps(row) && keeps(other)),
+        (
+            "recipe",
+            row.recipe.map(for_all_limits) == other.recipe.map(for_all_limits),
+        ),
         ("points", row.points == other.points),
         ("in_accumulator", row.in_accumulator == other.in_accumulator),
-        ("left_shift", row.left_shift == other.left_shift),
-        ("interpolate", row.interpolate == other.interpolate),
-        ("fraction", row.fraction == other.fraction),
-        ("weight_grid", row.weight_grid == other.weight_grid),
-        ("definition", row.definition == other.definition),
-        ("pad", row.pad == other.pad),
         ("pairs", row.pairs == other.pairs),
         ("results", row.results == other.results),
         ("weight_per", row.weight_per == other.weight_per),
@@ -100,39 +94,36 @@ fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
     .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
+/// A recipe without the parameters in which rows of one op may differ if their limits do: roundings, and ways to divide the
+/// sum of a pool.
+fn for_all_limits(mut recipe: Recipe) -> Recipe {
+    match &mut recipe {
+        Recipe::Lookup { rounding, .. } => *rounding = None,
+        Recipe::AveragePoolReciprocal(_) => recipe = Recipe::AveragePoolDivide,
+        _ => {}
+    }
+    recipe
+}
+
+/// Keys of a row that runs on the host.
+const OF_HOST: [&str; 3] = ["ops", "run", "why"];
+
 fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
     findings.ensure(row.why.is_some(), path, || {
         format!("`op.{name}` runs on the host and does not say `why`")
     });
-    let keys = [
-        ("recipe", row.recipe.is_some()),
-        ("requantize", !row.requantize.is_empty()),
-        ("inputs", !row.inputs.is_empty()),
-        ("in_accumulator", !row.in_accumulator.is_empty()),
-        ("left_shift", row.left_shift.is_some()),
-        ("weight_grid", row.weight_grid.is_some()),
-        ("definition", row.definition.is_some()),
-        ("rounding", row.rounding.is_some()),
-        ("reciprocal", row.reciprocal.is_some()),
-        ("pad", row.pad.is_some()),
-        ("interpolate", row.interpolate.is_some()),
-        ("fraction", row.fraction.is_some()),
-        ("pairs", row.pairs.is_some()),
-        ("points", row.points.is_some()),
-        ("accumulator", row.accumulator.is_some()),
-        ("results", row.results.is_some()),
-        ("weight_per", row.weight_per.is_some()),
-        ("limit", !row.limit.is_empty()),
-        ("limit_of", !row.limit_of.is_empty()),
-        ("oracle", row.oracle.is_some()),
-        ("evidence", row.evidence.is_some()),
-        ("holds", row.holds.is_some()),
-        ("note", row.note.is_some()),
-    ];
-    for (key, given) in keys {
-        findings.ensure(!given, &path.clone().key(key), || {
-            format!("`op.{name}` runs on the host, where it has no `{key}`")
-        });
+    let Some(Value::Table(entries)) = findings.tree.find(path).map(|node| &node.value) else {
+        return;
+    };
+    for key in entries
+        .iter()
+        .map(|(key, _)| key)
+        .filter(|key| !OF_HOST.contains(&key.as_str()))
+    {
+        findings.add(
+            &path.clone().key(key),
+            format!("`op.{name}` runs on the host, where it has no `{key}`"),
+        );
     }
 }
 
@@ -143,11 +134,11 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         format!("`op.{name}` says `why`, which is for ops with `run = \"host\"`")
     });
     let Some(recipe) = row.recipe else {
-        let lowers = |recipe: &&RecipeName| {
+        let lowers = |recipe: &&Recipe| {
             let lowered = recipe.lowers();
             ops.iter().all(|op| lowered.iter().any(|term| term.name() == *op))
         };
-        let fitting: Vec<&str> = RecipeName::ALL.iter().filter(lowers).map(|r| r.name()).collect();
+        let fitting: Vec<&str> = Recipe::ALL.iter().filter(lowers).map(|recipe| recipe.name()).collect();
         let message = format!("`op.{name}` needs a `recipe`, or `run = \"host\"` with `why`");
         let help = match fitting.is_empty() {
             true => "no recipe lowers it".to_owned(),
@@ -165,7 +156,6 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`op.{name}` is `{evidence}`, and so nothing was shown with any operand")
         });
     }
-    let signature = recipe.signature();
     let lowered: Vec<&str> = recipe.lowers().into_iter().map(Term::name).collect();
     for op in ops {
         findings.ensure(lowered.contains(op), &at("recipe"), || {
@@ -173,14 +163,10 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`{recipe}` does not lower `{op}`; it lowers {lowered}")
         });
     }
+    let inputs = recipe.requantizes_inputs();
     for (key, forms, wanted, known) in [
-        (
-            "requantize",
-            &row.requantize,
-            signature.requantize,
-            signature.may_requantize,
-        ),
-        ("inputs", &row.inputs, signature.inputs, signature.inputs),
+        ("requantize", &row.requantize, recipe.narrows(), recipe.may_narrow()),
+        ("inputs", &row.inputs, inputs, inputs),
     ] {
         findings.ensure(!wanted || !forms.is_empty(), path, || {
             format!("`op.{name}` needs forms in `{key}`")
@@ -192,112 +178,22 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         findings.once(&at(key), forms);
     }
     added(findings, row, recipe, ops, &at);
-    let parameters = [
-        ("left_shift", row.left_shift.is_some()),
-        ("weight_grid", row.weight_grid.is_some()),
-        ("definition", row.definition.is_some()),
-        ("rounding", row.rounding.is_some()),
-        ("reciprocal", row.reciprocal.is_some()),
-        ("pad", row.pad.is_some()),
-        ("interpolate", row.interpolate.is_some()),
-        ("fraction", row.fraction.is_some()),
-    ];
-    for (key, given) in parameters {
-        let known = signature.parameters.iter().find(|(parameter, _)| *parameter == key);
-        findings.ensure(!given || known.is_some(), &at(key), || {
-            format!("`{recipe}` has no parameter `{key}`")
-        });
-        findings.ensure(given || !known.is_some_and(|(_, needed)| *needed), path, || {
-            format!("`{recipe}` needs `{key}`")
-        });
-    }
-    let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
-    let shifts = forms.any(|form| form.kind == Arithmetic::Shift);
-    if recipe == RecipeName::Lookup {
-        findings.ensure(shifts == row.left_shift.is_some(), path, || {
-            format!("the bits of `left_shift` of a `{recipe}` are what a shift of `requantize` takes off")
-        });
-        let bits = row.left_shift.is_none_or(|bits| (1..=23).contains(&bits));
-        findings.ensure(bits, &at("left_shift"), || {
-            "1 to 23 bits beside 8 fit into an entry of 32 bits".into()
-        });
-    }
-    if recipe == RecipeName::Requantize {
-        let bits = row.left_shift.is_none_or(|bits| (1..=22).contains(&bits));
-        findings.ensure(bits, &at("left_shift"), || {
-            "1 to 22 bits beside a code of 8 and its zero point fit into 32 bits".into()
-        });
-    }
-    // Weight scales that are made out of the activations' have to be powers of two where `types.weight.scale` asks for these.
-    let powers = || {
-        spec.pairs(row).all(|pair| {
-            let from = pair.codes().map(|activation| spec.types.activation(activation).scale);
-            spec.types.weight(pair.weight).scale == ScaleSet::Any || from == Some(ScaleSet::PowerOfTwo)
-        })
-    };
-    if let Some(grid) = row.weight_grid.filter(|grid| grid.leaves_a_shift()) {
-        findings.ensure(shifts, &at("weight_grid"), || {
-            format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one")
-        });
-        findings.ensure(powers(), &at("weight_grid"), || {
-            format!(
-                "`{grid}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks"
-            )
-        });
-    }
-    if row.weight_grid == Some(WeightGrid::MaxAbsThenShift) {
-        let symmetric = spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric);
-        findings.ensure(symmetric, &at("weight_grid"), || {
-            "weights that are rounded to their largest magnitude first have no zero point".into()
-        });
-    }
-    if recipe == RecipeName::AddShifted {
-        let kinds = |forms: &[String], kind| {
-            let mut rows = forms.iter().filter_map(|form| spec.form.get(form));
-            rows.any(|row| row.kind == kind)
-        };
-        findings.ensure(kinds(&row.inputs, Arithmetic::DequantS16), &at("inputs"), || {
-            format!("`{recipe}` needs a form of the kind `dequant_s16`")
-        });
-        findings.ensure(
-            kinds(&row.requantize, Arithmetic::RequantS16),
-            &at("requantize"),
-            || format!("`{recipe}` needs a form of the kind `requant_s16`"),
-        );
-        let symmetric = spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric);
-        findings.ensure(symmetric, &at("recipe"), || {
-            format!("`{recipe}` adds sums of weights without zero points, and those of `types.weight` have them")
-        });
-        findings.ensure(powers(), &at("recipe"), || {
-            format!(
-                "`{recipe}` makes the scales of both weights so that their sums are on one grid: no powers of two, as \
-                 `types.weight.scale` asks"
-            )
-        });
-    }
-    recipe::check(findings, row, recipe, ops, path);
-    if recipe == RecipeName::MaxPool {
-        narrowed(findings, row, ops, shifts, &at);
-    }
+    recipe::check(findings, row, recipe, ops, &at);
     types(findings, row, recipe, &at);
     made(findings, row, recipe, &at);
-    let defined = matches!(
-        recipe,
-        RecipeName::Softmax | RecipeName::LayerNormalization | RecipeName::Lookup
-    );
-    if let Some(function) = row.definition.filter(|_| defined) {
-        definition(findings, row, ops, function, &at("definition"));
+    if let Some(function) = recipe.definition() {
+        definition(findings, row, ops, function, &at("recipe"));
     }
     findings.ensure(
         row.accumulator.is_none() || recipe.accumulates(),
         &at("accumulator"),
         || format!("`{recipe}` has no sums"),
     );
-    findings.ensure(row.points.is_none() || signature.requantize, &at("points"), || {
+    findings.ensure(row.points.is_none() || recipe.narrows(), &at("points"), || {
         format!("`{recipe}` narrows no sums")
     });
     if let Some(per) = row.weight_per {
-        let weighs = recipe == RecipeName::MultiplyAccumulate || recipe.is_weight_only();
+        let weighs = matches!(recipe, Recipe::MultiplyAccumulate { .. }) || recipe.is_weight_only();
         findings.ensure(weighs, &at("weight_per"), || format!("`{recipe}` has no weights"));
         let alone = recipe.is_weight_only() || per != WeightPer::Block;
         findings.ensure(!weighs || alone, &at("weight_per"), || {
@@ -311,14 +207,14 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     }
 }
 
-/// That what is added inside an accumulator of products comes onto its grid: in 32 bits, and by channel where weights have
-/// scales by channel.
-fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, ops: &[&str], at: &impl Fn(&str) -> KeyPath) {
+/// Checks that a form of `in_accumulator` makes sums of 32 bits, and has integers by channel if weights have scales by
+/// channel.
+fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, ops: &[&str], at: &impl Fn(&str) -> KeyPath) {
     let (spec, path) = (findings.spec, at("in_accumulator"));
     if row.in_accumulator.is_empty() {
         return;
     }
-    let adds = recipe.signature().inputs && recipe != RecipeName::AddShifted;
+    let adds = recipe.requantizes_inputs() && recipe != Recipe::AddShifted;
     findings.ensure(adds && ops.contains(&Term::Add.name()), &path, || {
         format!("`{recipe}` adds no codes, and `in_accumulator` is for sums of two operands")
     });
@@ -341,35 +237,11 @@ fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, ops: &[&s
     });
 }
 
-/// That a pool which takes bits off does so by a shift, from codes whose zero point it does not move.
-fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool, at: &impl Fn(&str) -> KeyPath) {
-    let results = row.results.iter().flatten();
-    findings.ensure(shifts || row.requantize.is_empty(), &at("requantize"), || {
-        "`max_pool` compares codes; of `requantize` it takes a shift alone, in front of `results` of fewer bits".into()
-    });
-    findings.ensure(shifts == row.results.is_some(), &at("results"), || {
-        "`max_pool` leaves its operand's type, or one of `results` with fewer bits, behind a shift of `requantize`"
-            .into()
-    });
-    findings.ensure(row.results.is_none() || ops == ["max_pool"], &at("results"), || {
-        "`max_pool` alone takes bits off its codes".into()
-    });
-    let (spec, narrowest) = (findings.spec, results.map(|t| IntType::from(*t).bits()).min());
-    for activation in spec.pairs(row).filter_map(Pair::codes) {
-        let wide = narrowest.is_some_and(|bits| bits < IntType::from(activation).bits());
-        findings.ensure(
-            !wide || spec.types.activation(activation).symmetric,
-            &at("results"),
-            || format!("a shift keeps a zero point of 0 alone, and that of {activation} may be another"),
-        );
-    }
-}
-
-/// That a row has types that the table has, and that its forms lead to its results.
-fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl Fn(&str) -> KeyPath) {
+/// Checks that the table has the types of the row, and that its forms make its results.
+fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
     if let Some(pairs) = &row.pairs {
-        findings.ensure(recipe != RecipeName::Requantize, &at("pairs"), || {
+        findings.ensure(!matches!(recipe, Recipe::Requantize { .. }), &at("pairs"), || {
             "a requantization is between all activation types".into()
         });
         findings.list(&at("pairs"), pairs);
@@ -392,8 +264,9 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         }
     }
     let Some(results) = &row.results else { return };
-    let makes = recipe.signature().may_requantize || recipe == RecipeName::LayerNormalization;
-    findings.ensure(makes && recipe != RecipeName::Requantize, &at("results"), || {
+    let own = matches!(recipe, Recipe::LayerNormalization { .. });
+    let makes = own || recipe.may_narrow() && !matches!(recipe, Recipe::Requantize { .. });
+    findings.ensure(makes, &at("results"), || {
         format!("what `{recipe}` makes has the type of what it reads")
     });
     findings.list(&at("results"), results);
@@ -402,27 +275,22 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         let known = spec.types.activations().any(|activation| activation == *result);
         findings.ensure(known, &path, || format!("`types.pairs` has no activations of {result}"));
         let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
-        let formless = matches!(
-            recipe,
-            RecipeName::Lookup | RecipeName::MaxPool | RecipeName::LayerNormalization
-        );
-        let made = formless || forms.any(|form| form.output.contains(result));
+        let made = own || !recipe.narrows() || forms.any(|form| form.output.contains(result));
         findings.ensure(made, &path, || {
             format!("none of the forms in `requantize` makes {result}")
         });
     }
 }
 
-/// That the forms of a row make what its recipe asks them for: codes of the type that a result has, sums in front of which
-/// operands are brought to one grid, and integers by channel where the weights have scales by channel.
-fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl Fn(&str) -> KeyPath) {
+/// Checks that the forms of a row make what its recipe needs: codes of the result's type, operands of 32 bits for sums, and
+/// integers by channel if the weights have scales by channel.
+fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: Recipe, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
-    let signature = recipe.signature();
     let any = |forms: &[String], serves: &dyn Fn(&FormRow) -> bool| {
         let mut forms = forms.iter().filter_map(|form| spec.form.get(form)).peekable();
         forms.peek().is_none() || forms.any(serves)
     };
-    if signature.requantize && row.results.is_none() {
+    if recipe.narrows() && row.results.is_none() {
         for activation in spec.pairs(row).filter_map(Pair::codes) {
             let made = any(&row.requantize, &|form| form.output.contains(&activation));
             findings.ensure(made, &at("requantize"), || {
@@ -430,18 +298,13 @@ fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl 
             });
         }
     }
-    let common = [
-        RecipeName::AddLeftShift,
-        RecipeName::AddCommonGrid,
-        RecipeName::AddCoarserGrid,
-    ];
-    if common.contains(&recipe) {
+    if recipe.requantizes_inputs() && recipe != Recipe::AddShifted {
         let made = any(&row.inputs, &|form| form.output.contains(&Integer::Int32));
         findings.ensure(made, &at("inputs"), || {
             format!("`{recipe}` adds operands of int32, and none of these forms makes int32")
         });
     }
-    if recipe == RecipeName::MultiplyAccumulate {
+    if matches!(recipe, Recipe::MultiplyAccumulate { .. }) {
         let mut schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight).per.first());
         let channels = match row.weight_per {
             Some(per) => per == WeightPer::Channel,
@@ -454,18 +317,14 @@ fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl 
     }
 }
 
-/// That an integer function computes the row's ops, reads its activations, and that their grids can be its own.
-fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: IntegerFunction, path: &KeyPath) {
+/// Checks that an integer function computes the ops of the row, reads its activations, and fits their grids.
+fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: Definition, path: &KeyPath) {
     let spec = findings.spec;
-    let computed: Vec<&str> = function.computes().into_iter().map(Term::name).collect();
+    let computed: Vec<&str> = computes(function).into_iter().map(Term::name).collect();
     if let Some(other) = ops.iter().find(|op| !computed.contains(op)) {
         return findings.add(path, format!("`{function}` is no `{other}`"));
     }
-    findings.ensure(row.left_shift.is_none(), path, || {
-        format!("`{function}` makes codes, without the bits of `left_shift` beside them")
-    });
-    let made = function.definition();
-    let (elements, symmetric, codes, output) = match (made.softmax(), made.pointwise()) {
+    let (elements, symmetric, codes, output) = match (function.softmax(), function.pointwise()) {
         (Some(facts), _) => (
             vec![facts.elements],
             Some(facts.symmetric),
@@ -478,7 +337,7 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
             None,
             facts.output,
         ),
-        (None, None) if made.normalizes() => return layer_normalization(findings, row, function, path),
+        (None, None) if function.normalizes() => return layer_normalization(findings, row, function, path),
         // Any types, any grids.
         (None, None) => return,
     };
@@ -521,8 +380,8 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
     }
 }
 
-/// That a layer normalization makes all codes of its results.
-fn layer_normalization(findings: &mut Findings<'_>, row: &OpRow, function: IntegerFunction, path: &KeyPath) {
+/// Checks that the types of the results use all of their codes: a layer normalization makes all of them.
+fn layer_normalization(findings: &mut Findings<'_>, row: &OpRow, function: Definition, path: &KeyPath) {
     let spec = findings.spec;
     let read = spec.pairs(row).filter_map(Pair::codes);
     for result in row.results.iter().flatten().copied().chain(read) {

@@ -1,7 +1,7 @@
 //! `[passes]`: terms that exist, each once, ops that can keep a grid, and functions that can be clipped in front of.
 
 use super::{Findings, terms};
-use crate::spec::RecipeName;
+use crate::spec::Recipe;
 use std::collections::BTreeSet;
 use strait_core::Term;
 use strait_document::KeyPath;
@@ -19,7 +19,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         findings.names("op", &path, list, &known);
         findings.once(&path, list);
     }
-    let recipes = || RecipeName::ALL.iter().filter(|recipe| recipe.keeps_grid());
+    let recipes = || Recipe::ALL.iter().filter(|recipe| recipe.keeps_grid());
     let kept: BTreeSet<&str> = recipes().flat_map(|recipe| recipe.lowers()).map(Term::name).collect();
     for (index, name) in passes.passive.iter().enumerate() {
         let path = KeyPath::of(&["passes", "passive"]).index(index);

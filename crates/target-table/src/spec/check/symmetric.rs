@@ -1,15 +1,17 @@
 //! `op.NAME.symmetric`: operands without a zero point.
 
 use super::Findings;
-use crate::spec::{OpRow, RecipeName};
+use crate::spec::{OpRow, Recipe};
 use strait_core::Term;
 use strait_document::KeyPath;
 
-/// That products have it, and ranks convolutions.
+/// Checks that only products of codes have the key, and that ranks are those of convolutions.
 pub(super) fn symmetric(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str], path: &KeyPath) {
     let Some(symmetric) = &row.symmetric else { return };
-    let products = [RecipeName::MultiplyAccumulate, RecipeName::MatmulAccumulate];
-    let reads = row.recipe.is_some_and(|recipe| products.contains(&recipe));
+    let reads = matches!(
+        row.recipe,
+        Some(Recipe::MultiplyAccumulate { .. } | Recipe::MatmulAccumulate)
+    );
     findings.ensure(reads, path, || {
         format!("`op.{name}` is no product of codes, whose operands alone may be without a zero point")
     });

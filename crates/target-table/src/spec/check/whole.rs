@@ -1,4 +1,4 @@
-//! The parts of which there is one: identity, types, accumulators, options, overlays.
+//! The parts that a table has once: identity, types, accumulators, options, overlays.
 
 use super::Findings;
 use crate::spec::{CodeKind, Integer, Observed, OptionValue, WeightPer, WeightScheme};
@@ -24,7 +24,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     findings.once(&KeyPath::of(&["rules"]), &spec.rules);
 }
 
-/// A recording is evidence for rows of the table.
+/// Checks that recordings name rows of the table.
 fn recordings(findings: &mut Findings<'_>) {
     let spec = findings.spec;
     let known: Vec<String> = spec.supports().map(|support| support.row.to_string()).collect();
@@ -36,7 +36,7 @@ fn recordings(findings: &mut Findings<'_>) {
     }
 }
 
-/// Names and texts of a table are printed in lines of reports and messages, which show what they say and no more.
+/// Checks that names and texts are plain lines: reports and messages print them.
 fn texts(findings: &mut Findings<'_>) {
     let mut nodes = vec![findings.tree];
     while let Some(node) = nodes.pop() {
@@ -87,19 +87,15 @@ fn types(findings: &mut Findings<'_>) {
     findings.ensure(!activations.is_empty(), &at(&["pairs"]), || {
         "`types.pairs` has no activations of integers".into()
     });
-    let schemes = activations.iter().map(|&t| {
-        let scheme = types.activation(t);
-        ("activation", t, scheme.range, scheme.symmetric)
+    let of_activations = activations.iter().map(|&t| {
+        let (scheme, own) = (types.activation(t), types.activation_of.contains_key(&t));
+        ("activation", own, t, scheme.range, scheme.symmetric)
     });
     let of_weights = weights.iter().map(|&t| {
-        let scheme = types.weight(t);
-        ("weight", t, scheme.range, scheme.symmetric)
+        let (scheme, own) = (types.weight(t), types.weight_of.contains_key(&t));
+        ("weight", own, t, scheme.range, scheme.symmetric)
     });
-    for (of, t, range, symmetric) in schemes.chain(of_weights) {
-        let own = match of {
-            "activation" => types.activation_of.contains_key(&t),
-            _ => types.weight_of.contains_key(&t),
-        };
+    for (of, own, t, range, symmetric) in of_activations.chain(of_weights) {
         let path = match own {
             true => at(&[&format!("{of}_of"), t.name(), "range"]),
             false => at(&[of, "range"]),
@@ -114,14 +110,9 @@ fn types(findings: &mut Findings<'_>) {
             format!("{range} does not contain 0")
         });
     }
-    let schemes = [(at(&["weight"]), &types.weight)].into_iter();
-    let schemes = schemes.chain(
-        types
-            .weight_of
-            .iter()
-            .map(|(t, scheme)| (at(&["weight_of", t.name()]), scheme)),
-    );
-    for (path, scheme) in schemes {
+    let own = types.weight_of.iter();
+    let own = own.map(|(t, scheme)| (at(&["weight_of", t.name()]), scheme));
+    for (path, scheme) in std::iter::once((at(&["weight"]), &types.weight)).chain(own) {
         let mut alone = types.pairs.iter().filter(|pair| pair.is_weight_only());
         let used = alone.any(|pair| std::ptr::eq(types.weight(pair.weight), scheme));
         blocks(findings, &path, scheme, used);
@@ -180,8 +171,8 @@ fn types(findings: &mut Findings<'_>) {
     }
 }
 
-/// That there are sizes where scales are by block, weight-only layers, and something else for those that are no
-/// whole blocks.
+/// Checks what scales by block need: sizes of blocks, a weight-only pair, and another granularity for weights that do not
+/// divide into whole blocks.
 fn blocks(findings: &mut Findings<'_>, path: &KeyPath, scheme: &WeightScheme, used: bool) {
     let by_block = scheme.per.contains(&WeightPer::Block);
     findings.ensure(!by_block || used, &path.clone().key("per"), || {
@@ -268,7 +259,7 @@ fn words(text: &str, separator: char) -> bool {
     text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.split(separator).all(plain)
 }
 
-/// True for a digest as tables name it.
+/// True for a digest as it is written in a table.
 pub(in crate::spec) fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -1,6 +1,6 @@
-//! Limits: whether one takes all that another takes.
+//! Comparison of limits: does one take everything that another takes?
 
-use super::{Changes, Effect, one};
+use super::{Changes, Effect, maybe};
 use crate::spec::{Integer, Limit, OpRow};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_document::Scalar;
@@ -27,34 +27,13 @@ fn limits(changes: &mut Changes, (row, key): (&str, &str), old: &Limits, new: &L
             true => Effect::AcceptsMore,
             false => Effect::AcceptsLess,
         };
-        let texts = [before, after].map(|limit| limit.and_then(|limit| one(text(&limit))));
+        let texts = [before, after].map(maybe);
         changes.key(row, &format!("{key}.{quantity}"), effect, texts);
     }
 }
 
-/// The values that a limit allows.
-fn text(limit: &Limit) -> String {
-    let Limit {
-        min,
-        max,
-        multiples_of,
-        one_of,
-    } = limit;
-    let words = |values: &Vec<Scalar>| {
-        let words: Vec<String> = values.iter().map(Scalar::to_string).collect();
-        words.join(" or ")
-    };
-    let parts = [
-        min.map(|min| format!("at least {min}")),
-        max.map(|max| format!("at most {max}")),
-        multiples_of.map(|step| format!("multiples of {step}")),
-        one_of.as_ref().map(words),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
 impl Limit {
-    /// True if it refuses nothing that `other` takes. Where that cannot be told from the keys alone, it is false.
+    /// True if it refuses nothing that `other` takes. False if the keys alone do not tell.
     fn takes_all_of(&self, other: &Limit) -> bool {
         if let Some(values) = &other.one_of {
             let number = |value: &Scalar| match value {

@@ -1,7 +1,8 @@
 //! Two versions of one table: which rows differ, which of the differences decide bits, and whether `version` says so.
 //!
-//! A difference is told by the key that it is at, with a default in place of a key that is absent. It is told as deciding
-//! bits wherever it may: a form that takes more shifts serves a site that another form of the row served before.
+//! A difference is reported with its key. A key that is absent counts with its default. A difference is reported as one
+//! that decides bits wherever that is possible: a form that takes more shifts may serve a node that another form of the row
+//! served before.
 
 mod forms;
 mod fusions;
@@ -14,20 +15,21 @@ pub use version::Raise;
 
 use super::{Options, Table, TableError, TargetSpec};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use strait_document::words;
 
 words! {
-    /// Consequence of a difference for a model that the old table compiles, the mildest first.
+    /// Effect of a difference on a model that the old table compiles, the mildest first.
     Effect {
         /// None: words, references, and the evidence for them.
         Text = "text",
-        /// The new table takes more than the old one, which leaves that to the host or refuses it. All else stays.
+        /// The new table takes nodes that the old one leaves to the host or refuses. All else stays.
         AcceptsMore = "accepts_more",
-        /// The new table leaves to the host, or refuses, a part of all that the old one takes.
+        /// The new table leaves some nodes to the host, or refuses them, that the old one takes.
         AcceptsLess = "accepts_less",
-        /// Other integers, or other ones for the chip to compute with.
+        /// Results or parameters become other integers.
         OtherBits = "other_bits",
     }
 }
@@ -37,7 +39,7 @@ words! {
 pub struct Change {
     /// Its consequence.
     pub effect: Effect,
-    /// The value of an option that it shows with; none where it shows without.
+    /// The option value with which it occurs; none if it occurs with the defaults.
     pub option: Option<String>,
     /// The row of the table: `op.conv`, `form.scale31`, `types`.
     pub row: String,
@@ -62,9 +64,9 @@ pub struct Comparison {
     pub needs: Raise,
     /// The part that is raised: `none`, `patch`, `minor` or `major`; `lowered` where the new version is below the old one.
     pub says: Raise,
-    /// The least version that says what the differences are.
+    /// The least version that is raised enough for the differences.
     pub least: String,
-    /// True if the version says what the differences are, or more.
+    /// True if the version is raised enough for the differences.
     pub agrees: bool,
 }
 
@@ -141,6 +143,29 @@ struct Changes {
     found: Vec<Change>,
 }
 
+/// Keys that decide nothing, in every row that has them.
+const TEXTS: [&str; 10] = [
+    "vendor",
+    "licence",
+    "docs",
+    "help",
+    "oracle",
+    "evidence",
+    "note",
+    "holds.accumulator",
+    "holds.rank",
+    "fidelity",
+];
+
+/// The effect of a key of which nothing else is known.
+fn usual(key: &str) -> Effect {
+    if TEXTS.contains(&key) {
+        Effect::Text
+    } else {
+        Effect::OtherBits
+    }
+}
+
 impl Changes {
     /// A key of a row that is in both tables.
     fn key(&mut self, row: &str, key: &str, effect: Effect, [old, new]: [Option<String>; 2]) {
@@ -156,6 +181,40 @@ impl Changes {
         }
     }
 
+    /// All keys of a row that is in both tables, each with the usual effect, but those of `others`.
+    fn keys<T: Serialize>(&mut self, row: &str, [old, new]: [&T; 2], others: &[&str]) {
+        let texts = [old, new].map(|row| Texts::of(&json(row)));
+        for (key, values) in Texts::differing(texts) {
+            let of_table = key.split('.').next().unwrap_or_default();
+            if !others.contains(&key.as_str()) && !others.contains(&of_table) {
+                self.key(row, &key, usual(&key), values);
+            }
+        }
+    }
+
+    /// A key whose value is one of several kinds with parameters: the kind, or else each of its parameters, with an effect by
+    /// its name and by its old and its new value.
+    fn choice<T: Serialize>(
+        &mut self,
+        row: &str,
+        key: &str,
+        [old, new]: [&T; 2],
+        effect: impl Fn(&str, [Option<&str>; 2]) -> Effect,
+    ) {
+        let parts = |value: &T| match json(value) {
+            Value::Object(parts) => parts.into_iter().next().unwrap_or_default(),
+            name => (text(&name), Value::Null),
+        };
+        let [(before, old), (after, new)] = [parts(old), parts(new)];
+        if before != after {
+            return self.key(row, key, Effect::OtherBits, [Some(before), Some(after)]);
+        }
+        for (parameter, values) in Texts::differing([old, new].map(|parameters| Texts::of(&parameters))) {
+            let effect = effect(&parameter, [values[0].as_deref(), values[1].as_deref()]);
+            self.key(row, &format!("{key}.{after}.{parameter}"), effect, values);
+        }
+    }
+
     /// A row that is only in one of the tables, with what it says in short.
     fn row(&mut self, row: &str, effect: Effect, old: Option<String>, new: Option<String>) {
         self.found.push(Change {
@@ -166,6 +225,57 @@ impl Changes {
             old,
             new,
         });
+    }
+}
+
+/// The keys of a table with the text of each value. Keys of tables in it stand behind a dot.
+#[derive(Default)]
+struct Texts(BTreeMap<String, String>);
+
+impl Texts {
+    fn of(table: &Value) -> Texts {
+        let mut texts = Texts::default();
+        texts.add("", table);
+        texts
+    }
+
+    fn add(&mut self, path: &str, value: &Value) {
+        match value {
+            Value::Null => {}
+            Value::Object(entries) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                for (key, value) in entries {
+                    self.add(&format!("{path}{dot}{key}"), value);
+                }
+            }
+            value => {
+                self.0.insert(path.to_owned(), text(value));
+            }
+        }
+    }
+
+    /// The keys that differ, each with both values.
+    fn differing([old, new]: [Texts; 2]) -> Vec<(String, [Option<String>; 2])> {
+        let keys: BTreeSet<&String> = old.0.keys().chain(new.0.keys()).collect();
+        let both = keys
+            .into_iter()
+            .map(|key| (key.clone(), [&old, &new].map(|texts| texts.0.get(key).cloned())));
+        both.filter(|(_, [old, new])| old != new).collect()
+    }
+}
+
+/// A part of a table as plain data. All parts can be written so: keys are text.
+fn json(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn text(value: &Value) -> String {
+    let texts = |values: &mut dyn Iterator<Item = &Value>, between| values.map(text).collect::<Vec<_>>().join(between);
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => texts(&mut items.iter(), ", "),
+        Value::Object(entries) => texts(&mut entries.values(), " "),
+        other => other.to_string(),
     }
 }
 

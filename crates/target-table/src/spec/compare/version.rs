@@ -29,7 +29,7 @@ impl From<Effect> for Raise {
     }
 }
 
-/// The part of a version that is raised between two of them, which the check of tables has found to be versions.
+/// The part of a version that is raised from one version to the other.
 pub(super) fn raised(old: &str, new: &str) -> Raise {
     let [old, new] = [numbers(old), numbers(new)];
     let first = old.iter().zip(&new).position(|(old, new)| old != new);

@@ -41,7 +41,7 @@ pub(crate) fn weights(
         .scheme_of(id, Port::Operand(0))
         .and_then(|scheme| scheme.elem()?.int_type());
     let row = reads.and_then(|t| how.spec.row_for(node.op.term(), t.into()));
-    let Some(Recipe::MultiplyAccumulate { weight_grid }) = row.and_then(|(_, row)| row.recipe()) else {
+    let Some(Recipe::MultiplyAccumulate { weight_grid, .. }) = row.and_then(|(_, row)| row.recipe) else {
         return Ok(None);
     };
     let scheme = table.scheme_of(id, Port::Operand(1));

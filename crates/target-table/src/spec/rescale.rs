@@ -1,0 +1,127 @@
+//! The grids on both sides of a requantization.
+
+use std::borrow::Cow;
+use strait_requantize::{IntType, Per};
+
+/// From one grid to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Rescale<'a> {
+    /// The scales. Each rule multiplies them in its own way.
+    pub scales: Scales<'a>,
+    /// Zero point of the integer that is requantized; 0 for accumulators. Only forms with a constant in front of the
+    /// shift take another one.
+    pub input_zero: i32,
+    /// Zero point of the result.
+    pub output_zero: i32,
+    /// Type of the result.
+    pub out: IntType,
+    /// Bounds of the accumulators that can occur, for the whole tensor or by channel. Free integers are chosen to be the
+    /// best on them; for other integers the report says how far they are from the best. Where the bounds are not known,
+    /// free integers are the nearest to the factor.
+    pub accumulators: Option<&'a Per<(i64, i64)>>,
+}
+
+/// Scales on both sides of a requantization: real = scale × (q − zero point).
+#[derive(Clone, Copy, Debug)]
+pub enum Scales<'a> {
+    /// Of a sum of products of activations and weights; the factor is `input · weight / output`.
+    Convolution {
+        /// Scale of the activation.
+        input: f32,
+        /// Scale of the weights.
+        weight: &'a Per<f32>,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// As `Convolution`, of a fully connected layer: some runtimes round it otherwise.
+    FullyConnected {
+        /// Scale of the activation.
+        input: f32,
+        /// Scale of the weights.
+        weight: &'a Per<f32>,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// Of a product of two matrices that are activations; the factor is `a · b / output`.
+    MatrixProduct {
+        /// Scale of one operand.
+        a: f32,
+        /// Scale of the other.
+        b: f32,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// Of an elementwise product; the factor is `a · b / output`.
+    Product {
+        /// Scale of one operand.
+        a: f32,
+        /// Scale of the other.
+        b: f32,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// Of codes that come onto the grid of sums of products; the factor is `codes / (input · weight)`.
+    Onto {
+        /// Scale of the codes.
+        codes: f32,
+        /// Scale of the activation.
+        input: f32,
+        /// Scale of the weights.
+        weight: &'a Per<f32>,
+    },
+    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`. Where some
+    /// sums have fewer elements than others, each count is a channel.
+    Mean {
+        /// Scale of the elements.
+        input: f32,
+        /// Number of elements of a sum.
+        count: &'a Per<u32>,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// The scale of the input divided by the scale of the output, where nothing else is known of them.
+    Ratio(f64),
+}
+
+impl Scales<'_> {
+    /// The factor in `f64`.
+    pub fn factor(&self) -> Per<f64> {
+        match *self {
+            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
+                weight.map(|w| f64::from(input) * f64::from(*w) / f64::from(output))
+            }
+            Scales::Product { a, b, output } | Scales::MatrixProduct { a, b, output } => {
+                Per::Tensor(f64::from(a) * f64::from(b) / f64::from(output))
+            }
+            Scales::Mean { input, count, output } => {
+                count.map(|count| f64::from(input) / f64::from(*count) / f64::from(output))
+            }
+            Scales::Onto { codes, input, weight } => {
+                weight.map(|w| f64::from(codes) / (f64::from(input) * f64::from(*w)))
+            }
+            Scales::Ratio(ratio) => Per::Tensor(ratio),
+        }
+    }
+
+    /// Input, weights' and output scale, of sums of products.
+    pub(super) fn products(&self) -> Option<(f32, Cow<'_, Per<f32>>, f32)> {
+        match *self {
+            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
+                Some((input, Cow::Borrowed(weight), output))
+            }
+            Scales::MatrixProduct { a, b, output } => Some((a, Cow::Owned(Per::Tensor(b)), output)),
+            _ => None,
+        }
+    }
+
+    /// The factor in `f32`, from the left to the right.
+    pub(super) fn single(&self) -> Per<f32> {
+        match *self {
+            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
+                weight.map(|w| input * *w / output)
+            }
+            Scales::Product { a, b, output } | Scales::MatrixProduct { a, b, output } => Per::Tensor(a * b / output),
+            Scales::Mean { .. } | Scales::Onto { .. } | Scales::Ratio(_) => self.factor().map(|f| *f as f32),
+        }
+    }
+}

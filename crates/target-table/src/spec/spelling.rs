@@ -1,0 +1,65 @@
+//! Keys and words of older tables: each is refused with its line and the way in which it is written now.
+
+use super::check::CODE;
+use strait_document::{Diagnostic, Diagnostics, Entry, Node, Table, Value};
+
+/// For each key of a row of older tables how it is written now; with a word behind the key, where that alone is old.
+const MOVED: &str = r#"
+op left_shift: recipe = { lookup = { left_shift = 15 } }, and alike for the other recipes that shift left
+op interpolate: recipe = { lookup = { interpolate = { entries = 17, rounding = "half_up" } } }
+op fraction: recipe = { pass_through = { fraction = { bits = 10, rounding = "half_away" } } }
+op weight_grid: recipe = { multiply_accumulate = { weight_grid = "shift" } }
+op definition: recipe = { softmax = { definition = "litert.softmax.int8.v1" } }, and alike for the other functions
+op rounding: recipe = { lookup = { rounding = "half_even" } }
+op reciprocal: recipe = { average_pool_reciprocal = { bits = 16, rounding = "half_up" } }
+op pad: recipe = { max_pool = { pad = "zero_point" } }, and alike for `multiply_accumulate`
+form multiplier: kind = { multiply_shift = { bits = 15, normalized = true, ... } }
+form shift: kind = { shift = { shift = { min = 0, max = 31 }, ... } }, and alike for the other kinds
+form rounding: kind = { shift = { rounding = "half_even", ... } }; a kind with one rounding does not say it
+form stages: kind = { gemmlowp = { roundings = "two", ... } }; `multiply_shift` rounds once
+form zero_point: kind = { multiply_shift = { zero_point = "before_shift", ... } }; a kind with one place does not say it
+form from sima: from = "correction"
+form from ascend: from = "dequantize_quantize"
+"#;
+
+/// Refuses what older tables say in another way.
+///
+/// # Errors
+/// Each such key, in the order of the text.
+pub(super) fn check(tree: &Node) -> Result<(), Diagnostics> {
+    let mut found = Vec::new();
+    for (old, spelling) in MOVED.lines().filter_map(|line| line.split_once(": ")) {
+        let mut words = old.split(' ');
+        let (table, key, word) = (
+            words.next().unwrap_or_default(),
+            words.next().unwrap_or_default(),
+            words.next(),
+        );
+        let rows = entries(tree)
+            .and_then(|tables| tables.get(table))
+            .and_then(|rows| entries(&rows.node));
+        for (name, row) in rows.into_iter().flat_map(Table::iter) {
+            let Some(Entry { key: place, node }) = entries(&row.node).and_then(|keys| keys.get(key)) else {
+                continue;
+            };
+            if word.is_none_or(|word| matches!(&node.value, Value::Text(text) if text == word)) {
+                let message = format!("`{table}.{name}.{key}` is spelled otherwise since schema 2");
+                let finding = Diagnostic::error(CODE, message).at(place.excerpt("of an older table"));
+                found.push((place.order(), finding.help(format!("write: {spelling}"))));
+            }
+        }
+    }
+    found.sort_by_key(|(order, _)| *order);
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(Diagnostics(found.into_iter().map(|(_, finding)| finding).collect())),
+    }
+}
+
+/// The entries of a table; none of another value.
+fn entries(node: &Node) -> Option<&Table> {
+    match &node.value {
+        Value::Table(entries) => Some(entries),
+        _ => None,
+    }
+}
