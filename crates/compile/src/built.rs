@@ -42,7 +42,7 @@ pub struct Built {
     /// The certificates of the fusions: what each of them claims.
     pub certificates: Vec<CertificateRecord>,
     /// How many layers were compared with the target's own model of its arithmetic. `None` if the target has no such
-    /// model, or before [`hold`] has run.
+    /// model, or before [`hold`](crate::hold) has run.
     pub own_model: Option<Shares>,
     /// If this model was revised from another one: which part of it was made anew.
     pub revision: Option<Revision>,

@@ -137,7 +137,7 @@ impl Checker {
         }
         for (name, key) in keys
             .iter()
-            .filter(|(name, _)| !entries.contains_key(*name))
+            .filter(|(name, _)| !entries.contains_key(name))
             .collect::<Vec<_>>()
         {
             if key.required {

@@ -29,7 +29,7 @@ pub fn decoder() -> &'static str {
 /// | an orientation (Exif) | the image as it is stored, or rotated if `turn` is true |
 ///
 /// # Errors
-/// The file is neither a PNG nor a JPEG, is truncated or corrupt, or has more than [`MOST_PIXELS`].
+/// The file is neither a PNG nor a JPEG, is truncated or corrupt, or has more than [`MOST_PIXELS`](crate::MOST_PIXELS).
 pub fn decode(bytes: &[u8], turn: bool) -> Result<Pixels, ImageError> {
     let (pixels, orientation) = if bytes.starts_with(PNG) {
         png::decode(bytes)?

@@ -37,7 +37,7 @@ fn restated(norm: &LayerNorm, codes: &[i32], gains: &[i16], biases: &[i64]) -> V
                 pairs += i128::from(a - b) * i128::from(a - b);
             }
         } else {
-            pairs += codes.iter().map(|_| i128::from(*a) * i128::from(*a)).sum::<i128>()
+            pairs += codes.iter().map(|_| i128::from(*a) * i128::from(*a)).sum::<i128>();
         }
     }
     let w = pairs as u128 * 65_536 + norm.epsilon as u128;

@@ -101,7 +101,7 @@ impl Layers {
             let having = layers.iter().filter(|(source, _)| self.has(part, graph, node, *source));
             let having: Vec<Symbol> = having.map(|&(source, _)| source).collect();
             if having.is_empty() {
-                gone.extend(layers.into_iter().map(|(source, at)| (source, (at, node))))
+                gone.extend(layers.into_iter().map(|(source, at)| (source, (at, node))));
             } else {
                 left.insert(id);
                 had.extend(having);
