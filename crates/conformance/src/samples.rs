@@ -38,7 +38,7 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
             for round in if few { 0..ROUNDS } else { ANY..ANY + 1 } {
                 let form = sample(row, out, channels, round, numbers);
                 let clamps = match few {
-                    true => clamps(row.clamp, out, zero_point(&form), numbers),
+                    true => clamps(row.clamp, out, form.zero_point().unwrap_or(0), numbers),
                     false => vec![None],
                 };
                 samples.extend(clamps.into_iter().map(|clamp| (form.clone(), clamp)));
@@ -231,24 +231,6 @@ fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
         POWERS => 2f32.powi(-p.numbers.between(1, 12) as i32),
         _ => cut(usual(p)),
     })
-}
-
-/// The code of real zero in the result, if the form has one.
-fn zero_point(form: &Requantization) -> i32 {
-    match form {
-        Requantization::TfLite(form::TfLite { zp, .. })
-        | Requantization::Gemmlowp(form::Gemmlowp { zp, .. })
-        | Requantization::Float(form::Float { zp, .. })
-        | Requantization::Fixed(form::Fixed { zp, .. })
-        | Requantization::SixteenByEight(form::SixteenByEight { zp, .. })
-        | Requantization::Float64(form::Float64 { zp, .. })
-        | Requantization::FloatZeroInside(form::FloatZeroInside { zp, .. })
-        | Requantization::TosaRescale(form::TosaRescale { output_zp: zp, .. })
-        | Requantization::AscendRequant(form::AscendRequant { offset: zp, .. })
-        | Requantization::AscendRequantS16(form::AscendRequantS16 { offset: zp, .. })
-        | Requantization::DequantQuant(form::DequantQuant { offset: zp, .. }) => *zp,
-        _ => 0,
-    }
 }
 
 /// No clamp, and one or two clamps that the form allows.

@@ -1,7 +1,5 @@
 //! A tensor of codes that a fused node adds inside its accumulator, as a second run-time operand.
 
-use crate::graph::Node;
-use crate::ids::ValueId;
 use crate::op::Op;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
@@ -47,29 +45,5 @@ impl Addend {
         }
         let text = format!("{codes} with its zero at {} is not added to {sum}", self.zero);
         Err(Reason::new(ReasonCode::Accumulator, text))
-    }
-}
-
-impl Node {
-    /// The requantization that the node computes: the one fused into it, or the node itself if it is a `requantize`.
-    pub fn requantization(&self) -> Option<&Requantization> {
-        match (&self.op, &self.fused) {
-            (_, Some(fused)) => Some(&fused.requant),
-            (Op::Requantize(op), None) => Some(&op.form),
-            _ => None,
-        }
-    }
-
-    /// The addend of a fused node, and its operand.
-    pub fn addend(&self) -> Option<(&Addend, ValueId)> {
-        let addend = self.fused.as_deref()?.addend.as_ref()?;
-        Some((addend, self.inputs.get(Addend::OPERAND).copied().flatten()?))
-    }
-
-    /// The operands of the node's own op: all except the addend.
-    pub fn own_inputs(&self) -> &[Option<ValueId>] {
-        let adds = self.fused.as_deref().is_some_and(|fused| fused.addend.is_some());
-        let own = if adds { Addend::OPERAND } else { self.inputs.len() };
-        self.inputs.get(..own).unwrap_or(&self.inputs)
     }
 }

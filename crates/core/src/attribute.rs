@@ -98,6 +98,8 @@ pub trait Attributes: Sized {
     const NAME: &'static str;
     /// The version of the attributes. It is raised when a field is added or its meaning changes.
     const VERSION: u16;
+    /// The smallest and the largest number of operands.
+    const ARITY: (usize, usize);
     /// The attribute keys, in order.
     const KEYS: &'static [&'static str];
     /// The words that the attribute `key` may have; empty unless it is a word out of a closed set.
@@ -272,16 +274,23 @@ macro_rules! named_fields {
 }
 named_fields!(Rounding, Definition);
 
-/// Declares an op: its struct, name and version, and its attributes, which are the fields.
+/// Declares an op: its struct, its name, version, kind and numbers of operands, and its attributes from its fields. Each member of a family has a kind
+/// of its own.
 macro_rules! op {
-    ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name { $($(#[$fdoc])* pub $field: $t),* }
 
+        $(impl $name {
+            /// The kind of computation that the term's op does.
+            pub const KIND: $crate::kind::Kind = $crate::kind::Kind::$kind;
+        })?
+
         impl $crate::Attributes for $name {
             const NAME: &'static str = $text;
             const VERSION: u16 = $version;
+            const ARITY: (usize, usize) = $crate::attribute::arity!($least $($most)?);
             const KEYS: &'static [&'static str] = &[$(stringify!($field)),*];
 
             #[allow(unused_variables)]
@@ -317,6 +326,16 @@ macro_rules! op {
     };
 }
 pub(crate) use op;
+
+macro_rules! arity {
+    ($both:literal) => {
+        ($both, $both)
+    };
+    ($least:literal $most:literal) => {
+        ($least, $most)
+    };
+}
+pub(crate) use arity;
 
 /// The attribute of a field; `None` if the value is the default for an absent attribute.
 pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {

@@ -1,8 +1,8 @@
 //! Ops that run other graphs (`call`, `if`, `loop`), and the types of their results.
 
 use crate::elem::Elem;
-use crate::graph::{Graph, MAX_RESULTS};
-use crate::ids::{GraphId, ValueId};
+use crate::graph::Graph;
+use crate::ids::{GraphId, MAX_RESULTS, ValueId};
 use crate::module::Module;
 use crate::op::{Call, If, Loop, Op, Results};
 use crate::reason::Reason;

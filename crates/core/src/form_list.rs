@@ -109,9 +109,10 @@ trait Spelled: Sized {
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
 }
 
-/// Declares forms whose keys are their fields, followed, after a `+`, by the three fields of the narrowing.
+/// The text of one form, whose keys are its fields.
 macro_rules! spelled {
-    ($($form:ident: $($field:ident)* $(+ $narrowing:ident { $($narrow:ident)* })?;)*) => { $(
+    ($form:ident by hand) => {};
+    ($form:ident $($field:ident)* $(+ $narrowing:ident { $($narrow:ident)* })?) => {
         impl Spelled for form::$form {
             const KIND: FormKind = FormKind::$form;
             const KEYS: &'static [&'static str] = &[$(stringify!($field),)* $($(stringify!($narrow),)*)?];
@@ -128,24 +129,7 @@ macro_rules! spelled {
                 })
             }
         }
-    )* };
-}
-
-spelled! {
-    ArithFolded: + narrowing { shift rounding out };
-    FractionalZero: sc zp + narrowing { shift rounding out };
-    TfLite: sc zp + narrowing { shift rounding out };
-    Gemmlowp: multiplier exponent zp roundings out;
-    SixteenByEight: multiplier exponent zp out;
-    TosaRescale: multiplier shift scale32 roundings input input_zp output_zp out;
-    Float: scale zp out;
-    Float64: multiplier exponent zp out;
-    FloatZeroInside: scale zp out;
-    AscendRequant: scale offset relu out;
-    AscendDequantS16: shift relu;
-    AscendRequantS16: scale offset;
-    DequantQuant: deq relu scale offset out;
-    Fixed: sc add zp + narrowing { shift rounding out };
+    };
 }
 
 impl Spelled for form::Steps {
@@ -189,9 +173,10 @@ impl Spelled for form::Steps {
     }
 }
 
-/// Dispatches to the [`Spelled`] implementation for each form.
 macro_rules! of_each {
-    ($($form:ident)*) => {
+    ($($form:ident [$($fields:tt)*])*) => {
+        $(spelled! { $form $($fields)* })*
+
         /// The keys of a form's list, in order. Keys with a default value may be absent.
         pub fn form_keys(kind: FormKind) -> &'static [&'static str] {
             match kind {
@@ -220,11 +205,7 @@ macro_rules! of_each {
         }
     };
 }
-
-of_each! {
-    ArithFolded FractionalZero TfLite Gemmlowp SixteenByEight TosaRescale Float Float64 FloatZeroInside
-    AscendRequant AscendDequantS16 AscendRequantS16 DequantQuant Fixed Steps
-}
+strait_requantize::each_form! { of_each }
 
 fn wrong_lengths(lengths: &Thresholds, count: usize) -> AttributeError {
     AttributeError::Value {

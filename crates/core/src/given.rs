@@ -9,15 +9,14 @@
 use crate::elem::Elem;
 use crate::failure::Failure;
 use crate::graph::{Def, Graph};
-use crate::ids::{GraphId, NodeId, ValueId};
+use crate::ids::{GraphId, NodeId, Use, ValueId};
+use crate::kind::Kind;
 use crate::module::Module;
 use crate::op::{Op, RoundTo};
 use crate::patch::{NewNode, Patch, Source};
-use crate::quant::{Granularity, Parts, Policy, QuantParams, Scheme};
+use crate::quant::{Granularity, Parts, Policy, QuantParams, Reading, Scheme};
 use crate::stage::Stage;
 use crate::tensor::{TensorData, TensorError};
-use crate::term::Kind;
-use crate::use_list::Use;
 use smallvec::smallvec;
 use std::sync::Arc;
 use strait_requantize::Rounding;
@@ -26,17 +25,6 @@ use strait_requantize::quantize::{dequantize, quantize};
 /// The widest codes that count as an activation's grid, in bits. Wider ones are sums, which need not reach the ends of
 /// their type.
 const WIDEST: u32 = 16;
-
-/// How an operand reads a value that has a grid for other readers.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
-    /// The operand reads the value unrounded, as it is computed.
-    Computed,
-    /// The operand reads the value rounded to this grid, not to the value's own.
-    On(Arc<QuantParams>),
-    /// The value is rounded to its own grid, and then to this one.
-    Behind(Arc<QuantParams>),
-}
 
 impl QuantParams {
     /// The scheme by which a model makes codes on this grid, as ONNX and TFLite define it: halves to even, and all

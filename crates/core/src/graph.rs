@@ -2,14 +2,12 @@
 
 use crate::addend::Addend;
 use crate::elem::Elem;
-use crate::given::Reading;
-use crate::ids::{ConfigId, DataId, NodeId, Symbol, ValueId};
+use crate::ids::{ConfigId, DataId, Link, NodeId, Symbol, Use, ValueId};
 use crate::op::Op;
-use crate::quant::{Port, QuantParams, QuantTable};
+use crate::quant::{Port, QuantParams, QuantTable, Reading};
 use crate::reason::Reason;
 use crate::shape::TensorType;
 use crate::stage::Stage;
-use crate::use_list::{Link, Use};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,12 +23,6 @@ pub enum Def {
     /// A result of a node, and its position.
     Node(NodeId, u8),
 }
-
-/// The largest number of results of one node. Their positions are 8 bits wide.
-pub const MAX_RESULTS: usize = 1 << 8;
-
-/// The largest number of operands of one node. Their positions are 16 bits wide.
-pub const MAX_OPERANDS: usize = 1 << 16;
 
 /// A value, which is an edge of the graph.
 #[derive(Clone, Debug)]

@@ -76,3 +76,25 @@ ids! {
     /// An interned name of one module.
     Symbol = "symbol";
 }
+
+/// A use of a value: one operand of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// The node that uses the value.
+    pub node: NodeId,
+    /// The position of the operand.
+    pub operand: u16,
+}
+
+/// The previous and the next operand in the use list of a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Link {
+    pub(crate) previous: Option<Use>,
+    pub(crate) next: Option<Use>,
+}
+
+/// The largest number of results of one node. Their positions are 8 bits wide.
+pub const MAX_RESULTS: usize = 1 << 8;
+
+/// The largest number of operands of one node. Their positions are 16 bits wide.
+pub const MAX_OPERANDS: usize = 1 << 16;

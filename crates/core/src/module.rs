@@ -4,6 +4,9 @@ use crate::elem::Elem;
 use crate::graph::{Def, Graph, Node};
 use crate::ids::{DataId, GraphId, Symbol};
 use crate::names::Names;
+use crate::quant::IllegalMove;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::tensor::TensorData;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -154,5 +157,19 @@ impl Module {
     /// The constant for a value of `graph`, if it is one.
     pub fn constant(&self, graph: &Graph, value: crate::ids::ValueId) -> Option<&TensorData> {
         self.data(graph.data_of(value)?)
+    }
+}
+
+impl IllegalMove {
+    /// The error with the name of the node.
+    pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
+        let name = graph.node(self.node).map(|node| module.name(node.name));
+        let of = name.map(|name| format!(" of {name}")).unwrap_or_default();
+        let why = self.why.map(|why| format!(": {why}")).unwrap_or_default();
+        let text = format!(
+            "{}{of} in the state {} cannot become {}{why}",
+            self.port, self.from, self.to
+        );
+        Reason::new(ReasonCode::QuantizationState, text)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::addend::Addend;
 use crate::graph::{Def, Fused, Graph, Node, Placement};
-use crate::ids::{DataId, GraphId, NodeId, Symbol, ValueId};
+use crate::ids::{DataId, GraphId, NodeId, Symbol, Use, ValueId};
 use crate::module::Module;
 use crate::names::Names;
 use crate::op::{Op, Results};
@@ -10,7 +10,6 @@ use crate::quant::QuantParams;
 use crate::reason::Reason;
 use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
-use crate::use_list::Use;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -2,12 +2,13 @@
 
 use crate::graph::Graph;
 use crate::ids::{GraphId, NodeId};
+use crate::kind::Kind;
 use crate::module::Module;
+use crate::op::Term;
 use crate::pass::PassError;
 use crate::patch::Patch;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::term::{Kind, Term};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a rule says about one node.

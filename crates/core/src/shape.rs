@@ -130,7 +130,7 @@ pub fn window_elements(size: &[u32]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{Infer, Reshape};
+    use crate::op::{OpFacts, Reshape};
     use crate::tensor::TensorData;
     use bytes::Bytes;
     use smallvec::smallvec;

@@ -2,23 +2,7 @@
 //! takes constant time, however many uses there are.
 
 use crate::graph::Graph;
-use crate::ids::{NodeId, ValueId};
-
-/// A use of a value: one operand of one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Use {
-    /// The node that uses the value.
-    pub node: NodeId,
-    /// The position of the operand.
-    pub operand: u16,
-}
-
-/// The previous and the next operand in the use list of a value.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Link {
-    pub(crate) previous: Option<Use>,
-    pub(crate) next: Option<Use>,
-}
+use crate::ids::{Link, Use, ValueId};
 
 impl Graph {
     /// The operands that use a value, starting with the one added last.

@@ -2,16 +2,15 @@
 //! anything large is allocated.
 
 use crate::error::ExecuteError;
-use crate::integer::carrier;
+use crate::executable::{Scratch, Types, count, executable};
+use crate::integer::operands::carrier;
 use crate::late;
 use crate::memory::{self, Request};
-use crate::named::Named;
 use crate::plan::is_aligned;
-use crate::scratch::{Scratch, scratch};
+use crate::scratch::scratch;
 use crate::site::slot;
 use smallvec::SmallVec;
-use strait_core::op::Sampling;
-use strait_core::shape::element_count;
+use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, Op, TensorType, ValueId};
 use strait_kernels::integer::{ConvWeights, GemmWeights};
 
@@ -59,7 +58,7 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
 }
 
 /// Like [`cost`], for a graph inside of others. Costs of graphs that are already known are kept in `named`.
-pub(crate) fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
+fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
     // A node that runs a graph may pass it inputs of other extents each time.
     let mut nodes = module.graphs.iter().flat_map(Graph::nodes);
     let is_body = nodes.any(|(_, node)| node.op.graphs().contains(&graph));
@@ -188,77 +187,13 @@ pub(crate) fn within(module: &Module, graph: GraphId, named: &mut Named) -> Resu
 
 /// The operations of one node: multiply-adds of a product, elements that windows read, or elements that are visited.
 pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
-    let made = results.iter().fold(0u64, |sum, ty| sum.saturating_add(count(ty)));
-    let operand = |index: usize| operands.get(index).copied().flatten();
-    let extent = |index: usize, axis: fn(usize) -> Option<usize>| {
-        let shape = &operand(index)?.shape;
-        shape.get(axis(shape.len())?)?.fixed()
+    let types = Types {
+        operands,
+        results,
+        fused: false,
+        picks: false,
     };
-    let for_each = match op {
-        // The number of weights of one output channel: C / groups times the kernel.
-        Op::Conv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
-        // Each element of the operand is multiplied by the kernels of its group.
-        Op::ConvTranspose(_) => {
-            let (Some(x), Some(weight)) = (operand(0), operand(1)) else {
-                return made;
-            };
-            let kernels = count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1);
-            return count(x).saturating_mul(kernels).max(made);
-        }
-        Op::DeformConv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
-        // There is one product for each step, direction and gate.
-        Op::Recurrent(_) => {
-            let hidden = extent(1, |rank| rank.checked_sub(1)).unwrap_or(1);
-            return operand(0).map_or(made, count).saturating_mul(hidden);
-        }
-        // A sample has four neighbours. If the number of samples depends on the regions, it is at most the number of
-        // elements of the image.
-        Op::RoiAlign(op) => {
-            let plane = operand(0).map_or(1, |x| {
-                x.shape.iter().skip(2).map(|dim| dim.fixed().unwrap_or(1)).product()
-            });
-            let bins = u64::from(op.height).saturating_mul(op.width.into()).max(1);
-            Some(match op.sampling {
-                0 => 4 * (plane / bins + 1),
-                samples => 4 * u64::from(samples).saturating_mul(samples.into()),
-            })
-        }
-        // The determinant of a matrix with n rows takes n³/3 products.
-        Op::Det(_) => {
-            let rows = extent(0, |rank| rank.checked_sub(1)).unwrap_or(1);
-            return operand(0).map_or(made, |x| count(x).saturating_mul(rows) / 3).max(made);
-        }
-        // There are five transforms of a power of two. Each does half a multiplication per element in as many rounds as
-        // the length has bits.
-        Op::Dft(op) => Some(8 * u64::from(u32::BITS - op.length.leading_zeros())),
-        Op::GridSample(op) => {
-            let axes = operand(0).map_or(0, |x| x.shape.len().saturating_sub(2)) as u32;
-            Some(match op.mode {
-                Sampling::Nearest => 1,
-                Sampling::Linear => 2u64.saturating_pow(axes),
-                Sampling::Cubic => 4u64.saturating_pow(axes),
-            })
-        }
-        Op::Gemm(op) if op.transpose_a => extent(0, |_| Some(0)),
-        Op::Gemm(_) | Op::MatMul(_) => extent(0, |rank| rank.checked_sub(1)),
-        Op::MaxPool(op) => operand(0).map(|x| taps(&op.size, x)),
-        Op::AveragePool(op) => operand(0).map(|x| taps(&op.size, x)),
-        Op::SumPool(op) => operand(0).map(|x| taps(&op.size, x)),
-        _ => None,
-    };
-    match for_each {
-        Some(each) => made.saturating_mul(each),
-        None => operands.iter().flatten().map(|ty| count(ty)).fold(made, u64::max),
-    }
-}
-
-/// The elements of an image under a window. Padding is not read.
-fn taps(size: &[u32], image: &TensorType) -> u64 {
-    let spatial = image.shape.len().saturating_sub(size.len());
-    let extents = size.iter().zip(&image.shape[spatial..]);
-    extents.fold(1, |taps, (&size, dim)| {
-        taps.saturating_mul(dim.fixed().map_or(u64::from(size), |extent| extent.min(size.into())))
-    })
+    executable(op).operations(&types)
 }
 
 /// Upper bound on the packed size, in bytes, of the constant weights of an integer product.
@@ -300,10 +235,63 @@ fn is_alias(node: &Node) -> bool {
     node.op.term().keeps_order() && node.fused.is_none()
 }
 
-fn count(ty: &TensorType) -> u64 {
-    element_count(&ty.shape).unwrap_or(u64::MAX)
-}
-
 fn size(ty: &TensorType) -> u64 {
     count(ty).saturating_mul(ty.elem.size() as u64)
+}
+
+/// How deep nested graphs are followed; a plan allows no more.
+const DEEPEST: usize = 32;
+
+/// Costs of graphs that nodes run. Each is computed once.
+#[derive(Default)]
+struct Named {
+    costs: BTreeMap<GraphId, Cost>,
+    depth: usize,
+}
+
+/// The cost of everything that one node runs.
+#[derive(Default)]
+struct Inside {
+    constants: u64,
+    copies: u64,
+    /// The most bytes in use at one time.
+    peak: u64,
+    operations: u64,
+}
+
+impl Named {
+    /// The cost of the graphs that an op names: all weights, and the work of the graph with the most, as often as it is
+    /// known to run.
+    ///
+    /// # Errors
+    /// As for [`cost`].
+    fn of(&mut self, module: &Module, op: &Op) -> Result<Inside, ExecuteError> {
+        let mut inside = Inside::default();
+        let runs = match op {
+            Op::Loop(op) => u64::try_from(op.trips).unwrap_or(1),
+            _ => 1,
+        };
+        for graph in op.graphs() {
+            if self.depth == DEEPEST {
+                let text = format!("graphs name each other more than {DEEPEST} deep");
+                return Err(ExecuteError::Ours(text));
+            }
+            if !self.costs.contains_key(&graph) {
+                self.depth += 1;
+                let cost = within(module, graph, self);
+                self.depth -= 1;
+                self.costs.insert(graph, cost?);
+            }
+            let Some(cost) = self.costs.get(&graph) else { continue };
+            inside.constants = inside.constants.saturating_add(cost.constants);
+            inside.copies = inside.copies.saturating_add(cost.copies);
+            // A nested graph has inputs and outputs of its own.
+            let peak = cost.peak.amount.saturating_add(cost.ports);
+            inside.peak = inside.peak.max(peak);
+            // A run counts as work even if it computes nothing.
+            let operations = cost.operations.max(1).saturating_mul(runs);
+            inside.operations = inside.operations.max(operations);
+        }
+        Ok(inside)
+    }
 }

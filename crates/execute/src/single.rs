@@ -1,7 +1,7 @@
 //! Wraps a single op as the only node of a graph, as preparation expects it.
 
 use crate::error::StepError;
-use crate::plan::PlanOptions;
+use crate::options::PlanOptions;
 use crate::site::{NodeSlots, Slot};
 use smallvec::SmallVec;
 use strait_core::{Graph, Names, Op, Stage, TensorType, ValueId};

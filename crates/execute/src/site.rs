@@ -1,8 +1,7 @@
 //! A node with its operands and results at fixed extents, as its preparation sees it.
 
 use crate::error::{ExecuteError, StepError};
-use crate::plan::PlanOptions;
-use crate::reference::Primitive;
+use crate::options::PlanOptions;
 use crate::tensor::{Dims, byte_count};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -48,7 +47,7 @@ impl Slot<'_> {
         self.elem.int_type().is_some() || (self.elem == Elem::I64 && self.quant.is_some())
     }
 
-    fn tensor_type(&self) -> TensorType {
+    pub(crate) fn tensor_type(&self) -> TensorType {
         let dims: Vec<u64> = self.dims.iter().map(|&extent| extent as u64).collect();
         TensorType::fixed(self.elem, &dims)
     }
@@ -110,28 +109,6 @@ impl<'a> NodeSlots<'a> {
         self.outputs
             .first()
             .ok_or_else(|| StepError::Ours("a node without a result".into()))
-    }
-
-    /// The node as an integer primitive.
-    pub(crate) fn primitive(&self) -> Result<Primitive, StepError> {
-        Ok(Primitive {
-            op: self.node.op.clone(),
-            fused: self.fused.clone(),
-            elem: self.input(0)?.elem,
-            dims: self.output()?.dims.clone(),
-            accumulator: self.accumulator()?,
-        })
-    }
-
-    /// The type of the first result before the fused steps.
-    fn accumulator(&self) -> Result<Elem, StepError> {
-        let own = self.node.own_inputs().len();
-        let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter().take(own))
-            .map(|slot| slot.as_ref().map(Slot::tensor_type))
-            .collect();
-        let operands: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
-        let before = self.node.op.infer(&operands)?;
-        Ok(before.first().map_or(Elem::I32, |ty| ty.elem))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
-use crate::plan::Plan;
 use crate::threads::Threads;
 
 /// The arena for one plan, and the threads that its runs use. Each thread that runs the plan needs one.
@@ -13,17 +12,17 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Allocates the memory for one run of `plan` at a time.
-    pub fn new(plan: &Plan, threads: &Threads) -> Workspace {
+    pub(crate) fn with_arena(bytes: usize, threads: &Threads) -> Workspace {
         Workspace {
-            arena: AlignedBytes::zeroed(plan.arena_bytes()),
+            arena: AlignedBytes::zeroed(bytes),
             threads: threads.clone(),
         }
     }
 
-    pub(crate) fn for_plan(&mut self, plan: &Plan) -> Result<(&mut [u8], &Threads), ExecuteError> {
+    /// The arena of so many bytes, and the threads.
+    pub(crate) fn arena(&mut self, bytes: usize) -> Result<(&mut [u8], &Threads), ExecuteError> {
         let arena = self.arena.as_mut_slice();
-        if arena.len() != plan.arena_bytes() {
+        if arena.len() != bytes {
             return Err(ExecuteError::Ours("the workspace belongs to another plan".into()));
         }
         Ok((arena, &self.threads))

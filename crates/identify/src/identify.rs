@@ -4,7 +4,7 @@ use crate::{
     answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Witness},
     edges::Bounds,
     readings, search,
-    tried::{Fit, MOST_MISSED, Tried, codes, missed, zero_point},
+    tried::{Fit, MOST_MISSED, Tried, codes, missed},
     vectors::{RecordedLayer, RecordedValue, VectorsError},
 };
 use strait_requantize::Requantization;
@@ -37,7 +37,7 @@ pub fn identify(file: &str, layer: &RecordedLayer) -> Result<Answer, VectorsErro
     let mut zeros = answer
         .explained
         .iter()
-        .filter_map(|explained| zero_point(&explained.form));
+        .filter_map(|explained| explained.form.zero_point());
     if let (true, Some(stated), Some(found)) = (open_zero, layer.zero_point, zeros.next()) {
         answer.rereadings.push(Rereading::ZeroPoint { stated, found });
     }

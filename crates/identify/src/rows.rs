@@ -1,7 +1,7 @@
 //! Writes forms as rows of a target's table.
 
 use crate::answer::Subject;
-use strait_requantize::{IntType, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Requantization, Rounding};
 
 /// The keys and values, in TOML, of a table row that describes these forms. The forms are all of one kind.
 pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2]) -> Vec<(&'static str, String)> {
@@ -10,8 +10,8 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
         Subject::Hypothesis(hypothesis) => hypothesis.bits,
         Subject::Rule(_) => 0,
     };
-    let shift = |of: fn(&Requantization) -> Vec<i8>| {
-        let shifts: Vec<i8> = forms.iter().flat_map(|form| of(form)).collect();
+    let shift = |of: fn(&Requantization) -> Vec<i16>| {
+        let shifts: Vec<i16> = forms.iter().flat_map(|form| of(form)).collect();
         let (min, max) = (shifts.iter().min().unwrap_or(&0), shifts.iter().max().unwrap_or(&0));
         format!("shift = {{ min = {min}, max = {max} }}")
     };
@@ -78,19 +78,9 @@ pub(crate) fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2
 }
 
 /// The right shifts of a form, as a table states them.
-fn shifts(form: &Requantization) -> Vec<i8> {
-    let right = |exponents: &Per<i8>| exponents.values().iter().map(|exponent| -exponent).collect();
-    match form {
-        Requantization::Gemmlowp(form) => right(&form.exponent),
-        Requantization::SixteenByEight(form) => right(&form.exponent),
-        form => {
-            let narrowing = form.narrowing();
-            // Shifts are at most 62, so the cast loses nothing.
-            narrowing.map_or_else(Vec::new, |n| {
-                n.shift.values().iter().map(|&shift| shift as i8).collect()
-            })
-        }
-    }
+fn shifts(form: &Requantization) -> Vec<i16> {
+    let channels = 0..form.channels().unwrap_or(1);
+    channels.filter_map(|channel| form.right_shift(channel)).collect()
 }
 
 /// The word for a type in target tables.

@@ -177,20 +177,6 @@ impl Tried {
     }
 }
 
-/// The zero point that a form adds to its results.
-pub(crate) fn zero_point(form: &Requantization) -> Option<i32> {
-    match form {
-        Requantization::TfLite(form) => Some(form.zp),
-        Requantization::Gemmlowp(form) => Some(form.zp),
-        Requantization::SixteenByEight(form) => Some(form.zp),
-        Requantization::Float64(form) => Some(form.zp),
-        Requantization::Float(form) => Some(form.zp),
-        Requantization::FloatZeroInside(form) => Some(form.zp),
-        Requantization::AscendRequant(form) => Some(form.offset),
-        _ => None,
-    }
-}
-
 fn check_zero_points(file: &str, bounds: &Bounds<'_>) -> Result<(), VectorsError> {
     let zeros = bounds.zero_points();
     if i64::from(*zeros.end()) - i64::from(*zeros.start()) < MOST_ZEROS {

@@ -12,6 +12,7 @@
 mod elements;
 mod error;
 mod format;
+mod functions;
 mod proto;
 mod read;
 mod write;

@@ -1,44 +1,23 @@
 //! Writes and reads grids, and a graph's table of quantization configs, as IR bytes.
 
-use super::decode::{Decoder, Read, elem};
+use super::decode::Decoder;
 use super::encode::Encoder;
-use super::reader::Reader;
+use super::grid::{block, elem, read_grid, write_grid};
+use super::reader::{Read, Reader};
 use super::writer::{Writer, count};
 use super::{ABSENT, BytesError};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, NodeId};
 use crate::quant::{
-    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port, QuantParams,
-    QuantTable, Scheme, Standing, State,
+    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port, QuantTable,
+    Scheme, Standing, State,
 };
-use std::num::NonZeroU32;
-use strait_requantize::{Per, Rounding};
+use strait_requantize::Rounding;
 
 /// The smallest record of a config in bytes, including its size field.
 const CONFIG_SIZE: usize = 27;
 
 // ---- writing ----
-
-pub(super) fn write_grid(w: &mut Writer, quant: &QuantParams) {
-    fn per<T>(w: &mut Writer, values: &Per<T>, one: impl Fn(&mut Writer, &T)) {
-        match values {
-            Per::Tensor(value) => {
-                w.u8(0);
-                one(w, value);
-            }
-            Per::Channel(values) => {
-                w.u8(1);
-                w.list(values, one);
-            }
-        }
-    }
-    per(w, &quant.scale, |w, v| w.f32(*v));
-    per(w, &quant.zero_point, |w, v| w.i32(*v));
-    w.u8(u8::from(quant.axis.is_some()));
-    quant.axis.into_iter().for_each(|axis| w.u8(axis));
-    w.u8(u8::from(quant.block.is_some()));
-    quant.block.into_iter().for_each(|block| w.u32(block.get()));
-}
 
 impl Encoder<'_> {
     /// Writes the configs of a graph whose nodes have this order.
@@ -149,37 +128,6 @@ impl Encoder<'_> {
 }
 
 // ---- reading ----
-
-pub(super) fn read_grid(r: &mut Reader<'_>) -> Read<QuantParams> {
-    fn per<'a, T>(r: &mut Reader<'a>, one: impl Fn(&mut Reader<'a>) -> Read<T>) -> Read<Per<T>> {
-        Ok(if r.flag("a grid")? {
-            Per::Channel(r.list(4, "a grid", one)?.into())
-        } else {
-            Per::Tensor(one(r)?)
-        })
-    }
-    Ok(QuantParams {
-        scale: per(r, |r| r.f32("a scale"))?,
-        zero_point: per(r, |r| r.i32("a zero point"))?,
-        axis: if r.flag("the axis of a grid")? {
-            Some(r.u8("the axis of a grid")?)
-        } else {
-            None
-        },
-        codes: None,
-        block: if r.flag("the blocks of a grid")? {
-            Some(block(r)?)
-        } else {
-            None
-        },
-    })
-}
-
-fn block(r: &mut Reader<'_>) -> Read<NonZeroU32> {
-    let at = r.at();
-    let what = "a size of blocks";
-    NonZeroU32::new(r.u32(what)?).ok_or(BytesError::Malformed { what, at, found: 0 })
-}
 
 impl<'a> Decoder<'a> {
     /// Reads the configs of a graph whose nodes have been read.

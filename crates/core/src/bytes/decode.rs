@@ -1,21 +1,20 @@
 //! Reads a module from IR bytes.
 
-use super::configs::read_grid;
-use super::reader::Reader;
+use super::grid::{elem, rank, read_grid};
+use super::reader::{Read, Reader};
 use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
 use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::attribute_list::FOREIGN_PREFIX;
-use crate::elem::Elem;
 use crate::form_list::{form_from_list, form_keys};
-use crate::graph::{Fused, Graph, MAX_RESULTS, Placement};
-use crate::ids::{DataId, GraphId, Symbol, ValueId};
+use crate::graph::{Fused, Graph, Placement};
+use crate::ids::{DataId, GraphId, MAX_OPERANDS, MAX_RESULTS, Symbol, ValueId};
 use crate::module::Module;
 use crate::names::Names;
 use crate::op::{Foreign, Op};
 use crate::quant::QuantParams;
 use crate::reason::Reason;
-use crate::shape::{Dim, MAX_RANK, Shape, TensorType};
+use crate::shape::{Dim, Shape, TensorType};
 use crate::stage::Stage;
 use crate::tensor::TensorData;
 use crate::verifier::verify;
@@ -23,8 +22,6 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_requantize::{FormKind, Requantization};
-
-pub(super) type Read<T> = Result<T, BytesError>;
 
 /// The smallest record of a value in bytes, including its size field.
 const VALUE_SIZE: usize = 11;
@@ -253,7 +250,7 @@ impl<'a> Decoder<'a> {
         })?;
         let at = r.at();
         let count = r.count(VALUE_SIZE, "the results of a node")?;
-        if count > MAX_RESULTS || inputs.len() > crate::graph::MAX_OPERANDS {
+        if count > MAX_RESULTS || inputs.len() > MAX_OPERANDS {
             let what = "a number of operands and results that a node can have";
             return Err(BytesError::Malformed {
                 what,
@@ -380,33 +377,5 @@ impl<'a> Decoder<'a> {
                 found: twice as u64,
             }),
         }
-    }
-}
-
-pub(super) fn elem(r: &mut Reader<'_>) -> Read<Elem> {
-    let at = r.at();
-    let tag = r.u8("an element type")?;
-    Elem::ALL
-        .into_iter()
-        .find(|e| e.tag() == tag)
-        .ok_or(BytesError::Malformed {
-            what: "an element type",
-            at,
-            found: tag.into(),
-        })
-}
-
-fn rank(r: &mut Reader<'_>) -> Read<usize> {
-    let at = r.at();
-    let rank = usize::from(r.u8("a rank")?);
-    let found = rank as u64;
-    if rank <= MAX_RANK {
-        Ok(rank)
-    } else {
-        Err(BytesError::Malformed {
-            what: "a rank",
-            at,
-            found,
-        })
     }
 }

@@ -1,6 +1,6 @@
 //! Writes a module as IR bytes.
 
-use super::configs::write_grid;
+use super::grid::write_grid;
 use super::writer::{Writer, count};
 use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
 use crate::attribute::Attribute;

@@ -9,6 +9,7 @@
 mod configs;
 mod decode;
 mod encode;
+mod grid;
 mod reader;
 mod writer;
 

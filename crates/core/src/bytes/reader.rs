@@ -11,7 +11,7 @@ pub(super) struct Reader<'a> {
     newer: bool,
 }
 
-type Read<T> = Result<T, BytesError>;
+pub(super) type Read<T> = Result<T, BytesError>;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {

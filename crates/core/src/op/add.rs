@@ -1,20 +1,16 @@
 //! a + b, elementwise.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// `a` + `b`. Integer operands are on the same grid, with zero points already subtracted. The sum is i32, or i64 if
     /// the operands are.
     ///
     /// Operands broadcast as in NumPy.
-    Add = "add" v 1 {}
+    Add = "add" v 1: Accumulates, 2 {}
 }
 
-impl Infer for Add {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Add {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::binary(operands, support::summed)
     }

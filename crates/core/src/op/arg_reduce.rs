@@ -1,10 +1,6 @@
 //! The position of the largest or the smallest element.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::shape::Dim;
+use super::prelude::*;
 
 words! {
     /// Which element [`ArgReduce`] looks for.
@@ -19,7 +15,7 @@ words! {
 op! {
     /// The index (i64) of the largest or the smallest element along an axis. If several are equal, it is the first or
     /// the last of them. A NaN counts as both larger and smaller than any number.
-    ArgReduce = "arg_reduce" v 1 {
+    ArgReduce = "arg_reduce" v 1: Real, 1 {
         /// Which element to look for.
         extreme: Extreme,
         /// The axis; a negative one counts from the end.
@@ -31,9 +27,7 @@ op! {
     }
 }
 
-impl Infer for ArgReduce {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for ArgReduce {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, x.shape.len())?;

@@ -1,15 +1,11 @@
 //! Mean over windows.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use smallvec::SmallVec;
+use super::prelude::*;
 
 op! {
     /// The mean of each window of [N, C, spatial…]. On integers it is the sum divided by the count, rounded half away
     /// from zero, on the operand's own grid (as in LiteRT's AVERAGE_POOL_2D).
-    AveragePool = "average_pool" v 1 {
+    AveragePool = "average_pool" v 1: Divides, 1 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
         /// Stride along each spatial axis.
@@ -81,9 +77,7 @@ impl AveragePool {
     }
 }
 
-impl Infer for AveragePool {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for AveragePool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::pool(
             operands,
@@ -94,5 +88,9 @@ impl Infer for AveragePool {
             self.ceil,
             |elem| elem,
         )
+    }
+
+    fn channel_axis(&self, _: usize) -> Option<usize> {
+        Some(1)
     }
 }

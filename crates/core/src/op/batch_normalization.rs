@@ -1,24 +1,19 @@
 //! Batch normalization at inference.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// (x − mean) / √(variance + epsilon) · scale + bias, per channel (axis 1).
     ///
     /// Operands: `x` `[N, C, …]`, and `scale`, `bias`, `mean` and `variance`, each `[C]`. The result has the type of
     /// `x`.
-    BatchNormalization = "batch_normalization" v 1 {
+    BatchNormalization = "batch_normalization" v 1: Real, 5 {
         /// A small number that is added to the variance.
         epsilon: f32,
     }
 }
 
-impl Infer for BatchNormalization {
-    const ARITY: (usize, usize) = (5, 5);
-
+impl OpFacts for BatchNormalization {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::ensure(x.shape.len() >= 2, ReasonCode::BatchNormalizationRank, || {

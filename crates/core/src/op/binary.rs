@@ -1,10 +1,6 @@
 //! Functions of two operands that do not need an accumulator.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 words! {
     /// The functions that [`Binary`] computes.
@@ -37,15 +33,13 @@ op! {
     /// boolean, depending on the function. Minimum and maximum also work on codes of one grid.
     ///
     /// Operands broadcast as in NumPy.
-    Binary = "binary" v 1 {
+    Binary = "binary" v 1: 2 {
         /// Which function to compute.
         function: BinaryFunction,
     }
 }
 
-impl Infer for Binary {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Binary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::operand(operands, 0)?.elem;
         let fits = match self.function {

@@ -1,23 +1,17 @@
 //! Reinterprets bits as another type.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// The operand's bits, reinterpreted as another element type of the same width: 8, 16, 32 or 64 bits. Booleans are
     /// not allowed.
-    BitCast = "bit_cast" v 1 {
+    BitCast = "bit_cast" v 1: Converts, 1 {
         /// The element type of the result.
         to: Elem,
     }
 }
 
-impl Infer for BitCast {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for BitCast {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let is_plain = |elem: Elem| !matches!(elem, Elem::Bool | Elem::I4 | Elem::U4);

@@ -1,13 +1,10 @@
 //! Clamps codes.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// min(max(x, min), max) on integers.
-    Clamp = "clamp" v 1 {
+    Clamp = "clamp" v 1: Integer, 1 {
         /// The lower bound, a code.
         min: i32,
         /// The upper bound, a code.
@@ -15,9 +12,7 @@ op! {
     }
 }
 
-impl Infer for Clamp {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Clamp {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::ensure(

@@ -1,12 +1,10 @@
 //! Clips floats to an interval.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// min(max(x, min), max) on floats; on integers it is a `clamp`. An infinite bound has no effect.
-    Clip = "clip" v 1 {
+    Clip = "clip" v 1: Function, 1 {
         /// The lower bound; −∞ for none.
         min: f32,
         /// The upper bound; +∞ for none.
@@ -14,10 +12,15 @@ op! {
     }
 }
 
-impl Infer for Clip {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Clip {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::same(operands)
+    }
+
+    fn real(&self) -> Option<Real> {
+        Some(Real::Clip {
+            low: self.min,
+            high: self.max,
+        })
     }
 }

@@ -1,11 +1,6 @@
 //! Adds blocks up to the image that they were cut out of.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
-use smallvec::{SmallVec, smallvec};
+use super::prelude::*;
 
 op! {
     /// Adds up overlapping blocks at their positions in an image of one to three axes.
@@ -13,8 +8,8 @@ op! {
     /// Operand: `x` `[N, C·taps, blocks]`. The blocks are those that a window of extents `block` cuts out of the padded
     /// image when it slides over it. Result: `[N, C, image…]`. Tap k of block b is added at position b·stride +
     /// k·dilation − begin.
-    Col2Im = "col2im" v 1 {
-        /// Extents of the image.
+    Col2Im = "col2im" v 1: Real, 1 {
+        /// Shape of the image.
         image: SmallVec<[u32; 4]>,
         /// Size of a block along each axis, in taps.
         block: SmallVec<[u32; 4]>,
@@ -27,9 +22,7 @@ op! {
     }
 }
 
-impl Infer for Col2Im {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Col2Im {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::all_float(operands)?;

@@ -1,9 +1,6 @@
 //! Comparison of two operands.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
+use super::prelude::*;
 
 words! {
     /// The relations that [`Compare`] tests. Any other relation is one of these with swapped operands, or its negation.
@@ -22,15 +19,13 @@ op! {
     /// booleans, or codes on one grid.
     ///
     /// Operands broadcast as in NumPy.
-    Compare = "compare" v 1 {
+    Compare = "compare" v 1: 2 {
         /// Which relation to test.
         relation: Relation,
     }
 }
 
-impl Infer for Compare {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Compare {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::binary(operands, |_| Elem::Bool)
     }

@@ -1,23 +1,17 @@
 //! Joins tensors along one axis.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
+use super::prelude::*;
 
 op! {
     /// The operands joined one after the other along `axis`. All other extents are equal. On integers, all operands and
     /// the result have the same grid.
-    Concat = "concat" v 1 {
+    Concat = "concat" v 1: Moves, 1 to 65_536 {
         /// The axis; a negative one counts from the end.
         axis: i64,
     }
 }
 
-impl Infer for Concat {
-    const ARITY: (usize, usize) = (1, 65_536);
-
+impl OpFacts for Concat {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let first = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, first.shape.len())?;

@@ -1,13 +1,6 @@
 //! Convolution.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::carrier::Carrier;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, TensorType};
-use crate::zeros::WeightZero;
-use smallvec::{SmallVec, smallvec};
+use super::prelude::*;
 
 op! {
     /// Convolution over one to three spatial axes.
@@ -15,7 +8,7 @@ op! {
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and optionally `bias` `[O]`. Result: `[N, O,
     /// spatial…]`. On integers it is Σ (weight − `weight_zero`)·x + bias, where padding elements are `pad_value`. The
     /// zero point of x is folded into the bias when parameters become integers.
-    Conv = "conv" v 3 {
+    Conv = "conv" v 3: Accumulates, 2 to 3 {
         /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
         /// Padding: all begins, then all ends.
@@ -34,9 +27,7 @@ op! {
     }
 }
 
-impl Infer for Conv {
-    const ARITY: (usize, usize) = (2, 3);
-
+impl OpFacts for Conv {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let weight = support::operand(operands, 1)?;
@@ -93,6 +84,21 @@ impl Infer for Conv {
             )?);
         }
         Ok(smallvec![TensorType { elem, shape }])
+    }
+
+    fn channel_axis(&self, _: usize) -> Option<usize> {
+        Some(1)
+    }
+
+    fn weight_zero(&self) -> Option<&WeightZero> {
+        Some(&self.weight_zero)
+    }
+
+    fn zeros(&self) -> SmallVec<[Zero; 2]> {
+        self.weight_zero
+            .zeros()
+            .chain([Zero::padding(self.pad_value, &self.pad)])
+            .collect()
     }
 }
 

@@ -1,11 +1,6 @@
 //! Transposed convolution.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
-use smallvec::{SmallVec, smallvec};
+use super::prelude::*;
 
 op! {
     /// Transposed convolution over one to three spatial axes: each element of `x` adds a multiple of the kernel to the
@@ -14,7 +9,7 @@ op! {
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[C, O/groups, kernel…]` and optionally `bias` `[O]`, all float.
     /// Result: `[N, O, spatial…]` with extents (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads. With
     /// tap k, position p of x is added at position p·stride + k·dilation − begin of the result.
-    ConvTranspose = "conv_transpose" v 1 {
+    ConvTranspose = "conv_transpose" v 1: Real, 2 to 3 {
         /// Distance between the kernels of neighbouring elements of x, along each spatial axis.
         stride: SmallVec<[u32; 2]>,
         /// How much of the result is cut off: all begins, then all ends.
@@ -28,9 +23,7 @@ op! {
     }
 }
 
-impl Infer for ConvTranspose {
-    const ARITY: (usize, usize) = (2, 3);
-
+impl OpFacts for ConvTranspose {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, weight) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         let bias = operands.get(2).copied().flatten();

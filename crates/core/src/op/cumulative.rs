@@ -1,10 +1,6 @@
 //! Cumulative sums and products.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 words! {
     /// What [`Cumulative`] computes.
@@ -18,7 +14,7 @@ words! {
 
 op! {
     /// For each position along an axis: the sum or product of all elements up to it, added or multiplied in order.
-    Cumulative = "cumulative" v 1 {
+    Cumulative = "cumulative" v 1: Real, 1 {
         /// Whether sums or products are computed.
         of: Running,
         /// The axis; a negative one counts from the end.
@@ -31,9 +27,7 @@ op! {
     }
 }
 
-impl Infer for Cumulative {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Cumulative {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::ensure(

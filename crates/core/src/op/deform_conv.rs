@@ -1,11 +1,6 @@
 //! Deformable convolution: an operand moves the taps.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
-use smallvec::{SmallVec, smallvec};
+use super::prelude::*;
 
 op! {
     /// Convolution over two spatial axes, whose taps are moved by `offset` and weighted by `mask`.
@@ -14,7 +9,7 @@ op! {
     /// columns]`, with a vertical and a horizontal offset for each tap and position; optionally `bias` `[O]` and `mask`
     /// `[N, offset_groups·h·w, rows, columns]`. Result: `[N, O, rows, columns]`. A tap between elements is interpolated
     /// linearly. Outside of the image there are zeros.
-    DeformConv = "deform_conv" v 1 {
+    DeformConv = "deform_conv" v 1: Real, 3 to 5 {
         /// Vertical and horizontal distance between neighbouring positions.
         stride: SmallVec<[u32; 2]>,
         /// Padding: top, left, bottom, right.
@@ -28,9 +23,7 @@ op! {
     }
 }
 
-impl Infer for DeformConv {
-    const ARITY: (usize, usize) = (3, 5);
-
+impl OpFacts for DeformConv {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let [x, weight, offset] = [
             support::operand(operands, 0)?,

@@ -1,18 +1,13 @@
 //! Determinants.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// The determinant of each square matrix in the last two axes. The result has the axes before these.
-    Det = "det" v 1 {}
+    Det = "det" v 1: Real, 1 {}
 }
 
-impl Infer for Det {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Det {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::all_float(operands)?;

@@ -1,10 +1,6 @@
 //! The discrete Fourier transform.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
+use super::prelude::*;
 
 words! {
     /// Which transform [`Dft`] computes, where L is the length of the transform:
@@ -26,7 +22,7 @@ op! {
     ///
     /// If the operand is shorter along the axis than the transform, zeros are added at the end. If it is longer, it is
     /// cut off.
-    Dft = "dft" v 1 {
+    Dft = "dft" v 1: Real, 1 {
         /// Which transform to compute.
         transform: Transform,
         /// The axis, which must not be the last; a negative one counts from the end.
@@ -36,9 +32,7 @@ op! {
     }
 }
 
-impl Infer for Dft {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Dft {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::all_float(operands)?;

@@ -1,19 +1,15 @@
 //! a / b, elementwise.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// `a` / `b`, on floats only.
     ///
     /// Operands broadcast as in NumPy.
-    Div = "div" v 1 {}
+    Div = "div" v 1: Real, 2 {}
 }
 
-impl Infer for Div {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Div {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::binary(operands, |elem| elem)
     }

@@ -1,21 +1,21 @@
 //! Exponential linear unit.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
-    Elu = "elu" v 1 {
+    Elu = "elu" v 1: Function, 1 {
         /// The negated limit of the function for x → −∞.
         alpha: f32,
     }
 }
 
-impl Infer for Elu {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Elu {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::same(operands)
+    }
+
+    fn real(&self) -> Option<Real> {
+        Some(Real::Elu { alpha: self.alpha })
     }
 }

@@ -1,25 +1,18 @@
 //! Repeats a tensor along axes.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
-use smallvec::SmallVec;
+use super::prelude::*;
 
 op! {
     /// Broadcasts the operand to `shape`: it is repeated along axes of extent 1, and along new axes in front. An extent
     /// of 1 in `shape` does not change the operand's axis. A second operand (i64, one number for each axis) can give
     /// the shape at run time. The attribute then has the extents that are already known.
-    Expand = "expand" v 1 {
+    Expand = "expand" v 1: Moves, 1 to 2 {
         /// Extents, outermost first. With a second operand, −1 is an unknown extent.
         shape: SmallVec<[i64; 8]>,
     }
 }
 
-impl Infer for Expand {
-    const ARITY: (usize, usize) = (1, 2);
-
+impl OpFacts for Expand {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let is_late = support::late_list(operands, 1, self.shape.len())?;

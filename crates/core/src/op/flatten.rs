@@ -1,21 +1,16 @@
 //! Flattens a tensor to two axes.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use smallvec::smallvec;
+use super::prelude::*;
 
 op! {
     /// The same elements with shape [d0·…·d(axis−1), d(axis)·…].
-    Flatten = "flatten" v 1 {
+    Flatten = "flatten" v 1: Rearranges, 1 {
         /// The first axis of the second group; a negative one counts from the end.
         axis: i64,
     }
 }
 
-impl Infer for Flatten {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Flatten {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();

@@ -1,9 +1,7 @@
 //! An op of a target's own format.
 
-use super::{Infer, Operands, Results};
+use super::prelude::*;
 use crate::attribute::{Attribute, AttributeError, Attributes};
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
 
 /// A node of an external format, such as `AscendQuant` or `QLinearConv`. It only occurs in the export stage. It is not
 /// computed here; whoever makes it also sets the types of its results.
@@ -22,6 +20,7 @@ pub struct Foreign {
 impl Attributes for Foreign {
     const NAME: &'static str = "foreign";
     const VERSION: u16 = 1;
+    const ARITY: (usize, usize) = (0, 65_536);
     const KEYS: &'static [&'static str] = &["domain", "name"];
 
     fn words(_: &str) -> Vec<&'static str> {
@@ -47,6 +46,9 @@ impl Attributes for Foreign {
 }
 
 impl Foreign {
+    /// The kind of computation that the term's op does.
+    pub const KIND: Kind = Kind::Elsewhere;
+
     /// The same op with these attributes.
     pub fn with_attributes(mut self, attributes: Vec<(String, Attribute)>) -> Foreign {
         self.attributes = attributes;
@@ -54,9 +56,7 @@ impl Foreign {
     }
 }
 
-impl Infer for Foreign {
-    const ARITY: (usize, usize) = (0, 65_536);
-
+impl OpFacts for Foreign {
     fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
         Err(Reason::new(
             ReasonCode::Foreign,

@@ -1,23 +1,17 @@
 //! Picks positions along one axis.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// Slices of `x` along `axis` at the positions in `indices` (i64; negative ones count from the end). The result has
     /// the shape of `x`, with `axis` replaced by the shape of `indices`.
-    Gather = "gather" v 1 {
+    Gather = "gather" v 1: Moves, 2 {
         /// The axis; a negative one counts from the end.
         axis: i64,
     }
 }
 
-impl Infer for Gather {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Gather {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         support::ensure(indices.elem == Elem::I64, ReasonCode::Gather, || {

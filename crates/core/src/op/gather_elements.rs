@@ -1,25 +1,18 @@
 //! Picks one element for each position.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
+use super::prelude::*;
 
 op! {
     /// For each position of `indices` (i64; negative ones count from the end): the element of `x` at the same position,
     /// except that the index gives the position along `axis`. The result has the shape of `indices`, which has the rank
     /// of `x` and is not longer along any other axis.
-    GatherElements = "gather_elements" v 1 {
+    GatherElements = "gather_elements" v 1: Moves, 2 {
         /// The axis; a negative one counts from the end.
         axis: i64,
     }
 }
 
-impl Infer for GatherElements {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for GatherElements {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         support::ensure(indices.elem == Elem::I64, ReasonCode::Gather, || {
@@ -27,9 +20,6 @@ impl Infer for GatherElements {
         })?;
         let axis = support::axis(self.axis, x.shape.len())?;
         support::within(&x.shape, &indices.shape, axis)?;
-        support::one(
-            x.elem,
-            indices.shape.iter().copied().collect::<smallvec::SmallVec<[Dim; 4]>>(),
-        )
+        support::one(x.elem, indices.shape.iter().copied().collect::<SmallVec<[Dim; 4]>>())
     }
 }

@@ -1,10 +1,6 @@
 //! Picks slices by several coordinates.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// Slices of `x` at the coordinates in `indices` (i64; negative ones count from the end).
@@ -12,15 +8,13 @@ op! {
     /// The first `batch` axes of both operands are the same, and each batch entry has its own slices. The last axis of
     /// `indices` has the coordinates for the following axes of `x`. The result has the shape of `indices` without its
     /// last axis, followed by the axes of `x` that have no coordinate.
-    GatherNd = "gather_nd" v 1 {
+    GatherNd = "gather_nd" v 1: Moves, 2 {
         /// Number of batch axes that both operands share.
         batch: u32,
     }
 }
 
-impl Infer for GatherNd {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for GatherNd {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         let batch = self.batch as usize;

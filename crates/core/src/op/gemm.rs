@@ -1,11 +1,6 @@
 //! Matrix product with a bias.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::carrier::Carrier;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::zeros::WeightZero;
+use super::prelude::*;
 
 op! {
     /// `a`·`b` + `bias`, the fully connected layer.
@@ -13,7 +8,7 @@ op! {
     /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]` (or `[N, K]` with `transpose_b`),
     /// and optionally `bias`, which broadcasts to `[N]`. Result: `[…, N]`. `alpha` scales the product and `beta` the
     /// bias. On integers both are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
-    Gemm = "gemm" v 3 {
+    Gemm = "gemm" v 3: Accumulates, 2 to 3 {
         /// True if `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,
         /// True if `b` is `[N, K]`.
@@ -29,9 +24,7 @@ op! {
     }
 }
 
-impl Infer for Gemm {
-    const ARITY: (usize, usize) = (2, 3);
-
+impl OpFacts for Gemm {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         support::ensure(!a.shape.is_empty() && b.shape.len() == 2, ReasonCode::GemmRank, || {
@@ -74,6 +67,18 @@ impl Infer for Gemm {
             })?;
         }
         support::one(elem, shape)
+    }
+
+    fn channel_axis(&self, rank: usize) -> Option<usize> {
+        rank.checked_sub(1)
+    }
+
+    fn weight_zero(&self) -> Option<&WeightZero> {
+        Some(&self.weight_zero)
+    }
+
+    fn zeros(&self) -> SmallVec<[Zero; 2]> {
+        self.weight_zero.zeros().collect()
     }
 }
 

@@ -1,20 +1,14 @@
 //! Mean over all spatial axes.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
+use super::prelude::*;
 
 op! {
     /// The mean over all axes after the channel axis. These axes are kept with extent 1. On integers it is the sum
     /// divided by the count, rounded half away from zero, on the operand's own grid.
-    GlobalAveragePool = "global_average_pool" v 1 {}
+    GlobalAveragePool = "global_average_pool" v 1: Divides, 1 {}
 }
 
-impl Infer for GlobalAveragePool {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for GlobalAveragePool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::ensure(x.shape.len() >= 3, ReasonCode::PoolRank, || {
@@ -27,5 +21,9 @@ impl Infer for GlobalAveragePool {
             .map(|(axis, d)| if axis < 2 { *d } else { Dim::Fixed(1) })
             .collect();
         support::one(x.elem, shape)
+    }
+
+    fn channel_axis(&self, _: usize) -> Option<usize> {
+        Some(1)
     }
 }

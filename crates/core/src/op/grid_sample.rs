@@ -1,10 +1,6 @@
 //! Samples at positions that are an operand.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
+use super::prelude::*;
 
 words! {
     /// How [`GridSample`] computes a value between elements.
@@ -36,7 +32,7 @@ op! {
     /// Operands: `x` `[N, C, spatial…]` with S spatial axes, and `grid` `[N, out…, S]` with the same number of axes.
     /// The last axis of `grid` has a coordinate for each spatial axis, starting with the innermost, from −1 at the
     /// begin to 1 at the end. Result: `[N, C, out…]`.
-    GridSample = "grid_sample" v 1 {
+    GridSample = "grid_sample" v 1: Real, 2 {
         /// How values between elements are computed.
         mode: Sampling,
         /// The values outside of the image.
@@ -46,9 +42,7 @@ op! {
     }
 }
 
-impl Infer for GridSample {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for GridSample {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, grid) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         support::all_float(operands)?;

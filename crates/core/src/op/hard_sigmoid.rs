@@ -1,12 +1,10 @@
 //! Piecewise linear sigmoid.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// max(0, min(1, alpha·x + beta)).
-    HardSigmoid = "hard_sigmoid" v 1 {
+    HardSigmoid = "hard_sigmoid" v 1: Function, 1 {
         /// The slope of the linear part.
         alpha: f32,
         /// The value of the function at zero.
@@ -14,10 +12,15 @@ op! {
     }
 }
 
-impl Infer for HardSigmoid {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for HardSigmoid {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::same(operands)
+    }
+
+    fn real(&self) -> Option<Real> {
+        Some(Real::HardSigmoid {
+            alpha: self.alpha,
+            beta: self.beta,
+        })
     }
 }

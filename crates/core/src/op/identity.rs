@@ -1,17 +1,13 @@
 //! The operand itself.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// The operand itself, under another name.
-    Identity = "identity" v 1 {}
+    Identity = "identity" v 1: Rearranges, 1 {}
 }
 
-impl Infer for Identity {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Identity {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::same(operands)
     }

@@ -1,9 +1,6 @@
 //! Chooses between two graphs.
 
-use super::{Infer, Operands, Results};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// The results of one of two graphs of the module: of `then_graph` if the first operand, a single boolean, is true,
@@ -11,7 +8,7 @@ op! {
     ///
     /// The results of both graphs have the same element types and ranks. An extent in which they differ depends on
     /// data.
-    If = "if" v 1 {
+    If = "if" v 1: Elsewhere, 1 to 65_536 {
         /// The position in the module of the graph that runs if the condition is true.
         then_graph: u32,
         /// The position in the module of the graph that runs if the condition is false.
@@ -19,9 +16,7 @@ op! {
     }
 }
 
-impl Infer for If {
-    const ARITY: (usize, usize) = (1, 65_536);
-
+impl OpFacts for If {
     fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
         Err(Reason::new(
             ReasonCode::ModuleNeeded,

@@ -1,10 +1,6 @@
 //! Layer normalization of codes, with the mean subtracted or not.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 use crate::shape::element_count;
 use strait_requantize::function::{Definition, FunctionError, LayerNorm};
 
@@ -13,7 +9,7 @@ op! {
     ///
     /// Operands: `x`, of at most 16 bits; the gains, i16, one for each element of a row; and optionally the biases, i32
     /// or i64, on the grid of the product of `x` and gains. The result has the type `to`.
-    IntegerLayerNormalization = "integer_layer_normalization" v 1 {
+    IntegerLayerNormalization = "integer_layer_normalization" v 1: Integer, 2 to 3 {
         /// The first normalized axis; a negative one counts from the end.
         axis: i64,
         /// Name and version of the function, one of those in `docs/functions.md`.
@@ -75,9 +71,7 @@ impl IntegerLayerNormalization {
     }
 }
 
-impl Infer for IntegerLayerNormalization {
-    const ARITY: (usize, usize) = (2, 3);
-
+impl OpFacts for IntegerLayerNormalization {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         const DOMAIN: ReasonCode = ReasonCode::LayerNormalizationDomain;
         let (x, gains) = (support::operand(operands, 0)?, support::operand(operands, 1)?);

@@ -1,18 +1,15 @@
 //! Linear resizing of codes.
 
-use super::{Coordinate, Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, MAX_ELEMENTS};
-use smallvec::SmallVec;
+use super::prelude::*;
+use super::resize::Coordinate;
+use crate::shape::MAX_ELEMENTS;
 use strait_requantize::Rounding;
 use strait_requantize::function::{Resampled, Sampling};
 
 op! {
     /// Linear resizing of codes with weights of a fixed number of fractional bits, by [`Resampled`] along each axis
     /// whose extent changes. The products of codes and weights are summed exactly, and the sum is rounded once.
-    IntegerResize = "integer_resize" v 1 {
+    IntegerResize = "integer_resize" v 1: Integer, 1 {
         /// Extent of the result along each axis.
         sizes: SmallVec<[i64; 4]>,
         /// How an output coordinate is mapped to an input coordinate.
@@ -55,9 +52,7 @@ impl IntegerResize {
     }
 }
 
-impl Infer for IntegerResize {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for IntegerResize {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let refused = |text: String| Reason::new(ReasonCode::Resize, text);

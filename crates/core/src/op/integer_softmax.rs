@@ -1,17 +1,12 @@
 //! Softmax of codes.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
+use super::prelude::*;
 use strait_requantize::function::{Definition, FunctionError, Softmax};
 
 op! {
     /// A softmax of codes along one axis, computed as `definition` says. The definition also gives the type, scale and
     /// zero point of the result.
-    IntegerSoftmax = "integer_softmax" v 1 {
+    IntegerSoftmax = "integer_softmax" v 1: Integer, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,
         /// Name and version of the function, one of those in `docs/functions.md`.
@@ -33,9 +28,7 @@ impl IntegerSoftmax {
     }
 }
 
-impl Infer for IntegerSoftmax {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for IntegerSoftmax {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, x.shape.len())?;

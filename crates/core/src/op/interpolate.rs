@@ -1,11 +1,6 @@
 //! Table lookup with linear interpolation between the entries.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
+use super::prelude::*;
 use strait_requantize::Rounding;
 use strait_requantize::function::Interpolated;
 
@@ -13,7 +8,7 @@ op! {
     /// A function of one code by [`Interpolated`], with linear interpolation between the entries of a table. Operands:
     /// `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for every 2^`step` codes, starting
     /// with the type's minimum, and one more at the end. The result has the table's element type.
-    Interpolate = "interpolate" v 1 {
+    Interpolate = "interpolate" v 1: Integer, 2 {
         /// The number of codes between neighbouring entries is 2 to the power of this.
         step: u8,
         /// How an interpolated value is rounded.
@@ -33,9 +28,7 @@ impl Interpolate {
     }
 }
 
-impl Infer for Interpolate {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Interpolate {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, table) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         let entries = self.on(x.elem).and_then(Interpolated::entries);

@@ -1,15 +1,12 @@
 //! Layer normalization.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// (x − mean(x)) / √(variance(x) + epsilon) · scale + bias over the axes from `axis` to the last.
     ///
     /// Operands: `x`, `scale` and optionally `bias`. The latter two broadcast to `x`. The result has the type of `x`.
-    LayerNormalization = "layer_normalization" v 1 {
+    LayerNormalization = "layer_normalization" v 1: Real, 2 to 3 {
         /// The first normalized axis; a negative one counts from the end.
         axis: i64,
         /// A small number that is added to the variance.
@@ -17,9 +14,7 @@ op! {
     }
 }
 
-impl Infer for LayerNormalization {
-    const ARITY: (usize, usize) = (2, 3);
-
+impl OpFacts for LayerNormalization {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::axis(self.axis, x.shape.len())?;

@@ -1,20 +1,14 @@
 //! Table lookup.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
+use super::prelude::*;
 
 op! {
     /// `table[x]`: any function of one code. Operands: `x`, of 4, 8 or 16 bits, and `table`, with one entry for each
     /// code, starting with the type's minimum. The result has the table's element type.
-    Lookup = "lookup" v 1 {}
+    Lookup = "lookup" v 1: Integer, 2 {}
 }
 
-impl Infer for Lookup {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Lookup {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, table) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         let codes = x.elem.int_type().filter(|codes| codes.bits() <= 16);

@@ -1,9 +1,6 @@
 //! Runs a graph repeatedly.
 
-use super::{Infer, Operands, Results};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// Runs a graph of the module again and again, with values that are carried from run to run.
@@ -18,7 +15,7 @@ op! {
     /// the last run, and the stacks. A stack has the values of one output for all runs, along a new first axis.
     ///
     /// A carried value keeps its element type and rank. If its extents change, the body's input has named extents.
-    Loop = "loop" v 1 {
+    Loop = "loop" v 1: Elsewhere, 0 to 65_536 {
         /// The position of the body in the module.
         body: u32,
         /// The number of carried values.
@@ -33,9 +30,7 @@ impl Loop {
     pub const BOUNDS: usize = 2;
 }
 
-impl Infer for Loop {
-    const ARITY: (usize, usize) = (0, 65_536);
-
+impl OpFacts for Loop {
     fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
         Err(Reason::new(
             ReasonCode::ModuleNeeded,

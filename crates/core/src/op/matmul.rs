@@ -1,18 +1,13 @@
 //! Matrix product of two activations.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::carrier::Carrier;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
+use super::prelude::*;
 
 op! {
     /// Batched matrix product, with NumPy's rules for ranks and batch axes.
     ///
     /// Operands: `a` [..., M, K] and `b` [..., K, N]. Result: [..., M, N]. On integers it is Σ (a − a_zero)·(b −
     /// b_zero).
-    MatMul = "matmul" v 2 {
+    MatMul = "matmul" v 2: Accumulates, 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
@@ -22,9 +17,7 @@ op! {
     }
 }
 
-impl Infer for MatMul {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for MatMul {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         support::ensure(
@@ -56,5 +49,13 @@ impl Infer for MatMul {
             shape.push(columns);
         }
         support::one(elem, shape)
+    }
+
+    fn channel_axis(&self, rank: usize) -> Option<usize> {
+        rank.checked_sub(1)
+    }
+
+    fn zeros(&self) -> SmallVec<[Zero; 2]> {
+        smallvec![Zero::of(0, self.a_zero), Zero::of(1, self.b_zero)]
     }
 }

@@ -1,13 +1,10 @@
 //! Maximum over windows.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use smallvec::SmallVec;
+use super::prelude::*;
 
 op! {
     /// The largest element of each window of [N, C, spatial…]. Padding never counts. Codes keep their grid.
-    MaxPool = "max_pool" v 1 {
+    MaxPool = "max_pool" v 1: Selects, 1 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
         /// Stride along each spatial axis.
@@ -21,9 +18,7 @@ op! {
     }
 }
 
-impl Infer for MaxPool {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for MaxPool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::pool(
             operands,
@@ -34,5 +29,9 @@ impl Infer for MaxPool {
             self.ceil,
             |elem| elem,
         )
+    }
+
+    fn channel_axis(&self, _: usize) -> Option<usize> {
+        Some(1)
     }
 }

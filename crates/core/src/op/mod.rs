@@ -20,6 +20,7 @@ mod concat;
 mod conv;
 mod conv_transpose;
 mod cumulative;
+mod declare;
 mod deform_conv;
 mod dequantize;
 mod det;
@@ -53,6 +54,7 @@ mod non_max_suppression;
 mod non_zero;
 mod pad;
 mod pow;
+mod prelude;
 mod quantize;
 mod range;
 mod recurrent;
@@ -81,277 +83,120 @@ mod unary;
 mod unique;
 mod unsqueeze;
 
-pub use add::*;
-pub use arg_reduce::*;
-pub use average_pool::*;
-pub use batch_normalization::*;
-pub use binary::*;
-pub use bit_cast::*;
-pub use call::*;
-pub use cast::*;
-pub use clamp::*;
-pub use clip::*;
-pub use col2im::*;
-pub use compare::*;
-pub use concat::*;
-pub use conv::*;
-pub use conv_transpose::*;
-pub use cumulative::*;
-pub use deform_conv::*;
-pub use dequantize::*;
-pub use det::*;
-pub use dft::*;
-pub use div::*;
-pub use elu::*;
-pub use expand::*;
-pub use flatten::*;
-pub use foreign::*;
-pub use gather::*;
-pub use gather_elements::*;
-pub use gather_nd::*;
-pub use gemm::*;
-pub use global_average_pool::*;
-pub use grid_sample::*;
-pub use hard_sigmoid::*;
-pub use identity::*;
-pub use if_else::*;
-pub use integer_layer_normalization::*;
-pub use integer_resize::*;
-pub use integer_softmax::*;
-pub use interpolate::*;
-pub use layer_normalization::*;
-pub use leaky_relu::*;
-pub use lookup::*;
-pub use loop_body::*;
-pub use matmul::*;
-pub use max_pool::*;
-pub use mul::*;
-pub use non_max_suppression::*;
-pub use non_zero::*;
-pub use pad::*;
-pub use pow::*;
-pub use quantize::*;
-pub use range::*;
-pub use recurrent::*;
-pub use reduce::*;
-pub use relu::*;
-pub use requantize::*;
-pub use reshape::*;
-pub use resize::*;
-pub use rms_normalization::*;
-pub use roi_align::*;
-pub use round_to::*;
-pub use scatter::*;
-pub use select::*;
-pub use shape_of::*;
-pub use shift_left::*;
-pub use slice::*;
-pub use softmax::*;
-pub use split::*;
-pub use squeeze::*;
-pub use sub::*;
-pub use sum_pool::*;
-pub use top_k::*;
-pub use transpose::*;
-pub use unary::*;
-pub use unique::*;
-pub use unsqueeze::*;
+pub use support::{OpFacts, Operands, Results};
 
 use crate::attribute::{Attribute, AttributeError, Attributes};
+use crate::kind::Kind;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::shape::TensorType;
-use crate::term::Term;
+use crate::zeros::{WeightZero, Zero};
+use declare::ops;
 use smallvec::SmallVec;
+use strait_requantize::function::Real;
 
-/// The operand types that inference gets; `None` for an optional operand that is absent.
-pub type Operands<'a> = [Option<&'a TensorType>];
-
-/// The result types of a node.
-pub type Results = SmallVec<[TensorType; 1]>;
-
-/// What every op has besides its attributes.
-pub trait Infer: Attributes {
-    /// The smallest and the largest number of operands.
-    const ARITY: (usize, usize);
-
-    /// The types of the results, or why the operands are wrong. Named dimensions are kept where the op allows it. Never
-    /// panics, whatever the attributes are.
-    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
-}
-
-macro_rules! ops {
-    (plain: $($plain:ident),*; families: $($family:ident by $field:ident),*;) => {
-        ops! { all: $($plain),*, $($family),* }
-
-        impl Op {
-            /// The term that tables, rules and reports use for this op.
-            pub fn term(&self) -> Term {
-                match self {
-                    $(Op::$plain(_) => Term::$plain,)*
-                    $(Op::$family(op) => op.$field.term(),)*
-                }
-            }
+// Each op by its module, in the order of [`Term::ALL`].
+unary::functions! { ops! {
+    ($)
+    plain {
+        conv::Conv,
+        gemm::Gemm,
+        matmul::MatMul,
+        batch_normalization::BatchNormalization,
+        layer_normalization::LayerNormalization,
+        rms_normalization::RmsNormalization,
+        add::Add,
+        sub::Sub,
+        mul::Mul,
+        div::Div,
+        pow::Pow,
+        relu::Relu,
+        clip::Clip,
+        leaky_relu::LeakyRelu,
+        hard_sigmoid::HardSigmoid,
+        elu::Elu,
+        max_pool::MaxPool,
+        average_pool::AveragePool,
+        global_average_pool::GlobalAveragePool,
+        sum_pool::SumPool,
+        conv_transpose::ConvTranspose,
+        grid_sample::GridSample,
+        deform_conv::DeformConv,
+        col2im::Col2Im,
+        recurrent::Recurrent,
+        roi_align::RoiAlign,
+        gather_elements::GatherElements,
+        gather_nd::GatherNd,
+        scatter::Scatter,
+        arg_reduce::ArgReduce,
+        cumulative::Cumulative,
+        top_k::TopK,
+        det::Det,
+        dft::Dft,
+        shape_of::ShapeOf,
+        range::Range,
+        non_zero::NonZero,
+        unique::Unique,
+        non_max_suppression::NonMaxSuppression,
+        softmax::Softmax,
+        reshape::Reshape,
+        flatten::Flatten,
+        squeeze::Squeeze,
+        unsqueeze::Unsqueeze,
+        transpose::Transpose,
+        concat::Concat,
+        split::Split,
+        slice::Slice,
+        pad::Pad,
+        resize::Resize,
+        gather::Gather,
+        expand::Expand,
+        select::Select,
+        cast::Cast,
+        bit_cast::BitCast,
+        identity::Identity,
+        quantize::Quantize,
+        round_to::RoundTo,
+        dequantize::Dequantize,
+        requantize::Requantize,
+        shift_left::ShiftLeft,
+        lookup::Lookup,
+        interpolate::Interpolate,
+        integer_resize::IntegerResize,
+        integer_softmax::IntegerSoftmax,
+        integer_layer_normalization::IntegerLayerNormalization,
+        clamp::Clamp,
+    }
+    families {
+        binary::Binary by function: BinaryFunction {
+            Minimum = "minimum" Minimum: Moves,
+            Maximum = "maximum" Maximum: Moves,
+            Modulo = "modulo" Modulo: Real,
+            Remainder = "remainder" Remainder: Real,
+            And = "and" And: Real,
+            Or = "or" Or: Real,
+            Xor = "xor" Xor: Real,
+            BitShiftLeft = "bit_shift_left" ShiftLeft: Real,
+            BitShiftRight = "bit_shift_right" ShiftRight: Real,
+            BitShiftRightUnsigned = "bit_shift_right_unsigned" ShiftRightUnsigned: Real,
         }
-    };
-    (all: $($variant:ident),*) => {
-        /// An operation with its attributes.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Op { $(
-            #[doc = concat!("See [`struct@", stringify!($variant), "`].")]
-            $variant(Box<$variant>)
-        ),* }
-
-        impl Op {
-            /// Name, version and attribute keys of every op, in declaration order.
-            pub const ALL: &'static [(&'static str, u16, &'static [&'static str])] =
-                &[$((<$variant as Attributes>::NAME, <$variant as Attributes>::VERSION, <$variant as Attributes>::KEYS)),*];
-
-            /// The name in the text form, IR bytes and tables.
-            pub fn name(&self) -> &'static str {
-                match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
-            }
-
-            /// The words that the attribute `key` of the op called `name` may have; empty unless it is a word out of a
-            /// closed set.
-            pub fn words(name: &str, key: &str) -> Vec<&'static str> {
-                $(if name == <$variant as Attributes>::NAME {
-                    return <$variant as Attributes>::words(key);
-                })*
-                Vec::new()
-            }
-
-            /// True if the attribute `key` of the op called `name` is a list.
-            pub fn is_list(name: &str, key: &str) -> bool {
-                $(if name == <$variant as Attributes>::NAME {
-                    return <$variant as Attributes>::is_list(key);
-                })*
-                false
-            }
-
-            /// The version of the op's attributes.
-            pub fn version(&self) -> u16 {
-                match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }
-            }
-
-            /// Passes every attribute to `put`, in order.
-            pub fn attributes(&self, put: &mut dyn FnMut(&'static str, Attribute)) {
-                match self { $(Op::$variant(op) => op.write(put)),* }
-            }
-
-            /// Makes the op called `name`; `None` if there is no such op.
-            pub fn read(
-                name: &str,
-                get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
-            ) -> Option<Result<Op, AttributeError>> {
-                $(if name == <$variant as Attributes>::NAME {
-                    return Some(<$variant as Attributes>::read(get).map(|op| Op::$variant(Box::new(op))));
-                })*
-                None
-            }
-
-            /// The smallest and the largest number of operands.
-            pub fn arity(&self) -> (usize, usize) {
-                match self { $(Op::$variant(_) => <$variant as Infer>::ARITY),* }
-            }
-
-            /// The types of the results; see [`Infer::infer`]. This checks the number of operands, and that required
-            /// ones are present, so an op's own inference may index its required operands.
-            pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-                let (least, most) = self.arity();
-                if operands.len() < least || operands.len() > most {
-                    return Err(Reason::new(ReasonCode::Arity, format!(
-                        "{} takes {least} to {most} operands, but has {}", self.name(), operands.len())));
-                }
-                if let Some(absent) = operands.iter().take(least).position(Option::is_none) {
-                    return Err(Reason::new(ReasonCode::Arity, format!("{}: operand {absent} is absent", self.name())));
-                }
-                let results = match self { $(Op::$variant(op) => op.infer(operands)),* }?;
-                support::within_limits(&results)?;
-                Ok(results)
-            }
+        compare::Compare by relation: Relation {
+            Equal = "equal" Equal: Compares,
+            Less = "less" Less: Compares,
+            LessOrEqual = "less_or_equal" LessOrEqual: Compares,
         }
-
-        $(impl From<$variant> for Op { fn from(op: $variant) -> Op { Op::$variant(Box::new(op)) } })*
-    };
-}
-
-ops! {
-    plain:
-    Conv,
-    ConvTranspose,
-    DeformConv,
-    Gemm,
-    MatMul,
-    BatchNormalization,
-    LayerNormalization,
-    RmsNormalization,
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Pow,
-    Relu,
-    Clip,
-    LeakyRelu,
-    HardSigmoid,
-    Elu,
-    Recurrent,
-    MaxPool,
-    AveragePool,
-    GlobalAveragePool,
-    SumPool,
-    RoiAlign,
-    Col2Im,
-    Softmax,
-    Cumulative,
-    ArgReduce,
-    TopK,
-    Det,
-    Dft,
-    ShapeOf,
-    Range,
-    NonZero,
-    Unique,
-    NonMaxSuppression,
-    Reshape,
-    Flatten,
-    Squeeze,
-    Unsqueeze,
-    Transpose,
-    Concat,
-    Split,
-    Slice,
-    GatherElements,
-    GatherNd,
-    Scatter,
-    Pad,
-    GridSample,
-    Resize,
-    Gather,
-    Expand,
-    Select,
-    Cast,
-    BitCast,
-    Identity,
-    Quantize,
-    RoundTo,
-    Dequantize,
-    Requantize,
-    ShiftLeft,
-    Lookup,
-    Interpolate,
-    IntegerResize,
-    IntegerSoftmax,
-    IntegerLayerNormalization,
-    Clamp,
-    Call,
-    If,
-    Loop,
-    Foreign;
-    families:
-    Unary by function,
-    Binary by function,
-    Compare by relation,
-    Reduce by reduction;
-}
+        reduce::Reduce by reduction: Reduction {
+            ReduceMean = "reduce_mean" Mean: Divides,
+            ReduceSum = "reduce_sum" Sum: Accumulates,
+            ReduceMax = "reduce_max" Max: Selects,
+            ReduceMin = "reduce_min" Min: Selects,
+            ReduceProduct = "reduce_product" Product: Real,
+        }
+    }
+    last {
+        call::Call,
+        if_else::If,
+        loop_body::Loop,
+        foreign::Foreign,
+    }
+    functions of unary::Unary by function: Function
+} }

@@ -1,16 +1,12 @@
 //! Elementwise product.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::carrier::Carrier;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// `a` · `b`; on integers (a − a_zero)·(b − b_zero).
     ///
     /// Operands broadcast as in NumPy. Their types are equal, or both are codes.
-    Mul = "mul" v 2 {
+    Mul = "mul" v 2: Accumulates, 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
@@ -31,9 +27,7 @@ impl Mul {
     }
 }
 
-impl Infer for Mul {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Mul {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let [a, b] = [support::operand(operands, 0)?, support::operand(operands, 1)?];
         let codes = a.elem.int_type().is_some() && b.elem.int_type().is_some();
@@ -42,5 +36,9 @@ impl Infer for Mul {
         })?;
         let elem = support::accumulator(a.elem, self.accumulator)?;
         support::one(elem, support::broadcast(&a.shape, &b.shape)?)
+    }
+
+    fn zeros(&self) -> SmallVec<[Zero; 2]> {
+        smallvec![Zero::of(0, self.a_zero), Zero::of(1, self.b_zero)]
     }
 }

@@ -1,12 +1,6 @@
 //! Non-maximum suppression: the best boxes that do not overlap.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
-use smallvec::smallvec;
+use super::prelude::*;
 
 op! {
     /// Visits the boxes [batch, boxes, 4] (f32) of each batch and class in the order of their scores [batch, classes,
@@ -17,15 +11,13 @@ op! {
     /// Further operands have one element each and are optional: the largest number of boxes per batch and class (i64; 0
     /// if absent), the threshold of the intersection over union (f32; 0 if absent), and a score that boxes have to
     /// exceed (f32; any score if absent).
-    NonMaxSuppression = "non_max_suppression" v 1 {
+    NonMaxSuppression = "non_max_suppression" v 1: Real, 2 to 5 {
         /// True if a box is centre x, centre y, width and height. False if it is two opposite corners as y, x, y, x.
         centers: bool,
     }
 }
 
-impl Infer for NonMaxSuppression {
-    const ARITY: (usize, usize) = (2, 5);
-
+impl OpFacts for NonMaxSuppression {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (boxes, scores) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         let one = |dims: &[Dim]| dims.iter().all(|dim| dim.may_equal(Dim::Fixed(1)));

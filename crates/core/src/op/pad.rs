@@ -1,11 +1,6 @@
 //! Padding.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
-use smallvec::SmallVec;
+use super::prelude::*;
 
 words! {
     /// How padding elements are chosen.
@@ -22,7 +17,7 @@ words! {
 op! {
     /// Extends each axis at both ends; negative amounts crop. A second operand (i64, two numbers for each axis) can
     /// give the amounts at run time. The attribute then has the amounts that are already known.
-    Pad = "pad" v 1 {
+    Pad = "pad" v 1: Extends, 1 to 2 {
         /// The amounts: the begins of all axes, then their ends. With a second operand, the smallest integer is an
         /// unknown amount.
         amounts: SmallVec<[i64; 8]>,
@@ -38,9 +33,7 @@ impl Pad {
     pub const UNKNOWN: i64 = i64::MIN;
 }
 
-impl Infer for Pad {
-    const ARITY: (usize, usize) = (1, 2);
-
+impl OpFacts for Pad {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();

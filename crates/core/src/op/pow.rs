@@ -1,19 +1,15 @@
 //! a to the power of b, elementwise.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// `a` to the power of `b`, on floats only.
     ///
     /// Operands broadcast as in NumPy.
-    Pow = "pow" v 1 {}
+    Pow = "pow" v 1: Real, 2 {}
 }
 
-impl Infer for Pow {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Pow {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::binary(operands, |elem| elem)
     }

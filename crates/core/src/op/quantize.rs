@@ -1,16 +1,13 @@
 //! Converts floats to integers.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use strait_requantize::{Rounding, quantize::ZeroPoint};
+use super::prelude::*;
+use strait_requantize::Rounding;
+use strait_requantize::quantize::ZeroPoint;
 
 op! {
     /// saturate(round(x / scale) + zero point), with the grid of the result. If the zero point is added before
     /// rounding, it is saturate(round(x / scale + zero point)).
-    Quantize = "quantize" v 2 {
+    Quantize = "quantize" v 2: Boundary, 1 {
         /// The integer type of the result.
         to: Elem,
         /// How the quotient is rounded.
@@ -22,9 +19,7 @@ op! {
     }
 }
 
-impl Infer for Quantize {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Quantize {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::ensure(

@@ -1,22 +1,14 @@
 //! Ranges of equally spaced numbers.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
-use smallvec::smallvec;
+use super::prelude::*;
 
 op! {
     /// start + i · delta for all i from 0 up to, but not including, ⌈(limit − start) / delta⌉. The result is empty if
     /// that is negative. The operands are start, limit and delta, each a single i64, f32 or f64.
-    Range = "range" v 1 {}
+    Range = "range" v 1: Real, 3 {}
 }
 
-impl Infer for Range {
-    const ARITY: (usize, usize) = (3, 3);
-
+impl OpFacts for Range {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let start = support::operand(operands, 0)?;
         for operand in operands.iter().flatten() {

@@ -1,12 +1,7 @@
 //! Recurrent layers.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{Attribute, Field, op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape, TensorType};
-use smallvec::{SmallVec, smallvec};
+use super::prelude::*;
+use crate::attribute::{Attribute, Field};
 
 words! {
     /// How a [`Recurrent`] layer computes its state from one step to the next. Let x be the pre-activations of a step,
@@ -148,7 +143,7 @@ op! {
     ///
     /// Results: the states after each step, `[T, D, N, H]`, with 0 after the end of a sequence; the last state, `[D, N,
     /// H]`; and for an `lstm` the last cell state, with the same shape.
-    Recurrent = "recurrent" v 2 {
+    Recurrent = "recurrent" v 2: Real, 2 to 7 {
         /// How the state is computed from step to step.
         cell: Cell,
         /// The order of the steps.
@@ -178,9 +173,7 @@ impl Recurrent {
     }
 }
 
-impl Infer for Recurrent {
-    const ARITY: (usize, usize) = (2, 7);
-
+impl OpFacts for Recurrent {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, weight) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         let directions = self.directions();

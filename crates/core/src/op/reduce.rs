@@ -1,12 +1,6 @@
 //! Reductions over axes.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::carrier::Carrier;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
-use smallvec::SmallVec;
+use super::prelude::*;
 
 words! {
     /// The function that [`Reduce`] computes.
@@ -26,7 +20,7 @@ words! {
 
 op! {
     /// A reduction over `axes`. An empty list means all axes.
-    Reduce = "reduce" v 2 {
+    Reduce = "reduce" v 2: 1 {
         /// Which function to compute.
         reduction: Reduction,
         /// The axes; negative ones count from the end.
@@ -38,9 +32,7 @@ op! {
     }
 }
 
-impl Infer for Reduce {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Reduce {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let reduced = self.reduced(x.shape.len())?;

@@ -1,18 +1,21 @@
 //! Rectified linear unit.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// max(x, 0) on floats; on integers it is a `clamp`.
-    Relu = "relu" v 1 {}
+    Relu = "relu" v 1: Function, 1 {}
 }
 
-impl Infer for Relu {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Relu {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::same(operands)
+    }
+
+    fn real(&self) -> Option<Real> {
+        Some(Real::Clip {
+            low: 0.0,
+            high: f32::INFINITY,
+        })
     }
 }

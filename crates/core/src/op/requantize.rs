@@ -1,17 +1,13 @@
 //! Requantizes from one grid to another.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 use strait_requantize::Requantization;
 
 op! {
     /// Requantizes each element, an integer of any type, with a requantization form. The form's channels run along
     /// `axis`. Alternatively, an optional second operand (i32, with a shape that broadcasts to the result's) gives the
     /// channel of each element.
-    Requantize = "requantize" v 1 {
+    Requantize = "requantize" v 1: Integer, 1 to 2 {
         /// The form with its parameters.
         form: Requantization,
         /// The channel axis of a form with parameters per channel. It has no meaning if an operand picks the channels.
@@ -19,9 +15,7 @@ op! {
     }
 }
 
-impl Infer for Requantize {
-    const ARITY: (usize, usize) = (1, 2);
-
+impl OpFacts for Requantize {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::ensure(x.elem.is_integer(), ReasonCode::RequantizeType, || {
@@ -36,5 +30,13 @@ impl Infer for Requantize {
             })?;
         }
         support::one(Elem::from(self.form.out()), x.shape.clone())
+    }
+
+    fn channel_axis(&self, _: usize) -> Option<usize> {
+        Some(self.axis as usize)
+    }
+
+    fn channel_operand(&self) -> Option<usize> {
+        Some(1)
     }
 }

@@ -1,25 +1,19 @@
 //! Changes the shape and keeps the elements.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape, element_count};
-use smallvec::SmallVec;
+use super::prelude::*;
+use crate::shape::element_count;
 
 op! {
     /// The same elements in row-major order with another shape. A second operand (i64, one number for each axis) can
     /// give the shape at run time. The attribute then has the extents that are already known.
-    Reshape = "reshape" v 1 {
+    Reshape = "reshape" v 1: Rearranges, 1 to 2 {
         /// Extents. 0 copies the operand's extent at that position; one extent may be −1 and is computed from the
         /// others. With a second operand, each −1 is an unknown extent.
         shape: SmallVec<[i64; 4]>,
     }
 }
 
-impl Infer for Reshape {
-    const ARITY: (usize, usize) = (1, 2);
-
+impl OpFacts for Reshape {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let error = |text: &str| {

@@ -1,12 +1,7 @@
 //! Resizing.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{Attribute, Field, op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
-use smallvec::SmallVec;
+use super::prelude::*;
+use crate::attribute::{Attribute, Field};
 
 words! {
     /// How an element of the result is interpolated from its neighbours in the operand.
@@ -125,7 +120,7 @@ op! {
     /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Only
     /// the attribute that it replaces is then present, with the numbers that are already known; an unknown scale is 0
     /// and an unknown size −1.
-    Resize = "resize" v 2 {
+    Resize = "resize" v 2: Extends, 1 to 2 {
         /// How an element is interpolated.
         mode: ResizeMode,
         /// How coordinates of the result are mapped to coordinates of the operand.
@@ -187,9 +182,7 @@ impl Resize {
     }
 }
 
-impl Infer for Resize {
-    const ARITY: (usize, usize) = (1, 2);
-
+impl OpFacts for Resize {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();

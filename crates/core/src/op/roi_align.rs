@@ -1,12 +1,6 @@
 //! Pools regions of an image, which are an operand.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
-use smallvec::smallvec;
+use super::prelude::*;
 
 words! {
     /// What [`RoiAlign`] computes for a bin of a region.
@@ -25,7 +19,7 @@ op! {
     ///
     /// Operands: `x` `[N, C, H, W]`; `regions` `[R, 4]`, with the corners x1, y1, x2, y2; and `images` `[R]` (i64), the
     /// index of the image for each region. Result: `[R, C, height, width]`.
-    RoiAlign = "roi_align" v 1 {
+    RoiAlign = "roi_align" v 1: Real, 3 {
         /// What is computed for a bin.
         mode: RoiMode,
         /// Number of bins of a region vertically.
@@ -42,9 +36,7 @@ op! {
     }
 }
 
-impl Infer for RoiAlign {
-    const ARITY: (usize, usize) = (3, 3);
-
+impl OpFacts for RoiAlign {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let [x, regions, images] = [
             support::operand(operands, 0)?,

@@ -1,10 +1,6 @@
 //! Writes elements into a tensor.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::{op, words};
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 words! {
     /// What an index of [`Scatter`] refers to.
@@ -41,7 +37,7 @@ op! {
     /// By element: `indices` and `updates` have the same shape, with the rank of `x`, and are not longer along any axis
     /// except `axis`. By slice: the last axis of `indices` has coordinates for the first axes of `x`; `updates` has the
     /// other axes of `indices`, followed by the axes of `x` without a coordinate. The result has the type of `x`.
-    Scatter = "scatter" v 1 {
+    Scatter = "scatter" v 1: Real, 3 {
         /// What an index refers to.
         by: ScatterBy,
         /// The axis, for scattering by element; a negative one counts from the end.
@@ -51,9 +47,7 @@ op! {
     }
 }
 
-impl Infer for Scatter {
-    const ARITY: (usize, usize) = (3, 3);
-
+impl OpFacts for Scatter {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let [x, indices, updates] = [
             support::operand(operands, 0)?,

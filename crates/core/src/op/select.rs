@@ -1,22 +1,16 @@
 //! Selects elements from one of two operands by a condition.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// `a` where `condition` is true, and `b` where it is false. Operands: `condition` (boolean), and `a` and `b` of
     /// the same type.
     ///
     /// Operands broadcast as in NumPy.
-    Select = "select" v 1 {}
+    Select = "select" v 1: Moves, 3 {}
 }
 
-impl Infer for Select {
-    const ARITY: (usize, usize) = (3, 3);
-
+impl OpFacts for Select {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let condition = support::operand(operands, 0)?;
         let [a, b] = [support::operand(operands, 1)?, support::operand(operands, 2)?];

@@ -1,16 +1,11 @@
 //! Shifts codes to a finer grid.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::carrier::Carrier;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
+use super::prelude::*;
 
 op! {
     /// (x − zero) · 2^bits, in a type that can hold the result for every code. The result has no zero point, and
     /// fractional bits below the original unit.
-    ShiftLeft = "shift_left" v 2 {
+    ShiftLeft = "shift_left" v 2: Integer, 1 {
         /// The zero point that is subtracted.
         zero: i32,
         /// The shift in bits. For an 8-bit operand and i32 it is at most 23, or 24 for `i8` with zero point 0.
@@ -20,9 +15,7 @@ op! {
     }
 }
 
-impl Infer for ShiftLeft {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for ShiftLeft {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let codes = match (x.elem, x.elem.int_type()) {

@@ -1,17 +1,12 @@
 //! Strided slice.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
-use smallvec::SmallVec;
+use super::prelude::*;
 
 op! {
     /// The elements `starts`, `starts` + `steps`, … before `ends`, along each of `axes`. Positions are clamped as in
     /// ONNX: negative ones count from the end, and those outside are moved to the border. A second and a third operand
     /// (i64, one number for each axis) can replace `starts` and `ends`, which are then empty.
-    Slice = "slice" v 1 {
+    Slice = "slice" v 1: Moves, 1 to 3 {
         /// First position, for each axis.
         starts: SmallVec<[i64; 4]>,
         /// Position after the last one, for each axis.
@@ -23,9 +18,7 @@ op! {
     }
 }
 
-impl Infer for Slice {
-    const ARITY: (usize, usize) = (1, 3);
-
+impl OpFacts for Slice {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let mut shape = x.shape.clone();

@@ -1,16 +1,11 @@
 //! Splits a tensor along one axis.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::graph::MAX_RESULTS;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, TensorType};
-use smallvec::SmallVec;
+use super::prelude::*;
+use crate::ids::MAX_RESULTS;
 
 op! {
     /// Consecutive parts along `axis`, one result each.
-    Split = "split" v 1 {
+    Split = "split" v 1: Moves, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,
         /// The extent of each part.
@@ -18,9 +13,7 @@ op! {
     }
 }
 
-impl Infer for Split {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Split {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, x.shape.len())?;

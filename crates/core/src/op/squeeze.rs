@@ -1,23 +1,16 @@
 //! Removes axes of extent 1.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, Shape};
-use smallvec::SmallVec;
+use super::prelude::*;
 
 op! {
     /// The operand without `axes`, which have extent 1. An empty list means all such axes.
-    Squeeze = "squeeze" v 1 {
+    Squeeze = "squeeze" v 1: Rearranges, 1 {
         /// The axes; negative ones count from the end.
         axes: SmallVec<[i64; 4]>,
     }
 }
 
-impl Infer for Squeeze {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Squeeze {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let dropped = self

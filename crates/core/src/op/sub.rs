@@ -1,19 +1,15 @@
 //! a − b, elementwise.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
+use super::prelude::*;
 
 op! {
     /// `a` − `b`. On integers the same as for `add`.
     ///
     /// Operands broadcast as in NumPy.
-    Sub = "sub" v 1 {}
+    Sub = "sub" v 1: Accumulates, 2 {}
 }
 
-impl Infer for Sub {
-    const ARITY: (usize, usize) = (2, 2);
-
+impl OpFacts for Sub {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         support::binary(operands, support::summed)
     }

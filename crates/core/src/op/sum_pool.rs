@@ -1,16 +1,12 @@
 //! Sum over windows.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::carrier::Carrier;
-use crate::reason::Reason;
-use smallvec::SmallVec;
+use super::prelude::*;
 
 op! {
     /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. For a mean, the
     /// requantization that follows also divides. If that is fused, an optional second operand says for each element
     /// which channel of its parameters to use; see [`Requantize`](struct@super::Requantize).
-    SumPool = "sum_pool" v 2 {
+    SumPool = "sum_pool" v 2: Accumulates, 1 to 2 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
         /// Stride along each spatial axis.
@@ -42,9 +38,7 @@ impl SumPool {
     }
 }
 
-impl Infer for SumPool {
-    const ARITY: (usize, usize) = (1, 2);
-
+impl OpFacts for SumPool {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::accumulator(support::operand(operands, 0)?.elem, self.accumulator)?;
         let results = support::pool(
@@ -62,5 +56,17 @@ impl Infer for SumPool {
                 .try_for_each(|sum| support::picks_channels(operands, 1, &sum.shape))?;
         }
         Ok(results)
+    }
+
+    fn channel_axis(&self, _: usize) -> Option<usize> {
+        Some(1)
+    }
+
+    fn channel_operand(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn zeros(&self) -> SmallVec<[Zero; 2]> {
+        smallvec![Zero::padding(self.pad_value, &self.pad)]
     }
 }

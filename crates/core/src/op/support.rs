@@ -1,13 +1,53 @@
-//! Helpers for inference functions.
+//! Facts about an op besides its attributes, and the functions that several ops share for inference.
 
-use super::{Operands, Results};
+use crate::attribute::Attributes;
 use crate::carrier::Carrier;
 use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, element_count};
-use crate::zeros::WeightZero;
-use smallvec::smallvec;
+use crate::zeros::{WeightZero, Zero};
+use smallvec::{SmallVec, smallvec};
+use strait_requantize::function::Real;
+
+/// The operand types that inference gets; `None` for an optional operand that is absent.
+pub type Operands<'a> = [Option<&'a TensorType>];
+
+/// The result types of a node.
+pub type Results = SmallVec<[TensorType; 1]>;
+
+/// Facts about an op besides its attributes.
+pub trait OpFacts: Attributes {
+    /// The types of the results, or why the operands are wrong. Named dimensions are kept where the op allows it. Never
+    /// panics, whatever the attributes are.
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
+
+    /// The axis of the result, which has `rank` axes, that the channels of a requantization run along: the one that is fused
+    /// into this op, or that the op is. `None` where one set of parameters serves all elements.
+    fn channel_axis(&self, _rank: usize) -> Option<usize> {
+        None
+    }
+
+    /// The position of the operand that picks channels, for ops that may have one.
+    fn channel_operand(&self) -> Option<usize> {
+        None
+    }
+
+    /// The zero points of constant weights, for ops that have them.
+    fn weight_zero(&self) -> Option<&WeightZero> {
+        None
+    }
+
+    /// The codes of real zero that the op carries.
+    fn zeros(&self) -> SmallVec<[Zero; 2]> {
+        SmallVec::new()
+    }
+
+    /// The function of real numbers that an op of [`Kind::Function`](crate::Kind::Function) is.
+    fn real(&self) -> Option<Real> {
+        None
+    }
+}
 
 /// The operand at `index`. `Op::infer` has already refused absent required operands, so an error here means that an op
 /// asked for an optional one.

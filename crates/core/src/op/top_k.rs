@@ -1,18 +1,12 @@
 //! The largest or the smallest elements.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, TensorType};
-use smallvec::smallvec;
+use super::prelude::*;
 
 op! {
     /// The `k` largest or smallest elements along an axis, sorted with the most extreme one first, and their indices
     /// (i64). Of equal elements, the lower index comes first. A NaN counts as larger than any number. A second operand
     /// (i64, one element) can replace `k`, which is then −1.
-    TopK = "top_k" v 1 {
+    TopK = "top_k" v 1: Real, 1 to 2 {
         /// How many elements are returned.
         k: i64,
         /// The axis; a negative one counts from the end.
@@ -22,9 +16,7 @@ op! {
     }
 }
 
-impl Infer for TopK {
-    const ARITY: (usize, usize) = (1, 2);
-
+impl OpFacts for TopK {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, x.shape.len())?;

@@ -1,22 +1,16 @@
 //! Permutes axes.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use smallvec::SmallVec;
+use super::prelude::*;
 
 op! {
     /// Axis i of the result is axis `permutation[i]` of the operand.
-    Transpose = "transpose" v 1 {
+    Transpose = "transpose" v 1: Rearranges, 1 {
         /// A permutation of the axes.
         permutation: SmallVec<[u32; 4]>,
     }
 }
 
-impl Infer for Transpose {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Transpose {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let mut sorted = self.permutation.clone();

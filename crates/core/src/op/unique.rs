@@ -1,17 +1,12 @@
 //! The distinct elements of a tensor.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::elem::Elem;
-use crate::reason::Reason;
-use crate::shape::{Dim, TensorType};
-use smallvec::smallvec;
+use super::prelude::*;
 
 op! {
     /// The distinct slices along an axis. Further results (i64): the index of the first occurrence of each; for each
     /// slice of the operand, its index among the distinct ones; and how often each occurs. Slices are compared by their
     /// elements in row-major order.
-    Unique = "unique" v 1 {
+    Unique = "unique" v 1: Real, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,
         /// True to sort slices in ascending order, false to keep the order of their first occurrence.
@@ -19,9 +14,7 @@ op! {
     }
 }
 
-impl Infer for Unique {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Unique {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, x.shape.len())?;

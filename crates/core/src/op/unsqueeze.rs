@@ -1,23 +1,17 @@
 //! Inserts axes of extent 1.
 
-use super::{Infer, Operands, Results, support};
-use crate::attribute::op;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::{Dim, MAX_RANK};
-use smallvec::SmallVec;
+use super::prelude::*;
+use crate::shape::MAX_RANK;
 
 op! {
     /// The operand with new axes of extent 1, so that `axes` are their positions in the result.
-    Unsqueeze = "unsqueeze" v 1 {
+    Unsqueeze = "unsqueeze" v 1: Rearranges, 1 {
         /// Positions in the result; negative ones count from its end.
         axes: SmallVec<[i64; 4]>,
     }
 }
 
-impl Infer for Unsqueeze {
-    const ARITY: (usize, usize) = (1, 1);
-
+impl OpFacts for Unsqueeze {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len() + self.axes.len();

@@ -16,7 +16,7 @@ mod table;
 
 pub use config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 pub use entries::{Entry, EntryError, Parameter, Standing};
-pub use params::{Parts, QuantParams};
+pub use params::{Parts, QuantParams, Reading};
 pub use policy::{FloatFormat, Granularity, Policy};
 pub use port::Port;
 pub use scheme::{Scheme, SchemeError};

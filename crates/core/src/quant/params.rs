@@ -229,6 +229,17 @@ fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     }
 }
 
+/// How an operand reads a value that has a grid for other readers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// The operand reads the value unrounded, as it is computed.
+    Computed,
+    /// The operand reads the value rounded to this grid, not to the value's own.
+    On(Arc<QuantParams>),
+    /// The value is rounded to its own grid, and then to this one.
+    Behind(Arc<QuantParams>),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

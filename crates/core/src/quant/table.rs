@@ -20,11 +20,7 @@ use super::policy::Granularity;
 use super::port::Port;
 use super::scheme::Scheme;
 use super::sets::Sets;
-use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId};
-use crate::module::Module;
-use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
 use crate::shared_vec::SharedVec;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -49,20 +45,6 @@ pub struct IllegalMove {
     pub to: &'static str,
     /// Why it is refused, if the states alone do not explain it.
     pub why: Option<&'static str>,
-}
-
-impl IllegalMove {
-    /// The error with the name of the node.
-    pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
-        let name = graph.node(self.node).map(|node| module.name(node.name));
-        let of = name.map(|name| format!(" of {name}")).unwrap_or_default();
-        let why = self.why.map(|why| format!(": {why}")).unwrap_or_default();
-        let text = format!(
-            "{}{of} in the state {} cannot become {}{why}",
-            self.port, self.from, self.to
-        );
-        Reason::new(ReasonCode::QuantizationState, text)
-    }
 }
 
 /// The configs of one graph, by node and port. Clones share everything that neither side has written since.

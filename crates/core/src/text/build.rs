@@ -6,8 +6,8 @@ use super::random::random;
 use super::syntax::{self, AttributeValue, Content, Name, Operand};
 use crate::attribute::Attribute;
 use crate::elem::Elem;
-use crate::graph::{Fused, Graph, MAX_OPERANDS, MAX_RESULTS, Placement};
-use crate::ids::{DataId, GraphId, Symbol, ValueId};
+use crate::graph::{Fused, Graph, Placement};
+use crate::ids::{DataId, GraphId, MAX_OPERANDS, MAX_RESULTS, Symbol, ValueId};
 use crate::module::Module;
 use crate::names::Names;
 use crate::op::Op;
@@ -182,9 +182,9 @@ impl Builder<'_> {
         let total = count
             .and_then(|n| n.checked_mul(elem.size() as u64))
             .and_then(|n| n.checked_add(self.generated))
-            .filter(|&n| n <= super::MAX_GENERATED);
+            .filter(|&n| n <= syntax::MAX_GENERATED);
         let (Some(count), Some(total)) = (count, total) else {
-            let (what, limit) = ("the size of all splat and random tensors", super::MAX_GENERATED);
+            let (what, limit) = ("the size of all splat and random tensors", syntax::MAX_GENERATED);
             return Err(name.at.fault(TextFault::Limit { what, limit }));
         };
         self.generated = total;

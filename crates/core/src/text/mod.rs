@@ -67,6 +67,7 @@ mod print;
 mod quant_parse;
 mod quant_print;
 pub mod random;
+mod spell;
 mod syntax;
 
 #[cfg(test)]
@@ -81,18 +82,10 @@ pub(crate) use print::NodePrinter;
 pub use print::{PrintOptions, print, type_text};
 pub use quant_parse::scheme_from_text;
 pub use quant_print::scheme_text;
+pub use syntax::{MAX_GENERATED, MAX_TEXT};
 
 use crate::module::Module;
 use crate::tensor::TensorData;
-
-/// The version in the first line.
-const VERSION: &str = "1";
-
-/// The largest text that is read, in bytes.
-pub const MAX_TEXT: usize = 1 << 30;
-
-/// Limit on the total bytes of all `splat` and `random` tensors in one text, because these cost nothing to write.
-pub const MAX_GENERATED: u64 = 1 << 28;
 
 /// Where the bytes of `blob` tensors come from: the container beside the text.
 pub trait BlobSource {

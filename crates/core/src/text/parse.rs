@@ -4,7 +4,7 @@ use super::cursor::{Parsed, Parser};
 use super::error::{Position, TextFault};
 use super::lexer::Token;
 use super::number::Number;
-use super::syntax::{Content, Data, Dim, File, Graph, Name, Node, Operand, Value};
+use super::syntax::{Content, Data, Dim, File, Graph, MAX_TEXT, Name, Node, Operand, VERSION, Value};
 use crate::elem::Elem;
 use crate::op::Op;
 use crate::quant::QuantParams;
@@ -19,8 +19,8 @@ const CONTENTS: &str = "`inline`, `splat`, `random`, `blob` or `same`";
 /// Reads a whole text.
 pub(super) fn file(text: &str) -> Parsed<File> {
     let start = Position { line: 1, column: 1 };
-    if text.len() > super::MAX_TEXT {
-        let limit = super::MAX_TEXT as u64;
+    if text.len() > MAX_TEXT {
+        let limit = MAX_TEXT as u64;
         return Err(start.fault(TextFault::Limit {
             what: "the text",
             limit,
@@ -36,9 +36,9 @@ impl Parser<'_> {
         if !self.eat_word("strait")? {
             return self.unexpected("`strait 1` and a stage");
         }
-        let is_version = matches!(&self.token, Token::Number(Number::Decimal(text)) if text == super::VERSION);
+        let is_version = matches!(&self.token, Token::Number(Number::Decimal(text)) if text == VERSION);
         if !is_version {
-            return self.unexpected(format!("version `{}`, the only one there is", super::VERSION));
+            return self.unexpected(format!("version `{VERSION}`, the only one there is"));
         }
         self.advance()?;
         let stage = self.stage()?;

@@ -1,9 +1,11 @@
 //! Prints a module as text.
 
 use super::labels::{Constant, GraphLabels, Labels};
-use super::lexer::{is_plain_word, quoted};
+use super::lexer::quoted;
 use super::number::{element_text, f32_text};
 use super::quant_print;
+use super::spell::{grid, list, word_or_string};
+use super::syntax::VERSION;
 use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::form_list::form_list;
@@ -14,7 +16,7 @@ use crate::quant::QuantParams;
 use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
 use std::fmt;
-use strait_requantize::{Per, Requantization};
+use strait_requantize::Requantization;
 
 /// Which constants a text shows in full.
 #[derive(Clone, Copy)]
@@ -48,7 +50,7 @@ impl PrintOptions<'_> {
 /// too.
 pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
     let labels = Labels::new(module);
-    let mut out = format!("strait {} {}", super::VERSION, module.main().stage());
+    let mut out = format!("strait {} {}", VERSION, module.main().stage());
     if module.main.index() != 0 {
         out.push_str(&format!(" main={}", labels.graphs[module.main.index()].label));
     }
@@ -139,32 +141,6 @@ pub(super) fn dim_text(module: &Module, dim: Dim) -> String {
         Dim::Fixed(extent) => extent.to_string(),
         Dim::Named(name) => word_or_string(module.name(name)),
     }
-}
-
-pub(super) fn grid(quant: &QuantParams) -> String {
-    let axis = quant.axis.map(|axis| format!(" axis={axis}")).unwrap_or_default();
-    let block = quant.block.map(|block| format!(" block={block}")).unwrap_or_default();
-    let (scale, zero) = (
-        per(&quant.scale, |s| f32_text(*s)),
-        per(&quant.zero_point, i32::to_string),
-    );
-    let codes = quant.codes.map(|elem| format!(" codes={elem}")).unwrap_or_default();
-    format!(" scale={scale} zero={zero}{axis}{block}{codes}")
-}
-
-fn per<T>(values: &Per<T>, text: impl Fn(&T) -> String) -> String {
-    match values {
-        Per::Tensor(value) => text(value),
-        Per::Channel(values) => list(values.iter().map(text)),
-    }
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(","))
-}
-
-pub(super) fn word_or_string(text: &str) -> String {
-    if is_plain_word(text) { text.into() } else { quoted(text) }
 }
 
 /// `{gemmlowp multiplier=[…] exponent=[…] zp=3 out=i8}`

@@ -3,8 +3,9 @@
 use super::cursor::{Parsed, Parser};
 use super::error::{TextError, TextFault};
 use super::lexer::Token;
-use super::quant_print::{CODES, GIVEN_CODES};
-use super::syntax::Name;
+use super::quant_print::{CODES, GIVEN_CODES, scheme_text};
+use super::syntax::{Config, Name, NamedPort, Quant, Written};
+use crate::attribute::{Attribute, Field};
 use crate::elem::Elem;
 use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId, Symbol};
@@ -15,40 +16,6 @@ use crate::quant::{
 };
 use std::collections::BTreeMap;
 use strait_requantize::Rounding;
-
-/// A block `quant @graph { … }`.
-pub(super) struct Quant {
-    pub(super) graph: Name,
-    configs: Vec<Config>,
-}
-
-/// An operand or result of a node, or an input or output of the graph. For the latter, the name is the word before the
-/// position.
-struct NamedPort {
-    node: Name,
-    port: Port,
-}
-
-/// An [`Entry`] with names instead of ids.
-struct Config {
-    place: NamedPort,
-    scheme: Scheme,
-    float: bool,
-    standing: Written,
-    baked: bool,
-    /// The constant of its codes, and whether they were given.
-    codes: Option<(Name, bool)>,
-}
-
-/// A [`Standing`] with names instead of ids.
-enum Written {
-    Initial,
-    Own(Grid),
-    Overlapped(NamedPort),
-    Same(NamedPort),
-    Product([NamedPort; 2]),
-    Shifted(NamedPort, u8),
-}
 
 impl Parser<'_> {
     /// Parses the block after `quant`.
@@ -221,11 +188,27 @@ impl Parser<'_> {
     }
 }
 
-/// The scheme in a text; the inverse of [`scheme_text`](super::scheme_text).
+/// The inverse of [`scheme_text`].
 pub fn scheme_from_text(text: &str) -> Option<Scheme> {
     let mut parser = Parser::new(text).ok()?;
     let scheme = parser.scheme().ok()?;
     (parser.token == Token::End).then_some(scheme)
+}
+
+/// A scheme in an op is its text.
+impl Field for Scheme {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Text(scheme_text(self))
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Text(text) => scheme_from_text(text),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "a scheme is expected, as configs have them".into()
+    }
 }
 
 /// Looks up names in a graph.

@@ -1,7 +1,7 @@
 //! Prints the table of configs of a graph.
 
 use super::labels::{GraphLabels, Labels};
-use super::print::{grid, word_or_string};
+use super::spell::{grid, word_or_string};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId};
 use crate::module::Module;

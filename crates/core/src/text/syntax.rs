@@ -1,14 +1,22 @@
 //! The syntax tree of a text, before names are looked up.
 
 use super::error::Position;
-use super::quant_parse::Quant;
 use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::elem::Elem;
-use crate::quant::QuantParams;
+use crate::quant::{Grid, Port, QuantParams, Scheme};
 use crate::reason::Reason;
 use crate::stage::Stage;
 use strait_requantize::Requantization;
+
+/// The version in the first line.
+pub(super) const VERSION: &str = "1";
+
+/// The largest text that is read, in bytes.
+pub const MAX_TEXT: usize = 1 << 30;
+
+/// Limit on the total bytes of all `splat` and `random` tensors in one text, because these cost nothing to write.
+pub const MAX_GENERATED: u64 = 1 << 28;
 
 /// A name, `name` or `name~ordinal`, and where it is in the text.
 #[derive(Clone, Debug)]
@@ -106,4 +114,38 @@ pub(super) enum Content {
     Random(u64),
     Blob(u64, Option<String>),
     Same(Name),
+}
+
+/// A block `quant @graph { … }`.
+pub(super) struct Quant {
+    pub(super) graph: Name,
+    pub(super) configs: Vec<Config>,
+}
+
+/// An operand or result of a node, or an input or output of the graph. For the latter, the name is the word before the
+/// position.
+pub(super) struct NamedPort {
+    pub(super) node: Name,
+    pub(super) port: Port,
+}
+
+/// [`Entry`](crate::quant::Entry), with names for ids.
+pub(super) struct Config {
+    pub(super) place: NamedPort,
+    pub(super) scheme: Scheme,
+    pub(super) float: bool,
+    pub(super) standing: Written,
+    pub(super) baked: bool,
+    /// The constant of its codes, and whether they were given.
+    pub(super) codes: Option<(Name, bool)>,
+}
+
+/// [`Standing`](crate::quant::Standing), with names for ids.
+pub(super) enum Written {
+    Initial,
+    Own(Grid),
+    Overlapped(NamedPort),
+    Same(NamedPort),
+    Product([NamedPort; 2]),
+    Shifted(NamedPort, u8),
 }

@@ -1,6 +1,6 @@
 //! Invariants 17 to 23: the table of quantization configs.
 
-use super::{Findings, Verified, View, ensure};
+use super::findings::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Def, Value};
 use crate::ids::{ConfigId, DataId, NodeId};

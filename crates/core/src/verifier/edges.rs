@@ -1,9 +1,8 @@
 //! Invariants 1, 2, 4 and 16: edges, cycles, inputs and outputs, names.
 
-use super::{Findings, Verified, View, ensure};
+use super::findings::{Findings, Verified, View, ensure};
 use crate::graph::{Def, Node, Value};
-use crate::ids::{NodeId, ValueId};
-use crate::use_list::Use;
+use crate::ids::{NodeId, Use, ValueId};
 use std::collections::BTreeSet;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {

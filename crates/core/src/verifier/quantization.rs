@@ -1,6 +1,6 @@
 //! Invariants 5 to 7: forms, grids and the numbers that ops carry.
 
-use super::{Findings, Verified, View, ensure};
+use super::findings::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Fused, Node, Value};
 use crate::ids::ValueId;

@@ -1,13 +1,13 @@
 //! Invariants 8 to 15: what each stage adds.
 
-use super::{Findings, Verified, View, ensure};
+use super::findings::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Def, Node, Placement, Value};
 use crate::ids::NodeId;
+use crate::kind::Kind;
 use crate::op::Op;
 use crate::quant::Port;
 use crate::stage::Stage;
-use crate::term::Kind;
 use strait_requantize::Per;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {

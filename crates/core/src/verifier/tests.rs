@@ -1,6 +1,8 @@
+use super::findings::{NODE_WIDTH, cut};
 use super::*;
+use crate::graph::Graph;
+use crate::ids::{Link, Use};
 use crate::text::parse;
-use crate::use_list::{Link, Use};
 use crate::{DataId, Def, Elem, Granularity, Module, NodeId, Policy, Port, Scheme, ValueId};
 use strait_requantize::Rounding;
 

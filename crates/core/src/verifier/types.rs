@@ -1,6 +1,6 @@
 //! Invariants 2 and 3: calls between graphs, and types.
 
-use super::{Findings, Verified, View, ensure};
+use super::findings::{Findings, Verified, View, ensure};
 use crate::graph::{Def, Node, Value};
 use crate::module::Module;
 use crate::op::Op;

@@ -1,45 +1,56 @@
 //! Piecewise functions of one variable: relu, clip, leaky relu, hard sigmoid, elu.
 
 use crate::elementwise::map;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::Op;
+use crate::prelude::*;
 use strait_kernels::Context;
 use strait_kernels::float::{Unary, unary};
 
 struct Activation<F>(F);
 
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    // Comparisons are written so that a NaN stays a NaN.
-    Ok(match &site.node.op {
-        Op::Relu(_) => step(|x| if x < 0.0 { 0.0 } else { x }),
-        Op::Clip(op) => {
-            let (min, max) = (op.min, op.max);
-            step(move |x| {
-                let above = if x < min { min } else { x };
-                if above > max { max } else { above }
-            })
-        }
-        Op::LeakyRelu(op) => {
-            let alpha = op.alpha;
-            step(move |x| if x < 0.0 { alpha * x } else { x })
-        }
-        Op::HardSigmoid(op) => {
-            let (alpha, beta) = (op.alpha, op.beta);
-            step(move |x| {
-                let line = alpha * x + beta;
-                let above = if line < 0.0 { 0.0 } else { line };
-                if above > 1.0 { 1.0 } else { above }
-            })
-        }
-        Op::Elu(op) => Box::new(Elu { alpha: op.alpha }),
-        other => return Err(StepError::Ours(format!("{} is not an activation", other.name()))),
-    })
+// Comparisons are written so that a NaN stays a NaN.
+
+impl Executable for op::Relu {
+    fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        step(|x| if x < 0.0 { 0.0 } else { x })
+    }
 }
 
-fn step(function: impl Fn(f32) -> f32 + Send + Sync + 'static) -> Box<dyn Step> {
-    Box::new(Activation(function))
+impl Executable for op::Clip {
+    fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (min, max) = (self.min, self.max);
+        step(move |x| {
+            let above = if x < min { min } else { x };
+            if above > max { max } else { above }
+        })
+    }
+}
+
+impl Executable for op::LeakyRelu {
+    fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let alpha = self.alpha;
+        step(move |x| if x < 0.0 { alpha * x } else { x })
+    }
+}
+
+impl Executable for op::HardSigmoid {
+    fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (alpha, beta) = (self.alpha, self.beta);
+        step(move |x| {
+            let line = alpha * x + beta;
+            let above = if line < 0.0 { 0.0 } else { line };
+            if above > 1.0 { 1.0 } else { above }
+        })
+    }
+}
+
+impl Executable for op::Elu {
+    fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        Ok(Box::new(Elu { alpha: self.alpha }))
+    }
+}
+
+fn step(function: impl Fn(f32) -> f32 + Send + Sync + 'static) -> Result<Box<dyn Step>, StepError> {
+    Ok(Box::new(Activation(function)))
 }
 
 impl<F: Fn(f32) -> f32 + Send + Sync> Step for Activation<F> {

@@ -1,10 +1,7 @@
 //! Sum, difference, product, quotient and power of two operands.
 
 use crate::elementwise::Broadcast;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::Op;
+use crate::prelude::*;
 use strait_kernels::float::pow;
 
 struct Arithmetic<F> {
@@ -12,22 +9,27 @@ struct Arithmetic<F> {
     function: F,
 }
 
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let broadcast = Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?;
-    fn step<F>(broadcast: Broadcast, function: F) -> Box<dyn Step>
-    where
-        F: Fn(f32, f32) -> f32 + Send + Sync + 'static,
-    {
-        Box::new(Arithmetic { broadcast, function })
-    }
-    Ok(match &site.node.op {
-        Op::Add(_) => step(broadcast, |a, b| a + b),
-        Op::Sub(_) => step(broadcast, |a, b| a - b),
-        Op::Mul(_) => step(broadcast, |a, b| a * b),
-        Op::Div(_) => step(broadcast, |a, b| a / b),
-        Op::Pow(_) => step(broadcast, pow),
-        other => return Err(StepError::Ours(format!("{} is not arithmetic", other.name()))),
-    })
+macro_rules! arithmetic {
+    ($($op:ident: $function:expr;)*) => { $(impl Executable for op::$op {
+        fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+            Ok(Box::new(Arithmetic {
+                broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
+                function: $function,
+            }))
+        }
+
+        // What is fused into a sum of codes goes through a copy of it.
+        fn scratch(&self, x: &TensorType, y: &TensorType, types: &Types<'_>) -> Scratch {
+            Scratch::run(if types.fused { times(count(y), x.elem.size() as u64) } else { 0 })
+        }
+    })* };
+}
+arithmetic! {
+    Add: |a, b| a + b;
+    Sub: |a, b| a - b;
+    Mul: |a, b| a * b;
+    Div: |a, b| a / b;
+    Pow: pow;
 }
 
 impl<F: Fn(f32, f32) -> f32 + Send + Sync> Step for Arithmetic<F> {

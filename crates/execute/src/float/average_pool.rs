@@ -1,10 +1,8 @@
 //! Mean over windows.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use super::volume;
+use crate::prelude::*;
 use crate::window;
-use strait_core::op;
 use strait_kernels::Pool;
 use strait_kernels::float::average_pool;
 
@@ -13,11 +11,28 @@ struct AveragePool {
     count_padding: bool,
 }
 
-pub(crate) fn prepare(op: &op::AveragePool, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(AveragePool {
-        pool: window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad)?,
-        count_padding: op.count_include_pad,
-    }))
+impl Executable for op::AveragePool {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        if volume::applies(site) {
+            return volume::prepare_average(self, site);
+        }
+        Ok(Box::new(AveragePool {
+            pool: window::pool(site, &self.size, &self.stride, &self.dilation, &self.pad)?,
+            count_padding: self.count_include_pad,
+        }))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        types.windows(&self.size)
+    }
+
+    fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        let taps = times(sum_from(y, 2), TAPS);
+        match x.shape.len() {
+            5 => Scratch::held(taps),
+            _ => Scratch::run(taps),
+        }
+    }
 }
 
 impl Step for AveragePool {

@@ -1,11 +1,9 @@
 //! Batch normalization at inference.
 
 use crate::elementwise::for_each_piece;
-use crate::error::StepError;
 use crate::layout::around;
-use crate::site::NodeSlots;
-use crate::step::{Io, Operand, Step};
-use strait_core::op;
+use crate::prelude::*;
+use crate::step::Operand;
 
 struct BatchNormalization {
     epsilon: f32,
@@ -13,11 +11,13 @@ struct BatchNormalization {
     extents: [usize; 3],
 }
 
-pub(crate) fn prepare(op: &op::BatchNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(BatchNormalization {
-        epsilon: op.epsilon,
-        extents: around(&site.input(0)?.dims, 1),
-    }))
+impl Executable for op::BatchNormalization {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        Ok(Box::new(BatchNormalization {
+            epsilon: self.epsilon,
+            extents: around(&site.input(0)?.dims, 1),
+        }))
+    }
 }
 
 impl Step for BatchNormalization {

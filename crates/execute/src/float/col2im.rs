@@ -1,10 +1,7 @@
 //! Col2Im: adds overlapping blocks up to an image.
 
 use super::conv_transpose::{behind, wide};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use crate::prelude::*;
 use strait_kernels::float::{Blocks, col2im};
 
 struct Col2Im {
@@ -13,21 +10,23 @@ struct Col2Im {
     each: [usize; 2],
 }
 
-pub(crate) fn prepare(op: &op::Col2Im, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, y) = (site.input(0)?, site.output()?);
-    let positions: Vec<usize> = op.blocks()?.iter().map(|&count| count as usize).collect();
-    let each = |dims: &[usize]| dims.iter().skip(1).product();
-    Ok(Box::new(Col2Im {
-        blocks: Blocks {
-            image: behind(&wide(&op.image), 1)?,
-            positions: behind(&positions, 1)?,
-            kernel: behind(&wide(&op.block), 1)?,
-            stride: behind(&wide(&op.stride), 1)?,
-            dilation: behind(&wide(&op.dilation), 1)?,
-            begin: behind(&wide(&op.pad[..op.pad.len() / 2]), 0)?,
-        },
-        each: [each(&x.dims), each(&y.dims)],
-    }))
+impl Executable for op::Col2Im {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, y) = (site.input(0)?, site.output()?);
+        let positions: Vec<usize> = self.blocks()?.iter().map(|&count| count as usize).collect();
+        let each = |dims: &[usize]| dims.iter().skip(1).product();
+        Ok(Box::new(Col2Im {
+            blocks: Blocks {
+                image: behind(&wide(&self.image), 1)?,
+                positions: behind(&positions, 1)?,
+                kernel: behind(&wide(&self.block), 1)?,
+                stride: behind(&wide(&self.stride), 1)?,
+                dilation: behind(&wide(&self.dilation), 1)?,
+                begin: behind(&wide(&self.pad[..self.pad.len() / 2]), 0)?,
+            },
+            each: [each(&x.dims), each(&y.dims)],
+        }))
+    }
 }
 
 impl Step for Col2Im {

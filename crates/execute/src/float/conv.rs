@@ -1,17 +1,82 @@
 //! Convolution.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use super::volume;
+use crate::prelude::*;
 use crate::window;
-use strait_core::op;
+use strait_core::Dim;
 use strait_kernels::Conv;
 use strait_kernels::float::conv;
 
 struct FloatConv(Conv);
 
-pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(FloatConv(window::conv(op, site)?)))
+impl Executable for op::Conv {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        if volume::applies(site) {
+            return volume::prepare_conv(self, site);
+        }
+        Ok(Box::new(FloatConv(window::conv(self, site)?)))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        types.weighted()
+    }
+
+    fn scratch(&self, x: &TensorType, y: &TensorType, types: &Types<'_>) -> Scratch {
+        let weight = types.operand(1);
+        Scratch::run(match x.shape.len() {
+            5 => weight.map_or(0, |weight| volume_bytes(self, x, weight, y)),
+            _ => padded_bytes(self, x, weight),
+        })
+    }
+}
+
+/// For a convolution over three axes: the padded layers that one layer of the result reads, and that layer, as floats
+/// or codes. For codes, their sums are included.
+fn volume_bytes(op: &op::Conv, x: &TensorType, weight: &TensorType, y: &TensorType) -> u64 {
+    let read = extent(x, 1).saturating_mul(extent(weight, 2));
+    let pads = |axis: usize| {
+        let pad = |index: usize| op.pad.get(index).copied().map_or(0, u64::from);
+        let stride = op.stride.get(axis).copied().map_or(1, u64::from);
+        pad(axis).saturating_add(pad(axis + 3)).saturating_add(stride)
+    };
+    let plane = |axis: usize| extent(x, axis + 2).saturating_add(pads(axis));
+    let read = times(read, plane(1).saturating_mul(plane(2)));
+    let made = times(extent(y, 1), extent(y, 3).saturating_mul(extent(y, 4)));
+    // Codes are padded as words, unless they can be used as they are.
+    times(
+        read.saturating_mul(2).saturating_add(made),
+        FLOAT.max(y.elem.size() as u64),
+    )
+}
+
+/// One image of a convolution in the layout of the kernels, if it does not have that layout already.
+fn padded_bytes(op: &op::Conv, x: &TensorType, weight: Option<&TensorType>) -> u64 {
+    let words = [Some(x), weight].into_iter().flatten().any(|ty| ty.elem.size() > 1);
+    let along = op.stride.last().copied().map_or(1, u64::from);
+    if op.pad.iter().all(|&pad| pad == 0) && along == 1 && (x.elem == Elem::F32 || !words) {
+        return 0;
+    }
+    let spatial = x.shape.len().saturating_sub(2);
+    let extent = |(axis, dim): (usize, &Dim)| {
+        let pads = [axis, axis + spatial].map(|side| op.pad.get(side).copied().map_or(0, u64::from));
+        // A row is padded to a multiple of the stride.
+        let rest = if axis + 1 == spatial { along - 1 } else { 0 };
+        let extent = dim.fixed().unwrap_or(u64::MAX);
+        extent
+            .saturating_add(pads[0])
+            .saturating_add(pads[1])
+            .saturating_add(rest)
+    };
+    let plane = x
+        .shape
+        .iter()
+        .skip(2)
+        .enumerate()
+        .map(extent)
+        .fold(1, u64::saturating_mul);
+    let channels = x.shape.get(1).and_then(|dim| dim.fixed()).unwrap_or(1);
+    // Words have two bytes. The codes of the plane they are made from may be copied as well.
+    times(times(channels, plane), if words { 4 } else { 1 })
 }
 
 impl Step for FloatConv {

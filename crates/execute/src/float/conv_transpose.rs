@@ -1,10 +1,7 @@
 //! Transposed convolution. For each image and group, the product of the transposed weights and the image gives the
 //! kernel of every element. These are then added up at their positions.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use crate::prelude::*;
 use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
 
 struct ConvTranspose {
@@ -18,28 +15,48 @@ struct ConvTranspose {
     taps: usize,
 }
 
-pub(crate) fn prepare(op: &op::ConvTranspose, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
-    let ([_, channels, positions @ ..], [_, outputs, kernel @ ..], [_, _, image @ ..]) = (&x[..], &weight[..], &y[..])
-    else {
-        return Err(StepError::Model("a transposed convolution without spatial axes".into()));
-    };
-    let begins = &op.pad[..op.pad.len() / 2];
-    let groups = op.groups as usize;
-    Ok(Box::new(ConvTranspose {
-        blocks: Blocks {
-            image: behind(image, 1)?,
-            positions: behind(positions, 1)?,
-            kernel: behind(kernel, 1)?,
-            stride: behind(&wide(&op.stride), 1)?,
-            dilation: behind(&wide(&op.dilation), 1)?,
-            begin: behind(&wide(begins), 0)?,
-        },
-        groups,
-        channels: [channels / groups.max(1), *outputs],
-        plane: [positions.iter().product(), image.iter().product()],
-        taps: kernel.iter().product(),
-    }))
+impl Executable for op::ConvTranspose {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
+        let ([_, channels, positions @ ..], [_, outputs, kernel @ ..], [_, _, image @ ..]) =
+            (&x[..], &weight[..], &y[..])
+        else {
+            return Err(StepError::Model("a transposed convolution without spatial axes".into()));
+        };
+        let begins = &self.pad[..self.pad.len() / 2];
+        let groups = self.groups as usize;
+        Ok(Box::new(ConvTranspose {
+            blocks: Blocks {
+                image: behind(image, 1)?,
+                positions: behind(positions, 1)?,
+                kernel: behind(kernel, 1)?,
+                stride: behind(&wide(&self.stride), 1)?,
+                dilation: behind(&wide(&self.dilation), 1)?,
+                begin: behind(&wide(begins), 0)?,
+            },
+            groups,
+            channels: [channels / groups.max(1), *outputs],
+            plane: [positions.iter().product(), image.iter().product()],
+            taps: kernel.iter().product(),
+        }))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        // Each element of the operand is multiplied by the kernels of its group.
+        let outputs = types.operand(1).map_or(1, |weight| extent(weight, 0));
+        times(types.elements(0), types.elements(1) / outputs.max(1)).max(types.made())
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, types: &Types<'_>) -> Scratch {
+        let bytes = |weight| columns_bytes(product_from(weight, 1), product_from(x, 2), weight);
+        Scratch::run(types.operand(1).map_or(0, bytes))
+    }
+}
+
+/// The matrix of one image, the kernels of all elements or the elements that taps are moved to, with the weights, which a
+/// product transposes.
+pub(super) fn columns_bytes(rows: u64, positions: u64, weight: &TensorType) -> u64 {
+    times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
 }
 
 /// Numbers for up to three axes, padded in front with `missing` for axes of extent 1.

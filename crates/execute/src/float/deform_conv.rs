@@ -1,11 +1,9 @@
 //! Deformable convolution: each tap is moved by an offset. The elements at the moved taps are gathered into a matrix,
 //! which is multiplied by the weights.
 
+use super::conv_transpose::columns_bytes;
 use crate::elementwise::for_each_piece;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use crate::prelude::*;
 use strait_kernels::float::{Bias, Matrix, gemm};
 
 struct DeformConv {
@@ -19,20 +17,32 @@ struct DeformConv {
     made: [usize; 2],
 }
 
-pub(crate) fn prepare(op: &op::DeformConv, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
-    match (&x[..], &weight[..], &y[..]) {
-        (&[batch, channels, height, width], &[outputs, _, rows, columns], &[_, _, down, across]) => {
-            Ok(Box::new(DeformConv {
-                op: op.clone(),
-                batch,
-                channels: [channels, outputs],
-                size: [height, width],
-                kernel: [rows, columns],
-                made: [down, across],
-            }))
+impl Executable for op::DeformConv {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
+        match (&x[..], &weight[..], &y[..]) {
+            (&[batch, channels, height, width], &[outputs, _, rows, columns], &[_, _, down, across]) => {
+                Ok(Box::new(DeformConv {
+                    op: self.clone(),
+                    batch,
+                    channels: [channels, outputs],
+                    size: [height, width],
+                    kernel: [rows, columns],
+                    made: [down, across],
+                }))
+            }
+            _ => Err(StepError::Model("a moved convolution over other axes than two".into())),
         }
-        _ => Err(StepError::Model("a moved convolution over other axes than two".into())),
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        types.weighted()
+    }
+
+    fn scratch(&self, x: &TensorType, y: &TensorType, types: &Types<'_>) -> Scratch {
+        let rows = |weight| extent(x, 1).saturating_mul(product_from(weight, 2));
+        let bytes = |weight| columns_bytes(rows(weight), product_from(y, 2), weight);
+        Scratch::run(types.operand(1).map_or(0, bytes))
     }
 }
 

@@ -1,16 +1,25 @@
 //! Determinants, by Gaussian elimination in f64 with the largest element of each column as the pivot.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 
 struct Det {
     rows: usize,
 }
 
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let rows = site.input(0)?.dims.last().copied().unwrap_or(0);
-    Ok(Box::new(Det { rows }))
+impl Executable for op::Det {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let rows = site.input(0)?.dims.last().copied().unwrap_or(0);
+        Ok(Box::new(Det { rows }))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        // The determinant of a matrix with n rows takes n³/3 products.
+        (times(types.elements(0), types.extent_from_end(0, 1)) / 3).max(types.made())
+    }
+
+    fn scratch(&self, _: &TensorType, _: &TensorType, types: &Types<'_>) -> Scratch {
+        Scratch::run(times(types.extent_from_end(0, 1).saturating_pow(2), WORD))
+    }
 }
 
 /// The determinant of a square matrix, which is overwritten.

@@ -1,16 +1,14 @@
 //! Discrete Fourier transforms in f64. If the length is a power of two, the transform is split in halves. Otherwise it
 //! is a convolution with chirps (Bluestein), which uses transforms of the next power of two.
 
-use crate::error::StepError;
 use crate::layout::{around, axis};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op::{self, Transform};
+use crate::prelude::*;
+use strait_core::op::Transform;
 
 /// A complex number.
 type Number = [f64; 2];
 
-fn times(a: Number, b: Number) -> Number {
+fn product(a: Number, b: Number) -> Number {
     [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 }
 
@@ -78,7 +76,7 @@ impl Plan {
             for block in x.chunks_exact_mut(2 * half) {
                 let (left, right) = block.split_at_mut(half);
                 for (k, (left, right)) in left.iter_mut().zip(right).enumerate() {
-                    let turned = times(*right, self.roots[k * (size / (2 * half))]);
+                    let turned = product(*right, self.roots[k * (size / (2 * half))]);
                     *right = [left[0] - turned[0], left[1] - turned[1]];
                     *left = [left[0] + turned[0], left[1] + turned[1]];
                 }
@@ -94,18 +92,18 @@ impl Plan {
         }
         let mut spread = vec![[0.0; 2]; self.filter.len()];
         for ((to, &x), &chirp) in spread.iter_mut().zip(&*x).zip(&self.chirps) {
-            *to = times(x, chirp);
+            *to = product(x, chirp);
         }
         self.by_halves(&mut spread);
         // The inverse transform is the conjugate of the transform of the conjugates, divided by the number of elements.
         for (x, &filter) in spread.iter_mut().zip(&self.filter) {
-            let [re, im] = times(*x, filter);
+            let [re, im] = product(*x, filter);
             *x = [re, -im];
         }
         self.by_halves(&mut spread);
         let count = spread.len() as f64;
         for ((to, &[re, im]), &chirp) in x.iter_mut().zip(&spread).zip(&self.chirps) {
-            *to = times([re / count, -im / count], chirp);
+            *to = product([re / count, -im / count], chirp);
         }
     }
 }
@@ -121,18 +119,35 @@ struct Dft {
     parts: [usize; 2],
 }
 
-pub(crate) fn prepare(op: &op::Dft, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, y) = (site.input(0)?, site.output()?);
-    let axis = axis(op.axis, x.dims.len())?;
-    let last = x.dims.len() - 1;
-    let [outer, extent, _] = around(&x.dims, axis);
-    Ok(Box::new(Dft {
-        transform: op.transform,
-        plan: Plan::new(op.length as usize),
-        extents: [outer, extent, x.dims[axis + 1..last].iter().product()],
-        made: y.dims[axis],
-        parts: [x.dims[last], y.dims[last]],
-    }))
+impl Executable for op::Dft {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, y) = (site.input(0)?, site.output()?);
+        let axis = axis(self.axis, x.dims.len())?;
+        let last = x.dims.len() - 1;
+        let [outer, extent, _] = around(&x.dims, axis);
+        Ok(Box::new(Dft {
+            transform: self.transform,
+            plan: Plan::new(self.length as usize),
+            extents: [outer, extent, x.dims[axis + 1..last].iter().product()],
+            made: y.dims[axis],
+            parts: [x.dims[last], y.dims[last]],
+        }))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        // There are five transforms of a power of two. Each does half a multiplication per element in as many rounds as
+        // the length has bits.
+        types.each(8 * u64::from(u32::BITS - self.length.leading_zeros()))
+    }
+
+    fn scratch(&self, _: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        // The roots, chirps and filter for the next power of two, and as many numbers again.
+        let size = u64::from(self.length).saturating_mul(2).next_power_of_two();
+        Scratch {
+            held: times(size, 6 * WORD),
+            run: times(size, 6 * WORD),
+        }
+    }
 }
 
 impl Dft {
@@ -206,7 +221,7 @@ mod tests {
                 let terms = x
                     .iter()
                     .enumerate()
-                    .map(|(n, &x)| times(x, root(k * n % length, length)));
+                    .map(|(n, &x)| product(x, root(k * n % length, length)));
                 let expected = terms.fold([0.0; 2], |sum, term| [sum[0] + term[0], sum[1] + term[1]]);
                 let apart = (found[0] - expected[0]).abs().max((found[1] - expected[1]).abs());
                 assert!(

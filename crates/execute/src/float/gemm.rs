@@ -1,10 +1,8 @@
 //! Matrix product with a bias.
 
 use crate::elementwise::Broadcast;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Operand, Step};
-use strait_core::op;
+use crate::prelude::*;
+use crate::step::Operand;
 use strait_kernels::float::{Bias, Matrix, gemm};
 
 /// alpha·(a·b) + beta·bias.
@@ -24,25 +22,40 @@ enum BiasKind {
     Absent,
 }
 
-pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (a, result) = (site.input(0)?, site.output()?);
-    let columns = result.dims.last().copied().unwrap_or(1);
-    let rows = result.dims.iter().rev().skip(1).product();
-    let depth = if op.transpose_a { a.dims.first() } else { a.dims.last() };
-    let bias = match site.optional(2) {
-        None => BiasKind::Absent,
-        Some(bias)
-            if (op.alpha, op.beta) == (1.0, 1.0) && bias.count() == columns && bias.dims.last() == Some(&columns) =>
-        {
-            BiasKind::Start
-        }
-        Some(bias) => BiasKind::After(Broadcast::new(&result.dims, &bias.dims)?),
-    };
-    Ok(Box::new(Gemm {
-        op: op.clone(),
-        extents: [rows, columns, depth.copied().unwrap_or(1)],
-        bias,
-    }))
+impl Executable for op::Gemm {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (a, result) = (site.input(0)?, site.output()?);
+        let columns = result.dims.last().copied().unwrap_or(1);
+        let rows = result.dims.iter().rev().skip(1).product();
+        let depth = if self.transpose_a {
+            a.dims.first()
+        } else {
+            a.dims.last()
+        };
+        let bias = match site.optional(2) {
+            None => BiasKind::Absent,
+            Some(bias)
+                if (self.alpha, self.beta) == (1.0, 1.0)
+                    && bias.count() == columns
+                    && bias.dims.last() == Some(&columns) =>
+            {
+                BiasKind::Start
+            }
+            Some(bias) => BiasKind::After(Broadcast::new(&result.dims, &bias.dims)?),
+        };
+        Ok(Box::new(Gemm {
+            op: self.clone(),
+            extents: [rows, columns, depth.copied().unwrap_or(1)],
+            bias,
+        }))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        types.each(match self.transpose_a {
+            true => types.operand(0).map_or(1, |a| extent(a, 0)),
+            false => types.extent_from_end(0, 1),
+        })
+    }
 }
 
 impl Step for Gemm {

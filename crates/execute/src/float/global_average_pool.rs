@@ -1,20 +1,20 @@
 //! Mean over all spatial axes.
 
-use crate::error::StepError;
 use crate::layout::around;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use strait_kernels::float::{Reduction, reduce};
 
 struct GlobalAveragePool {
     extents: [usize; 3],
 }
 
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let [images, channels, spatial] = around(&site.input(0)?.dims, 1);
-    Ok(Box::new(GlobalAveragePool {
-        extents: [images * channels, spatial, 1],
-    }))
+impl Executable for op::GlobalAveragePool {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let [images, channels, spatial] = around(&site.input(0)?.dims, 1);
+        Ok(Box::new(GlobalAveragePool {
+            extents: [images * channels, spatial, 1],
+        }))
+    }
 }
 
 impl Step for GlobalAveragePool {

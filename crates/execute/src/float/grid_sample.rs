@@ -2,10 +2,8 @@
 //! all channels.
 
 use crate::elementwise::for_each_piece;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op::{self, Border, Sampling};
+use crate::prelude::*;
+use strait_core::op::{Border, Sampling};
 
 struct GridSample {
     op: op::GridSample,
@@ -17,18 +15,34 @@ struct GridSample {
     positions: usize,
 }
 
-pub(crate) fn prepare(op: &op::GridSample, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
-    let [batch, channels, spatial @ ..] = &x[..] else {
-        return Err(StepError::Model(format!("samples of rank {}", x.len())));
-    };
-    Ok(Box::new(GridSample {
-        op: op.clone(),
-        batch: *batch,
-        channels: *channels,
-        spatial: spatial.to_vec(),
-        positions: y[2..].iter().product(),
-    }))
+impl Executable for op::GridSample {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
+        let [batch, channels, spatial @ ..] = &x[..] else {
+            return Err(StepError::Model(format!("samples of rank {}", x.len())));
+        };
+        Ok(Box::new(GridSample {
+            op: self.clone(),
+            batch: *batch,
+            channels: *channels,
+            spatial: spatial.to_vec(),
+            positions: y[2..].iter().product(),
+        }))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        let axes = types.operand(0).map_or(0, |x| x.shape.len().saturating_sub(2)) as u32;
+        types.each(match self.mode {
+            Sampling::Nearest => 1,
+            Sampling::Linear => 2u64.saturating_pow(axes),
+            Sampling::Cubic => 4u64.saturating_pow(axes),
+        })
+    }
+
+    fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        let each = count(y) / extent(y, 0).max(1);
+        Scratch::run(times(each, FLOAT).saturating_add(times(TAPS, 1 << (2 * x.shape.len()).min(16))))
+    }
 }
 
 /// A coordinate outside of `least` to `most`, mirrored at these bounds until it is inside.

@@ -1,11 +1,9 @@
 //! Layer normalization, with the mean subtracted or not.
 
 use crate::elementwise::{Broadcast, for_each_piece};
-use crate::error::StepError;
 use crate::layout::axis;
-use crate::site::NodeSlots;
-use crate::step::{Io, Operand, Step};
-use strait_core::op;
+use crate::prelude::*;
+use crate::step::Operand;
 use strait_kernels::float::{Reduction, reduce};
 
 struct LayerNormalization {
@@ -18,13 +16,17 @@ struct LayerNormalization {
     bias: Option<Broadcast>,
 }
 
-pub(crate) fn prepare(op: &op::LayerNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    step(true, (op.axis, op.epsilon), site)
+impl Executable for op::LayerNormalization {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        step(true, (self.axis, self.epsilon), site)
+    }
 }
 
 /// Normalization by the root mean square.
-pub(crate) fn prepare_rms(op: &op::RmsNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    step(false, (op.axis, op.epsilon), site)
+impl Executable for op::RmsNormalization {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        step(false, (self.axis, self.epsilon), site)
+    }
 }
 
 fn step(centred: bool, (first, epsilon): (i64, f32), site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {

@@ -1,18 +1,32 @@
 //! Matrix product of two activations.
 
 use crate::batches::Batches;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
+use strait_core::shape::element_count;
 use strait_kernels::float::{Bias, Matrix, gemm};
+
+/// Bytes for a product of a batch: the indices of both operands' matrices, including room for the list to grow.
+const PAIR: u64 = 32;
 
 struct MatMul(Batches);
 
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(MatMul(Batches::new(
-        &site.input(0)?.dims,
-        &site.input(1)?.dims,
-    )?)))
+impl Executable for op::MatMul {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        Ok(Box::new(MatMul(Batches::new(
+            &site.input(0)?.dims,
+            &site.input(1)?.dims,
+        )?)))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        types.each(types.extent_from_end(0, 1))
+    }
+
+    fn scratch(&self, _: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        let axes = y.shape.len().saturating_sub(2);
+        let batch = element_count(&y.shape[..axes]).unwrap_or(u64::MAX).max(1);
+        Scratch::held(times(batch, PAIR))
+    }
 }
 
 impl Step for MatMul {

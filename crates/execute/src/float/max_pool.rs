@@ -1,23 +1,45 @@
 //! Maximum over windows.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use super::volume;
+use crate::prelude::*;
 use crate::window;
-use strait_core::op;
 use strait_kernels::Pool;
 use strait_kernels::float::max_pool;
 
 struct MaxPool(Pool);
 
-pub(crate) fn prepare(op: &op::MaxPool, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(MaxPool(window::pool(
-        site,
-        &op.size,
-        &op.stride,
-        &op.dilation,
-        &op.pad,
-    )?)))
+impl Executable for op::MaxPool {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        if volume::applies(site) {
+            return volume::prepare_max(self, site);
+        }
+        Ok(Box::new(MaxPool(window::pool(
+            site,
+            &self.size,
+            &self.stride,
+            &self.dilation,
+            &self.pad,
+        )?)))
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        types.windows(&self.size)
+    }
+
+    fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        let taps = times(sum_from(y, 2), TAPS);
+        match (x.shape.len(), x.elem) {
+            (5, Elem::F32) => Scratch::held(taps),
+            // The taps of the layers' rows and columns, then the taps over the layers, and the results in between.
+            (5, _) => {
+                let positions = extent(y, 3).saturating_mul(extent(y, 4));
+                let between = count(x) / extent(x, 3).saturating_mul(extent(x, 4)).max(1);
+                let words = times(between.saturating_mul(positions), x.elem.size() as u64);
+                Scratch::run(taps.saturating_add(times(positions, TAPS)).saturating_add(words))
+            }
+            _ => Scratch::run(taps),
+        }
+    }
 }
 
 impl Step for MaxPool {

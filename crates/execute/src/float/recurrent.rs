@@ -1,9 +1,8 @@
 //! Recurrent layers, step by step. In each step, the product of the state and its weights is one GEMM.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step, elements_mut};
-use strait_core::op::{self, Activation, Cell, Direction};
+use crate::prelude::*;
+use crate::step::elements_mut;
+use strait_core::op::{Activation, Cell, Direction};
 use strait_kernels::Context;
 use strait_kernels::float::{Bias, Matrix, Unary, gemm, unary};
 
@@ -17,19 +16,37 @@ struct Recurrent {
     gates: usize,
 }
 
-pub(crate) fn prepare(op: &op::Recurrent, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, weight) = (&site.input(0)?.dims, &site.input(1)?.dims);
-    let (&[steps, batch, _], &[directions, gates, hidden]) = (&x[..], &weight[..]) else {
-        return Err(StepError::Model("a recurrent layer of other ranks than three".into()));
-    };
-    Ok(Box::new(Recurrent {
-        op: op.clone(),
-        steps,
-        batch,
-        hidden,
-        directions,
-        gates,
-    }))
+impl Executable for op::Recurrent {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, weight) = (&site.input(0)?.dims, &site.input(1)?.dims);
+        let (&[steps, batch, _], &[directions, gates, hidden]) = (&x[..], &weight[..]) else {
+            return Err(StepError::Model("a recurrent layer of other ranks than three".into()));
+        };
+        Ok(Box::new(Recurrent {
+            op: self.clone(),
+            steps,
+            batch,
+            hidden,
+            directions,
+            gates,
+        }))
+    }
+
+    fn indices(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        // There is one product for each step, direction and gate.
+        let elements = types.operand(0).map_or(types.made(), count);
+        times(elements, types.extent_from_end(1, 1))
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        // Pre-activations, gates, products and copies of one step, and both states.
+        let step = product_from(x, 1) / self.directions().max(1);
+        Scratch::run(times(step, 6 * FLOAT).saturating_add(times(extent(x, 1), WORD)))
+    }
 }
 
 /// Clips numbers to ±`bound`. A NaN stays a NaN.

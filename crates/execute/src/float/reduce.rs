@@ -1,9 +1,7 @@
 //! Reductions over axes.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op::{self, Reduction};
+use crate::prelude::*;
+use strait_core::op::Reduction;
 use strait_kernels::float;
 
 /// Makes one kernel call for each run of neighbouring axes, starting with the last run. A mean is computed as a sum,
@@ -16,13 +14,22 @@ struct Reduce {
     count: usize,
 }
 
-pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let dims = &site.input(0)?.dims;
-    Ok(Box::new(Reduce {
-        reduction: op.reduction,
-        calls: runs(dims, &op.reduced(dims.len())?),
-        count: op.reduced(dims.len())?.iter().map(|&axis| dims[axis]).product(),
-    }))
+impl Executable for op::Reduce {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let dims = &site.input(0)?.dims;
+        Ok(Box::new(Reduce {
+            reduction: self.reduction,
+            calls: runs(dims, &self.reduced(dims.len())?),
+            count: self.reduced(dims.len())?.iter().map(|&axis| dims[axis]).product(),
+        }))
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        match x.elem {
+            Elem::F32 => Scratch::run(times(count(x), 2 * WORD)),
+            _ => Scratch::default(),
+        }
+    }
 }
 
 /// Groups the reduced axes, which ascend, into runs of neighbours. Returns the extents for each call, starting with the

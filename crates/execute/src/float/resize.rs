@@ -1,11 +1,11 @@
 //! Resizing with interpolation, one axis after the other.
 
-use crate::error::StepError;
+use crate::layout;
 use crate::layout::around;
 use crate::layout::resize::{coordinate, nearest};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op::{self, Coordinate, ResizeMode};
+use crate::prelude::*;
+use strait_core::Dim;
+use strait_core::op::{Coordinate, ResizeMode};
 
 /// One resized axis.
 struct Axis {
@@ -92,35 +92,56 @@ fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut V
     }
 }
 
-pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, result) = (site.input(0)?, site.output()?);
-    let mut dims = x.dims.clone();
-    let mut axes = Vec::new();
-    let crops = op.coordinate == Coordinate::Crop;
-    let rank = dims.len();
-    for axis in 0..rank {
-        let (from, to) = (dims[axis], result.dims[axis]);
-        let whole = !crops || (op.region.0.get(axis), op.region.0.get(rank + axis)) == (Some(&0.0), Some(&1.0));
-        if from == to && op.scales.get(axis).is_none_or(|&s| s == 1.0) && whole {
-            continue;
+impl Executable for op::Resize {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        if self.moves() {
+            return layout::resize::prepare(self, site);
         }
-        let mut all = Vec::new();
-        let mut outside = Vec::with_capacity(to);
-        for i in 0..to {
-            let at = coordinate(op, axis, [from, to], i);
-            outside.push(crops && !(0.0..=from.saturating_sub(1) as f32).contains(&at));
-            taps(op, axis, [from, to], at, &mut all);
+        let (x, result) = (site.input(0)?, site.output()?);
+        let mut dims = x.dims.clone();
+        let mut axes = Vec::new();
+        let crops = self.coordinate == Coordinate::Crop;
+        let rank = dims.len();
+        for axis in 0..rank {
+            let (from, to) = (dims[axis], result.dims[axis]);
+            let whole = !crops || (self.region.0.get(axis), self.region.0.get(rank + axis)) == (Some(&0.0), Some(&1.0));
+            if from == to && self.scales.get(axis).is_none_or(|&s| s == 1.0) && whole {
+                continue;
+            }
+            let mut all = Vec::new();
+            let mut outside = Vec::with_capacity(to);
+            for i in 0..to {
+                let at = coordinate(self, axis, [from, to], i);
+                outside.push(crops && !(0.0..=from.saturating_sub(1) as f32).contains(&at));
+                taps(self, axis, [from, to], at, &mut all);
+            }
+            axes.push(Axis {
+                extents: around(&dims, axis),
+                count: neighbours(self, axis, [from, to]),
+                taps: all,
+                outside,
+            });
+            dims[axis] = to;
         }
-        axes.push(Axis {
-            extents: around(&dims, axis),
-            count: neighbours(op, axis, [from, to]),
-            taps: all,
-            outside,
-        });
-        dims[axis] = to;
+        let beside = self.region.0.last().copied().unwrap_or(0.0);
+        Ok(Box::new(Resize { axes, beside }))
     }
-    let beside = op.region.0.last().copied().unwrap_or(0.0);
-    Ok(Box::new(Resize { axes, beside }))
+
+    fn takes_any_type(&self) -> bool {
+        self.moves()
+    }
+
+    fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        let along = |(axis, (from, to)): (usize, (&Dim, &Dim))| {
+            let [from, to] = [from, to].map(|dim| dim.fixed().unwrap_or(u64::MAX) as usize);
+            times(to as u64, 1 + 2 * WORD * neighbours(self, axis, [from, to]) as u64)
+        };
+        let held = x.shape.iter().zip(&y.shape).enumerate().map(along);
+        Scratch {
+            held: held.fold(0, u64::saturating_add),
+            run: if self.moves() { 0 } else { times(between(x, y), WORD) },
+        }
+    }
 }
 
 impl Step for Resize {

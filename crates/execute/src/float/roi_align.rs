@@ -1,10 +1,8 @@
 //! RoiAlign and RoiPool: divides regions of an image into bins and pools each bin.
 
 use crate::elementwise::for_each_piece;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op::{self, RoiMode};
+use crate::prelude::*;
+use strait_core::op::RoiMode;
 
 /// The largest number of samples of a bin along an axis. An unbounded region would otherwise take forever.
 const MOST_SAMPLES: f32 = 65536.0;
@@ -17,18 +15,47 @@ struct RoiAlign {
     size: [usize; 2],
 }
 
-pub(crate) fn prepare(op: &op::RoiAlign, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let &[batch, channels, height, width] = &site.input(0)?.dims[..] else {
-        return Err(StepError::Model(
-            "regions of an operand that is no batch of images".into(),
-        ));
-    };
-    Ok(Box::new(RoiAlign {
-        op: op.clone(),
-        batch,
-        channels,
-        size: [height, width],
-    }))
+impl Executable for op::RoiAlign {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let &[batch, channels, height, width] = &site.input(0)?.dims[..] else {
+            return Err(StepError::Model(
+                "regions of an operand that is no batch of images".into(),
+            ));
+        };
+        Ok(Box::new(RoiAlign {
+            op: self.clone(),
+            batch,
+            channels,
+            size: [height, width],
+        }))
+    }
+
+    fn indices(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        // A sample has four neighbours. If the number of samples depends on the regions, it is at most the number of
+        // elements of the image.
+        let extents = types.operand(0).into_iter().flat_map(|x| x.shape.iter().skip(2));
+        let plane: u64 = extents.map(|dim| dim.fixed().unwrap_or(1)).product();
+        let bins = u64::from(self.height).saturating_mul(self.width.into()).max(1);
+        types.each(match self.sampling {
+            0 => 4 * (plane / bins + 1),
+            samples => 4 * u64::from(samples).saturating_mul(samples.into()),
+        })
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        // Each sample has two neighbours along an axis. If the number of samples depends on a region, it is at most the
+        // number of elements.
+        let along = |bins: u32, extent: u64| match self.sampling {
+            0 => extent.saturating_add(bins.into()),
+            samples => u64::from(bins).saturating_mul(samples.into()),
+        };
+        let samples = along(self.height, extent(x, 2)).saturating_add(along(self.width, extent(x, 3)));
+        Scratch::run(times(samples, 5 * WORD))
+    }
 }
 
 /// The two neighbours of a sample along an axis, each with its weight; `None` outside of the image.

@@ -1,11 +1,8 @@
 //! Rounds floats to a grid without making codes. The arithmetic is that of quantizing and then dequantizing: the
 //! quotient is rounded to f32, or is exact for small floats.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use std::ops::RangeInclusive;
-use strait_core::op;
 use strait_core::{FloatFormat, Parts, Policy, QuantParams};
 use strait_requantize::Rounding;
 use strait_requantize::quantize::{dequantize, quantize};
@@ -26,41 +23,44 @@ struct RoundTo {
     powers: bool,
 }
 
-pub(crate) fn prepare(op: &op::RoundTo, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (out, policy) = (site.output()?, op.scheme.policy());
-    let dims: Vec<usize> = out.dims.to_vec();
-    let parts = |parts: Option<Parts>| {
-        parts.ok_or_else(|| StepError::Model("the result has not the axis or the blocks of its grid".into()))
-    };
-    let dynamic = matches!(policy, Policy::Linear { dynamic: true, .. });
-    let (parts, grids) = if dynamic {
-        (parts(policy.per().parts(&dims))?, None)
-    } else {
-        let one = QuantParams::tensor(1.0, 0);
-        let grid = out.quant.map_or(&one, |grid| grid);
-        let parts = parts(Parts::of_grid(grid, &dims))?;
-        let part = |part: usize| Some((*grid.scale.get(part)?, *grid.zero_point.get(part)?));
-        let grids: Option<Vec<_>> = (0..parts.count()).map(part).collect();
-        let grids = grids.filter(|grids| grids.iter().all(|(scale, _)| scale.is_finite() && *scale > 0.0));
-        let grids = grids.ok_or_else(|| StepError::Model("a part of the grid has no positive, finite scale".into()))?;
-        (parts, Some(grids))
-    };
-    let how = match (policy, op.scheme.range()) {
-        (Policy::Floating { format, .. }, _) => How::Floats(format),
-        (Policy::Linear { .. }, Some(ends)) => match ends.map(i32::try_from) {
-            [Ok(first), Ok(last)] => How::Codes(first..=last),
-            _ => return Err(StepError::Unsupported("rounding to codes of 64 bits".into())),
-        },
-        (Policy::Linear { .. }, None) => return Err(StepError::Ours("a linear policy has no codes".into())),
-    };
-    Ok(Box::new(RoundTo {
-        how,
-        rounding: op.scheme.rounding(),
-        parts,
-        grids,
-        symmetric: policy.is_symmetric(),
-        powers: policy.has_powers_of_two(),
-    }))
+impl Executable for op::RoundTo {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (out, policy) = (site.output()?, self.scheme.policy());
+        let dims: Vec<usize> = out.dims.to_vec();
+        let parts = |parts: Option<Parts>| {
+            parts.ok_or_else(|| StepError::Model("the result has not the axis or the blocks of its grid".into()))
+        };
+        let dynamic = matches!(policy, Policy::Linear { dynamic: true, .. });
+        let (parts, grids) = if dynamic {
+            (parts(policy.per().parts(&dims))?, None)
+        } else {
+            let one = QuantParams::tensor(1.0, 0);
+            let grid = out.quant.map_or(&one, |grid| grid);
+            let parts = parts(Parts::of_grid(grid, &dims))?;
+            let part = |part: usize| Some((*grid.scale.get(part)?, *grid.zero_point.get(part)?));
+            let grids: Option<Vec<_>> = (0..parts.count()).map(part).collect();
+            let grids = grids.filter(|grids| grids.iter().all(|(scale, _)| scale.is_finite() && *scale > 0.0));
+            let grids =
+                grids.ok_or_else(|| StepError::Model("a part of the grid has no positive, finite scale".into()))?;
+            (parts, Some(grids))
+        };
+        let how = match (policy, self.scheme.range()) {
+            (Policy::Floating { format, .. }, _) => How::Floats(format),
+            (Policy::Linear { .. }, Some(ends)) => match ends.map(i32::try_from) {
+                [Ok(first), Ok(last)] => How::Codes(first..=last),
+                _ => return Err(StepError::Unsupported("rounding to codes of 64 bits".into())),
+            },
+            (Policy::Linear { .. }, None) => return Err(StepError::Ours("a linear policy has no codes".into())),
+        };
+        Ok(Box::new(RoundTo {
+            how,
+            rounding: self.scheme.rounding(),
+            parts,
+            grids,
+            symmetric: policy.is_symmetric(),
+            powers: policy.has_powers_of_two(),
+        }))
+    }
 }
 
 impl RoundTo {

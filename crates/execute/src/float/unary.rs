@@ -1,11 +1,9 @@
 //! Functions of one variable, composed of the kernels' elementary functions.
 
 use crate::elementwise::map;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use std::f32::consts::FRAC_1_SQRT_2;
-use strait_core::op::{self, Function};
+use strait_core::op::Function;
 use strait_kernels::Context;
 use strait_kernels::float::{Unary, unary};
 
@@ -14,8 +12,10 @@ const SQRT_2_OVER_PI: f32 = 0.797_884_6;
 
 struct Apply(Function);
 
-pub(crate) fn prepare(op: &op::Unary, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(Apply(op.function)))
+impl Executable for op::Unary {
+    fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        Ok(Box::new(Apply(self.function)))
+    }
 }
 
 impl Step for Apply {
@@ -61,25 +61,13 @@ fn apply(context: &Context, function: Function, input: &[f32], out: &mut [f32]) 
             unary(context, Unary::Tanh, &softplus, out)?;
             out.iter_mut().zip(input).for_each(|(y, &x)| *y *= x);
         }
-        Function::HardSwish => each(out, |x| x * (x / 6.0 + 0.5).clamp(0.0, 1.0)),
-        Function::Reciprocal => each(out, |x| 1.0 / x),
-        Function::Neg => each(out, |x| -x),
-        Function::Abs => each(out, f32::abs),
-        Function::Floor => each(out, f32::floor),
-        Function::Ceil => each(out, f32::ceil),
-        Function::Round => each(out, f32::round_ties_even),
-        Function::Sign => each(out, |x| if x == 0.0 || x.is_nan() { x } else { x.signum() }),
-        Function::Sin => each(out, libm::sinf),
-        Function::Cos => each(out, libm::cosf),
-        Function::Tan => each(out, libm::tanf),
-        Function::Asin => each(out, libm::asinf),
-        Function::Acos => each(out, libm::acosf),
-        Function::Atan => each(out, libm::atanf),
-        Function::Sinh => each(out, libm::sinhf),
-        Function::Cosh => each(out, libm::coshf),
-        Function::Asinh => each(out, libm::asinhf),
-        Function::Acosh => each(out, libm::acoshf),
-        Function::Atanh => each(out, libm::atanhf),
+        other => match other.narrow() {
+            Some(function) => each(out, function),
+            None => out
+                .iter_mut()
+                .zip(input)
+                .for_each(|(y, &x)| *y = other.wide()(x.into()) as f32),
+        },
     }
     Ok(())
 }

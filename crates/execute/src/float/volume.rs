@@ -1,11 +1,8 @@
 //! Pools over three spatial axes.
 
 use super::conv_transpose::{behind, wide};
-use crate::error::StepError;
 use crate::layers::Layers;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use crate::prelude::*;
 use strait_kernels::float::conv;
 
 /// True if the node's window has three spatial axes.

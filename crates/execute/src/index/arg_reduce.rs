@@ -1,13 +1,11 @@
 //! The position of the largest or smallest element along an axis.
 
 use super::by_number;
-use crate::error::StepError;
 use crate::layout::{around, axis};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
 use std::marker::PhantomData;
-use strait_core::op::{self, Extreme};
+use strait_core::op::Extreme;
 
 struct ArgReduce<T> {
     op: op::ArgReduce,
@@ -16,11 +14,21 @@ struct ArgReduce<T> {
     elements: PhantomData<T>,
 }
 
-pub(crate) fn prepare(op: &op::ArgReduce, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
-    let extents = around(&x.dims, axis(op.axis, x.dims.len())?);
-    let op = op.clone();
-    by_number!(site, x.elem, T => Ok(Box::new(ArgReduce::<T> { op, extents, elements: PhantomData })))
+impl Executable for op::ArgReduce {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let x = site.input(0)?;
+        let extents = around(&x.dims, axis(self.axis, x.dims.len())?);
+        let op = self.clone();
+        by_number!(site, x.elem, T => Ok(Box::new(ArgReduce::<T> { op, extents, elements: PhantomData })))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        Scratch::run(times(behind(x, self.axis), WORD))
+    }
 }
 
 impl<T: Pod + PartialOrd + Send + Sync> ArgReduce<T> {

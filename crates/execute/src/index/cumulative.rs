@@ -2,12 +2,10 @@
 
 use super::by_number;
 use super::scatter::Number;
-use crate::error::StepError;
 use crate::layout::{around, axis};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use std::marker::PhantomData;
-use strait_core::op::{self, Running};
+use strait_core::op::Running;
 
 struct Cumulative<T> {
     op: op::Cumulative,
@@ -16,11 +14,21 @@ struct Cumulative<T> {
     elements: PhantomData<T>,
 }
 
-pub(crate) fn prepare(op: &op::Cumulative, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
-    let extents = around(&x.dims, axis(op.axis, x.dims.len())?);
-    let op = op.clone();
-    by_number!(site, x.elem, T => Ok(Box::new(Cumulative::<T> { op, extents, elements: PhantomData })))
+impl Executable for op::Cumulative {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let x = site.input(0)?;
+        let extents = around(&x.dims, axis(self.axis, x.dims.len())?);
+        let op = self.clone();
+        by_number!(site, x.elem, T => Ok(Box::new(Cumulative::<T> { op, extents, elements: PhantomData })))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        Scratch::run(times(behind(x, self.axis), WORD))
+    }
 }
 
 impl<T: Number> Step for Cumulative<T> {

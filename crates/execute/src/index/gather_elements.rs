@@ -1,12 +1,9 @@
 //! GatherElements: picks one element for each position of the indices.
 
 use super::places;
-use crate::error::StepError;
 use crate::layout::{axis, by_width};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
-use strait_core::{Elem, op};
 
 struct GatherElements {
     elem: Elem,
@@ -15,14 +12,24 @@ struct GatherElements {
     axis: usize,
 }
 
-pub(crate) fn prepare(op: &op::GatherElements, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, indices) = (site.input(0)?, site.input(1)?);
-    Ok(Box::new(GatherElements {
-        elem: x.elem,
-        dims: x.dims.clone(),
-        picked: indices.dims.clone(),
-        axis: axis(op.axis, x.dims.len())?,
-    }))
+impl Executable for op::GatherElements {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, indices) = (site.input(0)?, site.input(1)?);
+        Ok(Box::new(GatherElements {
+            elem: x.elem,
+            dims: x.dims.clone(),
+            picked: indices.dims.clone(),
+            axis: axis(self.axis, x.dims.len())?,
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        Scratch::run(times(x.shape.len() as u64, 4 * WORD))
+    }
 }
 
 impl Step for GatherElements {

@@ -1,12 +1,9 @@
 //! GatherND: picks slices by coordinates.
 
 use super::slices;
-use crate::error::StepError;
 use crate::layout::by_width;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
-use strait_core::{Elem, op};
 
 struct GatherNd {
     elem: Elem,
@@ -17,22 +14,32 @@ struct GatherNd {
     slice: usize,
 }
 
-pub(crate) fn prepare(op: &op::GatherNd, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, indices) = (site.input(0)?, site.input(1)?);
-    let batch = op.batch as usize;
-    let named = indices.dims.last().copied().unwrap_or(0) + batch;
-    if named > x.dims.len() {
-        return Err(StepError::Model(format!(
-            "{named} coordinates of {} axes",
-            x.dims.len()
-        )));
+impl Executable for op::GatherNd {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, indices) = (site.input(0)?, site.input(1)?);
+        let batch = self.batch as usize;
+        let named = indices.dims.last().copied().unwrap_or(0) + batch;
+        if named > x.dims.len() {
+            return Err(StepError::Model(format!(
+                "{named} coordinates of {} axes",
+                x.dims.len()
+            )));
+        }
+        Ok(Box::new(GatherNd {
+            elem: x.elem,
+            batch: x.dims[..batch].iter().product(),
+            named: x.dims[batch..named].into(),
+            slice: x.dims[named..].iter().product(),
+        }))
     }
-    Ok(Box::new(GatherNd {
-        elem: x.elem,
-        batch: x.dims[..batch].iter().product(),
-        named: x.dims[batch..named].into(),
-        slice: x.dims[named..].iter().product(),
-    }))
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        Scratch::run(times(x.shape.len() as u64, 4 * WORD))
+    }
 }
 
 impl Step for GatherNd {

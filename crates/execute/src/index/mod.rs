@@ -8,7 +8,7 @@ pub(crate) mod gather_nd;
 pub(crate) mod scatter;
 pub(crate) mod top_k;
 
-use crate::error::StepError;
+use crate::prelude::*;
 use std::cmp::Ordering;
 
 /// Evaluates `$body` with `$t` as the Rust type of a number: f32, f64 or i64. Any other element type is an error.

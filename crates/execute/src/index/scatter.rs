@@ -1,14 +1,12 @@
 //! Scatter ops: write or combine updates into a tensor.
 
 use super::{by_number, places, slices};
-use crate::error::StepError;
 use crate::layout::{axis, by_width};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
 use bytemuck::Pod;
 use std::marker::PhantomData;
-use strait_core::op::{self, Combination, ScatterBy};
+use strait_core::op::{Combination, ScatterBy};
 
 /// Where updates are written.
 struct Places {
@@ -25,29 +23,39 @@ struct Scatter<T, F> {
     elements: PhantomData<T>,
 }
 
-pub(crate) fn prepare(op: &op::Scatter, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, indices) = (site.input(0)?, site.input(1)?);
-    let places = || -> Result<Places, StepError> {
-        Ok(Places {
-            dims: x.dims.clone(),
-            indices: indices.dims.clone(),
-            by: op.by,
-            axis: match op.by {
-                ScatterBy::Element => axis(op.axis, x.dims.len())?,
-                ScatterBy::Slice => 0,
-            },
+impl Executable for op::Scatter {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, indices) = (site.input(0)?, site.input(1)?);
+        let places = || -> Result<Places, StepError> {
+            Ok(Places {
+                dims: x.dims.clone(),
+                indices: indices.dims.clone(),
+                by: self.by,
+                axis: match self.by {
+                    ScatterBy::Element => axis(self.axis, x.dims.len())?,
+                    ScatterBy::Slice => 0,
+                },
+            })
+        };
+        if self.combine == Combination::Replace {
+            return by_width!(x.elem, T => step(places()?, |_: T, new| new));
+        }
+        by_number!(site, x.elem, T => match self.combine {
+            Combination::Replace => step(places()?, |_: T, new| new),
+            Combination::Add => step(places()?, Number::plus as fn(T, T) -> T),
+            Combination::Multiply => step(places()?, Number::times as fn(T, T) -> T),
+            Combination::Maximum => step(places()?, |old: T, new| larger(old, new)),
+            Combination::Minimum => step(places()?, |old: T, new| smaller(old, new)),
         })
-    };
-    if op.combine == Combination::Replace {
-        return by_width!(x.elem, T => step(places()?, |_: T, new| new));
     }
-    by_number!(site, x.elem, T => match op.combine {
-        Combination::Replace => step(places()?, |_: T, new| new),
-        Combination::Add => step(places()?, Number::plus as fn(T, T) -> T),
-        Combination::Multiply => step(places()?, Number::times as fn(T, T) -> T),
-        Combination::Maximum => step(places()?, |old: T, new| larger(old, new)),
-        Combination::Minimum => step(places()?, |old: T, new| smaller(old, new)),
-    })
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        Scratch::run(times(x.shape.len() as u64, 4 * WORD))
+    }
 }
 
 /// Arithmetic of numbers; integers wrap.

@@ -1,14 +1,12 @@
 //! The largest or the smallest elements along an axis.
 
 use super::{by_number, order};
-use crate::error::StepError;
 use crate::layout::{around, axis};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step, elements_mut};
+use crate::prelude::*;
+use crate::step::elements_mut;
 use bytemuck::Pod;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
-use strait_core::op;
 
 struct TopK<T> {
     largest: bool,
@@ -18,12 +16,22 @@ struct TopK<T> {
     elements: PhantomData<T>,
 }
 
-pub(crate) fn prepare(op: &op::TopK, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
-    let axis = axis(op.axis, x.dims.len())?;
-    let (extents, count) = (around(&x.dims, axis), site.output()?.dims[axis]);
-    let largest = op.largest;
-    by_number!(site, x.elem, T => Ok(Box::new(TopK::<T> { largest, count, extents, elements: PhantomData })))
+impl Executable for op::TopK {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let x = site.input(0)?;
+        let axis = axis(self.axis, x.dims.len())?;
+        let (extents, count) = (around(&x.dims, axis), site.output()?.dims[axis]);
+        let largest = self.largest;
+        by_number!(site, x.elem, T => Ok(Box::new(TopK::<T> { largest, count, extents, elements: PhantomData })))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        Scratch::run(times(along(x, self.axis), 2 * WORD))
+    }
 }
 
 impl<T: Pod + PartialOrd + Send + Sync> Step for TopK<T> {

@@ -1,13 +1,10 @@
 //! Sums and differences of accumulators. Sums of requantized codes are joined with their operands instead; see
 //! [`crate::join`].
 
-use super::Prepared;
+use super::operands::Prepared;
 use crate::elementwise::Broadcast;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
-use strait_core::Elem;
 use strait_kernels::integer::Loops;
 use strait_kernels::{Context, KernelError};
 use strait_requantize::IntType;

@@ -1,14 +1,15 @@
 //! Products with an addend: another tensor is added to the sums before they are requantized, so that they are rounded
 //! only once.
 
-use super::{Prepared, codes, conv, gemm};
-use crate::error::StepError;
+use super::operands::{Prepared, codes};
+use super::{conv, gemm};
 use crate::layout::around;
-use crate::site::{NodeSlots, Slot};
-use crate::step::{Input, Io, Step};
+use crate::prelude::*;
+use crate::site::Slot;
+use crate::step::Input;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use smallvec::smallvec;
-use strait_core::{Addend, Elem, Op};
+use strait_core::{Addend, Op};
 use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Requantization};
 

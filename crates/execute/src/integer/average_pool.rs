@@ -1,11 +1,8 @@
 //! Means of windows on the operand's own grid, including global pools.
 
-use super::{Prepared, codes};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use super::operands::{Prepared, codes};
+use crate::prelude::*;
 use crate::window;
-use strait_core::op;
 use strait_kernels::Pool;
 use strait_kernels::integer::average_pool;
 use strait_requantize::IntType;

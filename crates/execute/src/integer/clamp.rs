@@ -1,10 +1,7 @@
 //! Clamps codes.
 
-use super::Prepared;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use super::operands::Prepared;
+use crate::prelude::*;
 use strait_kernels::integer::clamp;
 use strait_requantize::IntType;
 

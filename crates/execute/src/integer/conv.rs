@@ -1,13 +1,10 @@
 //! Convolution with packed weights. Accumulators are requantized as soon as they are computed.
 
-use super::{Constant, ConstantBias, Prepared, carrier, codes};
-use crate::error::StepError;
+use super::operands::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::float::volume;
 use crate::layers::Layers;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::window;
-use strait_core::op;
 use strait_kernels::integer::{ConvWeights, Loops};
 
 /// A convolution over one or two axes, or the layers of a convolution over three.

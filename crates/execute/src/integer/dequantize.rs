@@ -1,10 +1,8 @@
 //! Dequantizes integers to floats, where the integer graph ends or an operator on the host begins.
 
-use super::Prepared;
-use crate::error::StepError;
-use crate::reference::{self, Grid, Grids};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use super::operands::Prepared;
+use crate::prelude::*;
+use crate::reference::{Grid, Grids, dequantize};
 use strait_kernels::mixed::{self, CodeSlice};
 use strait_requantize::IntType;
 
@@ -13,6 +11,19 @@ struct Dequantize {
     /// Outer extents, channels, inner extents.
     extents: [usize; 3],
     from: IntType,
+}
+
+impl Executable for op::Dequantize {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        unsupported(site)
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        match x.elem {
+            Elem::I64 => Scratch::run(times(count(x), WORD)),
+            _ => Scratch::default(),
+        }
+    }
 }
 
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
@@ -35,7 +46,7 @@ struct Wide(Grids);
 
 impl Step for Wide {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let reals = reference::dequantize(&self.0, io.input(0)?);
+        let reals = dequantize(&self.0, io.input(0)?);
         io.output::<f32>()?.copy_from_slice(&reals);
         Ok(())
     }

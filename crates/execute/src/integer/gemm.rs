@@ -1,10 +1,7 @@
 //! Matrix product with packed weights. Accumulators are requantized as soon as they are computed.
 
-use super::{Constant, ConstantBias, Prepared, carrier, codes};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use super::operands::{Constant, ConstantBias, Prepared, carrier, codes};
+use crate::prelude::*;
 use strait_kernels::integer::{GemmWeights, Loops};
 
 struct Gemm {

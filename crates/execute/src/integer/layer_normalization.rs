@@ -1,10 +1,7 @@
 //! Layer normalization of codes over the last axes, with one gain per element.
 
-use super::{Prepared, codes};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use super::operands::{Prepared, codes};
+use crate::prelude::*;
 use strait_kernels::integer::IntegerLayerNorm;
 
 struct LayerNormalization {

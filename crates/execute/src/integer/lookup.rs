@@ -1,11 +1,8 @@
 //! Table lookup.
 
-use super::{Prepared, codes};
-use crate::error::StepError;
+use super::operands::{Prepared, codes};
+use crate::prelude::*;
 use crate::reference::write;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
@@ -13,6 +10,17 @@ use strait_requantize::IntType;
 pub(crate) struct Lookup {
     pub(crate) element: IntType,
     pub(crate) table: Vec<u8>,
+}
+
+impl Executable for op::Interpolate {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        unsupported(site)
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        // One entry for each code, and the number it is computed from.
+        Scratch::held(times(1 << x.elem.bits().min(16), 2 * WORD))
+    }
 }
 
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {

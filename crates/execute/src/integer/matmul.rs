@@ -1,11 +1,8 @@
 //! Matrix product of two activations. Accumulators are requantized as soon as they are computed.
 
-use super::{Prepared, carrier, codes};
+use super::operands::{Prepared, carrier, codes};
 use crate::batches::Batches;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::{Elem, op};
+use crate::prelude::*;
 use strait_kernels::integer::{Activation, Carrier, Loops};
 use strait_requantize::IntType;
 

@@ -1,13 +1,10 @@
 //! Maximum of codes over windows.
 
-use super::{Prepared, codes};
-use crate::error::StepError;
+use super::operands::{Prepared, codes};
 use crate::float::conv_transpose::{behind, wide};
 use crate::float::volume;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::window;
-use strait_core::op;
 use strait_kernels::integer::max_pool;
 use strait_kernels::{Images, Pool, Window};
 use strait_requantize::IntType;

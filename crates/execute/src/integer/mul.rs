@@ -1,10 +1,7 @@
 //! Elementwise product of two activations, requantized as soon as it is computed.
 
-use super::{Prepared, carrier, codes};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
+use super::operands::{Prepared, carrier, codes};
+use crate::prelude::*;
 use strait_kernels::integer::{Broadcast, Carrier, Loops};
 use strait_requantize::IntType;
 

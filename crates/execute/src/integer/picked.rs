@@ -4,8 +4,13 @@
 //! each position becomes a channel of its own, with the parameters of the picked one. This is done once, when the plan
 //! is made.
 
-use crate::site::NodeSlots;
+use crate::prelude::*;
 use strait_core::TensorData;
+use strait_core::shape::element_count;
+
+/// Bytes for a position of a plane whose channel is picked by an operand: its number, and its parameters while they are
+/// selected.
+const PICKED: u64 = 64;
 
 /// Channels for the positions of the last axes of the result. They are the same for every index of the axes before.
 pub(super) struct Picked {
@@ -41,4 +46,23 @@ impl NodeSlots<'_> {
         let channels = channels.into_iter().map(pick).collect::<Result<_, _>>()?;
         Ok(Some(Picked { from, channels }))
     }
+}
+
+/// The bytes of a sum or a requantization whose channels an operand may pick.
+pub(super) fn scratch(y: &TensorType, types: &Types<'_>) -> Scratch {
+    let planes = types.operands.iter().flatten().skip(1).map(|picks| plane(y, picks));
+    Scratch {
+        held: match types.picks {
+            true => times(planes.max().unwrap_or(0), PICKED),
+            false => 0,
+        },
+        run: times(sum_from(y, 2), TAPS),
+    }
+}
+
+/// Number of positions along the axes of the result in which `picks` differ.
+fn plane(y: &TensorType, picks: &TensorType) -> u64 {
+    let apart = picks.shape.iter().position(|dim| dim.fixed() != Some(1));
+    let behind = apart.map_or(2, |axis| picks.shape.len() - axis).min(y.shape.len());
+    element_count(&y.shape[y.shape.len() - behind..]).unwrap_or(u64::MAX)
 }

@@ -1,11 +1,10 @@
 //! Runs a primitive by its reference definition, if there is no fast loop.
 
-use crate::error::StepError;
+use crate::prelude::*;
 use crate::reference::{Array, Primitive, write};
-use crate::site::{NodeSlots, Shape, Slot};
-use crate::step::{Input, Io, Step};
+use crate::site::{Shape, Slot};
+use crate::step::Input;
 use smallvec::SmallVec;
-use strait_core::Elem;
 
 struct Plain {
     primitive: Primitive,

@@ -1,10 +1,7 @@
 //! Quantizes floats to integers, where the integer graph begins.
 
-use crate::error::StepError;
+use crate::prelude::*;
 use crate::reference::Grids;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::op;
 use strait_kernels::mixed;
 
 struct Quantize {
@@ -13,15 +10,17 @@ struct Quantize {
     extents: [usize; 3],
 }
 
-pub(crate) fn prepare(op: &op::Quantize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let out = site.output()?;
-    let to = out.elem.int_type();
-    let to = to.ok_or_else(|| StepError::Model(format!("{} has no codes", out.elem)))?;
-    let grids = Grids::of(out)?;
-    Ok(Box::new(Quantize {
-        kernel: mixed::Quantize::new(&grids.per(|grid| grid.quantization(op, to)))?,
-        extents: grids.extents(out.count()),
-    }))
+impl Executable for op::Quantize {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let out = site.output()?;
+        let to = out.elem.int_type();
+        let to = to.ok_or_else(|| StepError::Model(format!("{} has no codes", out.elem)))?;
+        let grids = Grids::of(out)?;
+        Ok(Box::new(Quantize {
+            kernel: mixed::Quantize::new(&grids.per(|grid| grid.quantization(self, to)))?,
+            extents: grids.extents(out.count()),
+        }))
+    }
 }
 
 impl Step for Quantize {

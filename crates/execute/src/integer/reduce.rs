@@ -1,9 +1,11 @@
 //! Sums and maxima over neighbouring axes, computed as a pool whose window covers all of them.
 
-use super::{Prepared, carrier, codes, max_pool::MaxPool, sum_pool::SumPool};
+use super::max_pool::MaxPool;
+use super::operands::{Prepared, carrier, codes};
+use super::sum_pool::SumPool;
 use crate::float::reduce::runs;
-use crate::site::NodeSlots;
-use strait_core::op::{self, Reduction};
+use crate::prelude::*;
+use strait_core::op::Reduction;
 use strait_kernels::integer::Axis;
 use strait_kernels::{Images, Pool, Window};
 

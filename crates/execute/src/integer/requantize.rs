@@ -1,11 +1,10 @@
 //! Requantizes from one grid to another.
 
-use super::Prepared;
-use crate::error::StepError;
+use super::operands::Prepared;
+use super::picked;
 use crate::layout::around;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::{Fused, op};
+use crate::prelude::*;
+use strait_core::Fused;
 use strait_kernels::integer::Loops;
 use strait_requantize::IntType;
 
@@ -15,6 +14,16 @@ struct Requantize {
     /// Outer extents, channels, inner extents.
     extents: [usize; 3],
     loops: Box<dyn Loops>,
+}
+
+impl Executable for op::Requantize {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        unsupported(site)
+    }
+
+    fn scratch(&self, _: &TensorType, y: &TensorType, types: &Types<'_>) -> Scratch {
+        picked::scratch(y, types)
+    }
 }
 
 pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {

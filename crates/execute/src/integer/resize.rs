@@ -1,12 +1,10 @@
 //! Linear resizing of codes, one axis after the other. Sums are exact, so their order does not matter.
 
-use super::{Prepared, codes};
-use crate::error::StepError;
+use super::operands::{Prepared, codes};
 use crate::layout::around;
+use crate::prelude::*;
 use crate::reference::{Array, write};
-use crate::site::{NodeSlots, Shape};
-use crate::step::{Io, Step};
-use strait_core::{Elem, op};
+use crate::site::Shape;
 use strait_requantize::Rounding;
 use strait_requantize::function::{Neighbours, resampled};
 
@@ -18,6 +16,20 @@ struct Resize {
     axes: Vec<([usize; 3], Vec<Neighbours>)>,
     fraction: u8,
     rounding: Rounding,
+}
+
+impl Executable for op::IntegerResize {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        unsupported(site)
+    }
+
+    fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        // As for reals, and each element as the operand has it.
+        Scratch {
+            held: times(sum_from(y, 0), TAPS),
+            run: times(between(x, y), 2 * WORD),
+        }
+    }
 }
 
 pub(crate) fn prepare(op: &op::IntegerResize, site: &NodeSlots<'_>) -> Prepared {

@@ -1,12 +1,10 @@
 //! (x − zero)·2^bits: by a table of 256 accumulators, or element by element.
 
-use super::{Prepared, carrier, eight_bits, lookup::Lookup};
+use super::lookup::Lookup;
+use super::operands::{Prepared, carrier, eight_bits};
 use crate::elementwise::for_each_piece;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
-use strait_core::{Elem, op};
 use strait_kernels::integer::Carrier;
 
 /// Shifts codes for which no table is made.

@@ -1,11 +1,8 @@
 //! Softmax of codes over one axis.
 
-use super::Prepared;
-use crate::error::StepError;
+use super::operands::Prepared;
 use crate::layout::{around, axis};
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::{Elem, op};
+use crate::prelude::*;
 use strait_kernels::integer::IntegerSoftmax;
 
 struct Softmax {

@@ -1,11 +1,9 @@
 //! Sums of windows, requantized as soon as they are computed.
 
-use super::{Prepared, carrier, codes};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use super::operands::{Prepared, carrier, codes};
+use super::picked;
+use crate::prelude::*;
 use crate::window;
-use strait_core::op;
 use strait_kernels::Pool;
 use strait_kernels::integer::{Axis, Carrier, Loops};
 use strait_requantize::IntType;
@@ -22,6 +20,20 @@ pub(super) struct SumPool {
 
 /// The first of the spatial axes in [N, C, spatial…], which form a plane.
 const PLANE: usize = 2;
+
+impl Executable for op::SumPool {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        unsupported(site)
+    }
+
+    fn operations(&self, types: &Types<'_>) -> u64 {
+        types.windows(&self.size)
+    }
+
+    fn scratch(&self, _: &TensorType, y: &TensorType, types: &Types<'_>) -> Scratch {
+        picked::scratch(y, types)
+    }
+}
 
 pub(crate) fn prepare(op: &op::SumPool, site: &NodeSlots<'_>) -> Prepared {
     let (Some(element), Ok(pool), Ok(picked)) = (

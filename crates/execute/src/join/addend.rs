@@ -1,10 +1,11 @@
 //! Operands of sums that are computed code by code, because a table of all codes would be too large: codes of up to 16
 //! bits, shifted and requantized.
 
-use super::{Joins, Scope};
+use super::scope::{Joins, Scope};
 use crate::error::ExecuteError;
-use crate::integer::codes;
-use strait_core::{Carrier, Elem, NodeId, Op, ValueId};
+use crate::integer::operands::codes;
+use crate::prelude::*;
+use strait_core::{Carrier, NodeId, Op, ValueId};
 use strait_requantize::{IntType, Requantization};
 
 /// An operand that is `requantize((code − zero)·2^bits)` of the codes of another value.

@@ -1,7 +1,9 @@
 //! Joins two or more consecutive functions of 8-bit codes into one table.
 
-use super::{FoundJoin, Join, Joins, Scope, table};
-use crate::integer::{eight_bits, lookup::Lookup};
+use super::scope::{FoundJoin, Join, Joins, Scope};
+use super::table;
+use crate::integer::lookup::Lookup;
+use crate::integer::operands::eight_bits;
 use crate::reference::write;
 use strait_core::NodeId;
 

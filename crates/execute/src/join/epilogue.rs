@@ -1,6 +1,6 @@
 //! Joins `producer → requantize → clamp`: the loops do the requantization and the clamp as their last step.
 
-use super::{FoundJoin, Join, Joins, Scope};
+use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::integer;
 use crate::site::Slot;
 use smallvec::SmallVec;

@@ -3,10 +3,10 @@
 
 use super::addend::{self, ShiftedOperand};
 use super::epilogue;
+use super::scope::{FoundJoin, Join, Joins, Scope};
 use super::table::{self, Table};
-use super::{FoundJoin, Join, Joins, Scope};
-use crate::error::{ExecuteError, StepError};
-use crate::step::{Io, Step};
+use crate::error::ExecuteError;
+use crate::prelude::*;
 use strait_core::{NodeId, Op, ValueId};
 use strait_kernels::integer::{Addend, Broadcast, Loops};
 use strait_requantize::IntType;

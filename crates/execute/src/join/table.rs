@@ -1,8 +1,8 @@
 //! Functions of 8-bit codes as tables.
 
-use super::{Joins, Scope};
+use super::scope::{Joins, Scope};
 use crate::error::ExecuteError;
-use crate::integer::eight_bits;
+use crate::integer::operands::eight_bits;
 use crate::reference::{Array, Primitive};
 use smallvec::smallvec;
 use strait_core::{NodeId, Op, ValueId};

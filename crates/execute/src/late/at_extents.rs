@@ -1,17 +1,17 @@
 //! Steps that are prepared at run time, whenever new extents occur.
 
-use super::zeros;
-use crate::error::StepError;
+use super::zeros::zeros;
 use crate::layout::is_alias;
-use crate::plan::PlanOptions;
+use crate::options::PlanOptions;
+use crate::prelude::*;
 use crate::prepare::prepare;
 use crate::single::Single;
 use crate::site::Slot;
-use crate::step::{Input, Io, Step};
+use crate::step::Input;
 use crate::tensor::{Dims, Tensor, TensorView};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
-use strait_core::{Elem, Op, TensorData, TensorType};
+use strait_core::{Op, TensorData};
 use strait_kernels::Context;
 
 /// How many steps are kept for one node. The oldest is dropped for a new one.

@@ -1,11 +1,13 @@
 //! Runs `if` and `loop` nodes, which contain graphs.
 
-use super::zeros;
-use crate::error::{ExecuteError, StepError};
-use crate::plan::{Plan, PlanOptions, Replace};
+use super::zeros::zeros;
+use crate::error::ExecuteError;
+use crate::options::PlanOptions;
+use crate::plan::{Plan, Replace};
+use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
 use strait_core::op::Loop;
-use strait_core::{Module, Op, TensorType};
+use strait_core::{Module, Op};
 
 /// How deep graphs may be nested.
 const DEEPEST: usize = 32;
@@ -99,7 +101,7 @@ impl Bodies {
                 )));
             }
             let number = Tensor::from_values(&[], &[runs as i64])?;
-            let condition = Tensor::from_bytes(strait_core::Elem::Bool, &[], &[1])?;
+            let condition = Tensor::from_bytes(Elem::Bool, &[], &[1])?;
             let own = [Some(number.view()), Some(condition.view())];
             let inputs: Vec<Option<TensorView<'_>>> = own
                 .into_iter()

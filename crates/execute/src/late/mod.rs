@@ -7,17 +7,17 @@ mod non_max_suppression;
 mod non_zero;
 mod range;
 mod unique;
+mod zeros;
 
-use crate::error::{ExecuteError, StepError};
-use crate::plan::{PlanOptions, Replace};
+use crate::error::ExecuteError;
+use crate::options::PlanOptions;
+use crate::plan::Replace;
+use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
 use at_extents::AtExtents;
 use control::Bodies;
-use strait_core::{Dim, Elem, Graph, LateList, Module, Node, Op, TensorData, TensorType};
+use strait_core::{Dim, Graph, LateList, Module, Node, Op, TensorData};
 use strait_kernels::Context;
-
-/// The largest tensor outside of the arena, in bytes: 1 GiB.
-const LARGEST: usize = 1 << 30;
 
 /// A node that has been prepared to run on owned tensors.
 pub(crate) struct Late {
@@ -177,16 +177,5 @@ fn own(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, Step
         Op::Unique(op) => unique::run(op, operand(0)?),
         Op::NonMaxSuppression(op) => non_max_suppression::run(op, operands),
         other => Err(StepError::Ours(format!("{} has no definition on data", other.term()))),
-    }
-}
-
-/// A tensor of zeros, if its size is allowed at run time.
-pub(crate) fn zeros(elem: Elem, shape: &[usize]) -> Result<Tensor, StepError> {
-    let bytes = crate::tensor::byte_count(elem, shape);
-    match bytes.filter(|&bytes| bytes <= LARGEST) {
-        Some(_) => Ok(Tensor::zeros(elem, shape)?),
-        None => Err(StepError::Model(format!(
-            "a result of {elem} {shape:?} is more than a run may make"
-        ))),
     }
 }

@@ -1,6 +1,6 @@
 //! Non-maximum suppression: the boxes with the best scores that do not overlap.
 
-use crate::error::StepError;
+use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
 use strait_core::op::NonMaxSuppression;
 use strait_core::tensor::Element;

@@ -1,8 +1,7 @@
 //! The positions of elements that are not zero.
 
-use crate::error::StepError;
+use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
-use strait_core::Elem;
 
 /// Runs [`strait_core::op::NonZero`]: the result has a row for each axis and a column for each element that was found.
 pub(super) fn run(x: TensorView<'_>) -> Result<Vec<Tensor>, StepError> {

@@ -1,9 +1,8 @@
 //! Ranges of equally spaced numbers.
 
-use super::LARGEST;
-use crate::error::StepError;
+use super::zeros::LARGEST;
+use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
-use strait_core::Elem;
 
 /// Runs [`strait_core::op::Range`] on start, limit and delta.
 pub(super) fn run(operands: [TensorView<'_>; 3]) -> Result<Vec<Tensor>, StepError> {

@@ -1,10 +1,9 @@
 //! The distinct elements of a tensor.
 
-use crate::error::StepError;
+use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use strait_core::Elem;
 use strait_core::op::Unique;
 use strait_core::tensor::Element;
 

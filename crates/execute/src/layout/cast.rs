@@ -4,22 +4,34 @@
 //! define the result they saturate, and NaN becomes 0. All other conversions round to nearest, ties to even. A number
 //! becomes true if it is not zero.
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
-use strait_core::{BF16, Elem, F16, op};
+use strait_core::{BF16, F16};
 
 struct Cast {
     from: Elem,
     to: Elem,
 }
 
-pub(crate) fn prepare(op: &op::Cast, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    Ok(Box::new(Cast {
-        from: site.input(0)?.elem,
-        to: op.to,
-    }))
+impl Executable for op::Cast {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        Ok(Box::new(Cast {
+            from: site.input(0)?.elem,
+            to: self.to,
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
+        // Every element as the widest type of its kind, and as a boolean.
+        match self.to == x.elem {
+            true => Scratch::default(),
+            false => Scratch::run(times(count(x), WORD + 1)),
+        }
+    }
 }
 
 fn each<A: Pod, B: Pod>(io: &mut Io<'_>, convert: impl Fn(A) -> B) -> Result<(), StepError> {

@@ -1,10 +1,7 @@
 //! Joins tensors along one axis.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::{Elem, op};
+use crate::prelude::*;
 
 struct Concat {
     elem: Elem,
@@ -13,15 +10,21 @@ struct Concat {
     blocks: Vec<usize>,
 }
 
-pub(crate) fn prepare(op: &op::Concat, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let result = site.output()?;
-    let axis = strided::axis(op.axis, result.dims.len())?;
-    let block =
-        |slot: &Option<crate::site::Slot<'_>>| slot.as_ref().map_or(0, |slot| slot.dims[axis..].iter().product());
-    Ok(Box::new(Concat {
-        elem: result.elem,
-        blocks: site.inputs.iter().map(block).collect(),
-    }))
+impl Executable for op::Concat {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let result = site.output()?;
+        let axis = strided::axis(self.axis, result.dims.len())?;
+        let block =
+            |slot: &Option<crate::site::Slot<'_>>| slot.as_ref().map_or(0, |slot| slot.dims[axis..].iter().product());
+        Ok(Box::new(Concat {
+            elem: result.elem,
+            blocks: site.inputs.iter().map(block).collect(),
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
 }
 
 impl Step for Concat {

@@ -1,11 +1,8 @@
 //! Repeats a tensor along axes.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
-use strait_core::Elem;
 
 /// Extents of the result, and the strides of its axes in the operand and in itself.
 struct Expand {
@@ -14,13 +11,19 @@ struct Expand {
     strides: [Dims; 2],
 }
 
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, result) = (site.input(0)?, site.output()?.dims.clone());
-    Ok(Box::new(Expand {
-        elem: x.elem,
-        strides: [strided::repeated(&x.dims, &result)?, strided::strides(&result)],
-        result,
-    }))
+impl Executable for op::Expand {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, result) = (site.input(0)?, site.output()?.dims.clone());
+        Ok(Box::new(Expand {
+            elem: x.elem,
+            strides: [strided::repeated(&x.dims, &result)?, strided::strides(&result)],
+            result,
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
 }
 
 impl Step for Expand {

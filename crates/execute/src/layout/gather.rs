@@ -1,10 +1,7 @@
 //! Picks positions along one axis.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
-use strait_core::{Elem, op};
+use crate::prelude::*;
 
 struct Gather {
     elem: Elem,
@@ -14,14 +11,24 @@ struct Gather {
     positions: usize,
 }
 
-pub(crate) fn prepare(op: &op::Gather, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
-    let axis = strided::axis(op.axis, x.dims.len())?;
-    Ok(Box::new(Gather {
-        elem: x.elem,
-        extents: strided::around(&x.dims, axis),
-        positions: x.dims[axis],
-    }))
+impl Executable for op::Gather {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let x = site.input(0)?;
+        let axis = strided::axis(self.axis, x.dims.len())?;
+        Ok(Box::new(Gather {
+            elem: x.elem,
+            extents: strided::around(&x.dims, axis),
+            positions: x.dims[axis],
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, _: &TensorType, _: &TensorType, types: &Types<'_>) -> Scratch {
+        Scratch::run(times(types.elements(1), WORD))
+    }
 }
 
 impl Step for Gather {

@@ -15,7 +15,7 @@ mod strided;
 
 pub(crate) use strided::{around, axis};
 
-use crate::site::NodeSlots;
+use crate::prelude::*;
 use strait_core::Op;
 
 /// Evaluates `$body` with `$t` as an unsigned integer as wide as an element of `$elem`, which is all that moving needs.

@@ -1,14 +1,10 @@
 //! Padding and cropping.
 
-use super::by_width;
-use super::strided;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use super::{by_width, strided};
+use crate::prelude::*;
 use crate::tensor::Dims;
 use smallvec::SmallVec;
-use strait_core::Elem;
-use strait_core::op::{self, PadMode};
+use strait_core::op::PadMode;
 
 /// Padding with a constant: fills the result, then copies what overlaps.
 struct Constant {
@@ -30,51 +26,64 @@ struct Mirror {
     picks: Vec<Option<strided::Picks>>,
 }
 
-pub(crate) fn prepare(op: &op::Pad, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, result) = (site.input(0)?, site.output()?);
-    if op.mode == PadMode::Constant {
-        let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
-        let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
-        for (axis, &begin) in op.amounts[..x.dims.len()].iter().enumerate() {
-            // The positions in the result that are also in the operand. A negative begin crops.
-            let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
-            let first = begin.clamp(0, wide);
-            let end = own.saturating_add(begin).clamp(first, wide);
-            overlap.push((end - first) as usize);
-            starts[0] += first.saturating_sub(begin).clamp(0, own) as usize * strides[0][axis];
-            starts[1] += first as usize * strides[1][axis];
-        }
-        return Ok(Box::new(Constant {
-            elem: x.elem,
-            overlap,
-            starts,
-            strides,
-            value: element(x.elem, op.value)?,
-        }));
-    }
-    let picks = (0..x.dims.len()).map(|axis| {
-        let (extent, begin) = (x.dims[axis] as i64, op.amounts[axis]);
-        let position = |i: usize| {
-            let at = i as i64 - begin;
-            match op.mode {
-                // Mirrors at both borders without repeating the border elements.
-                PadMode::Reflect if at < 0 => -at,
-                PadMode::Reflect if at >= extent => 2 * (extent - 1) - at,
-                _ => at,
+impl Executable for op::Pad {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, result) = (site.input(0)?, site.output()?);
+        if self.mode == PadMode::Constant {
+            let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
+            let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
+            for (axis, &begin) in self.amounts[..x.dims.len()].iter().enumerate() {
+                // The positions in the result that are also in the operand. A negative begin crops.
+                let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
+                let first = begin.clamp(0, wide);
+                let end = own.saturating_add(begin).clamp(first, wide);
+                overlap.push((end - first) as usize);
+                starts[0] += first.saturating_sub(begin).clamp(0, own) as usize * strides[0][axis];
+                starts[1] += first as usize * strides[1][axis];
             }
-            .clamp(0, extent - 1) as usize
-        };
-        let changed = (begin, op.amounts[axis + x.dims.len()]) != (0, 0);
-        if changed && extent == 0 {
-            return Err(StepError::Model(format!("axis {axis} has no element to repeat")));
+            return Ok(Box::new(Constant {
+                elem: x.elem,
+                overlap,
+                starts,
+                strides,
+                value: element(x.elem, self.value)?,
+            }));
         }
-        Ok(changed.then(|| (0..result.dims[axis]).map(position).collect()))
-    });
-    Ok(Box::new(Mirror {
-        elem: x.elem,
-        dims: x.dims.clone(),
-        picks: picks.collect::<Result<_, _>>()?,
-    }))
+        let picks = (0..x.dims.len()).map(|axis| {
+            let (extent, begin) = (x.dims[axis] as i64, self.amounts[axis]);
+            let position = |i: usize| {
+                let at = i as i64 - begin;
+                match self.mode {
+                    // Mirrors at both borders without repeating the border elements.
+                    PadMode::Reflect if at < 0 => -at,
+                    PadMode::Reflect if at >= extent => 2 * (extent - 1) - at,
+                    _ => at,
+                }
+                .clamp(0, extent - 1) as usize
+            };
+            let changed = (begin, self.amounts[axis + x.dims.len()]) != (0, 0);
+            if changed && extent == 0 {
+                return Err(StepError::Model(format!("axis {axis} has no element to repeat")));
+            }
+            Ok(changed.then(|| (0..result.dims[axis]).map(position).collect()))
+        });
+        Ok(Box::new(Mirror {
+            elem: x.elem,
+            dims: x.dims.clone(),
+            picks: picks.collect::<Result<_, _>>()?,
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, _: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        match self.mode {
+            PadMode::Constant => Scratch::default(),
+            PadMode::Reflect | PadMode::Edge => Scratch::held(times(sum_from(y, 0), WORD)),
+        }
+    }
 }
 
 /// The bytes of one element. Integers are given as floats, which can represent every code of up to 16 bits.

@@ -1,22 +1,14 @@
 //! Resizing to the nearest element. Coordinates are computed in f32, as in ONNX Runtime.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
-use strait_core::Elem;
-use strait_core::op::{self, Coordinate, Nearest};
+use strait_core::op::{Coordinate, Nearest};
 
 struct Resize {
     elem: Elem,
     dims: Dims,
     picks: Vec<Option<strided::Picks>>,
-}
-
-/// True if the resize only moves elements.
-pub(crate) fn applies(op: &op::Resize) -> bool {
-    op.moves()
 }
 
 pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {

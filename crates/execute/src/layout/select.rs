@@ -1,11 +1,8 @@
 //! Selects elements from one of two operands by a condition.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
-use strait_core::Elem;
 
 /// Extents of the result, and the strides of its axes in each of the three operands and in itself.
 struct Select {
@@ -14,14 +11,20 @@ struct Select {
     strides: [Dims; 4],
 }
 
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let result = site.output()?.dims.clone();
-    let operand = |index: usize| strided::repeated(&site.input(index)?.dims, &result);
-    Ok(Box::new(Select {
-        elem: site.input(1)?.elem,
-        strides: [operand(0)?, operand(1)?, operand(2)?, strided::strides(&result)],
-        result,
-    }))
+impl Executable for op::Select {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let result = site.output()?.dims.clone();
+        let operand = |index: usize| strided::repeated(&site.input(index)?.dims, &result);
+        Ok(Box::new(Select {
+            elem: site.input(1)?.elem,
+            strides: [operand(0)?, operand(1)?, operand(2)?, strided::strides(&result)],
+            result,
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
 }
 
 impl Step for Select {

@@ -1,11 +1,9 @@
 //! Strided slice.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
-use strait_core::{Dim, Elem, op};
+use strait_core::Dim;
 
 struct Slice {
     elem: Elem,
@@ -13,19 +11,29 @@ struct Slice {
     picks: Vec<Option<strided::Picks>>,
 }
 
-pub(crate) fn prepare(op: &op::Slice, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
-    let shape: Vec<Dim> = x.dims.iter().map(|&extent| Dim::Fixed(extent as u64)).collect();
-    let mut picks = vec![None; x.dims.len()];
-    for (axis, start, step, count) in op.spans(&shape)? {
-        let position = |i: u64| start as i64 + i as i64 * step;
-        picks[axis] = Some((0..count).map(|i| position(i) as usize).collect());
+impl Executable for op::Slice {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let x = site.input(0)?;
+        let shape: Vec<Dim> = x.dims.iter().map(|&extent| Dim::Fixed(extent as u64)).collect();
+        let mut picks = vec![None; x.dims.len()];
+        for (axis, start, step, count) in self.spans(&shape)? {
+            let position = |i: u64| start as i64 + i as i64 * step;
+            picks[axis] = Some((0..count).map(|i| position(i) as usize).collect());
+        }
+        Ok(Box::new(Slice {
+            elem: x.elem,
+            dims: x.dims.clone(),
+            picks,
+        }))
     }
-    Ok(Box::new(Slice {
-        elem: x.elem,
-        dims: x.dims.clone(),
-        picks,
-    }))
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self, _: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
+        Scratch::held(times(sum_from(y, 0), WORD))
+    }
 }
 
 impl Step for Slice {

@@ -1,10 +1,8 @@
 //! Splits a tensor along one axis.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step, elements_mut};
-use strait_core::{Elem, op};
+use crate::prelude::*;
+use crate::step::elements_mut;
 
 struct Split {
     elem: Elem,
@@ -12,17 +10,23 @@ struct Split {
     blocks: Vec<usize>,
 }
 
-pub(crate) fn prepare(op: &op::Split, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
-    let axis = strided::axis(op.axis, x.dims.len())?;
-    Ok(Box::new(Split {
-        elem: x.elem,
-        blocks: site
-            .outputs
-            .iter()
-            .map(|slot| slot.dims[axis..].iter().product())
-            .collect(),
-    }))
+impl Executable for op::Split {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let x = site.input(0)?;
+        let axis = strided::axis(self.axis, x.dims.len())?;
+        Ok(Box::new(Split {
+            elem: x.elem,
+            blocks: site
+                .outputs
+                .iter()
+                .map(|slot| slot.dims[axis..].iter().product())
+                .collect(),
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
 }
 
 impl Step for Split {

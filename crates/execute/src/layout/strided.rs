@@ -1,6 +1,6 @@
 //! Copies between arrays with strides.
 
-use crate::error::StepError;
+use crate::prelude::*;
 use crate::tensor::Dims;
 use smallvec::SmallVec;
 

@@ -1,11 +1,8 @@
 //! Permutes axes.
 
 use super::{by_width, strided};
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use crate::tensor::Dims;
-use strait_core::{Elem, op};
 
 /// Extents of the result, and the strides of its axes in the operand and in itself.
 struct Transpose {
@@ -14,15 +11,21 @@ struct Transpose {
     strides: [Dims; 2],
 }
 
-pub(crate) fn prepare(op: &op::Transpose, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, result) = (site.input(0)?, site.output()?.dims.clone());
-    let own = strided::strides(&x.dims);
-    let moved = op.permutation.iter().map(|&axis| own[axis as usize]).collect();
-    Ok(Box::new(Transpose {
-        elem: x.elem,
-        strides: [moved, strided::strides(&result)],
-        result,
-    }))
+impl Executable for op::Transpose {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let (x, result) = (site.input(0)?, site.output()?.dims.clone());
+        let own = strided::strides(&x.dims);
+        let moved = self.permutation.iter().map(|&axis| own[axis as usize]).collect();
+        Ok(Box::new(Transpose {
+            elem: x.elem,
+            strides: [moved, strided::strides(&result)],
+            result,
+        }))
+    }
+
+    fn takes_any_type(&self) -> bool {
+        true
+    }
 }
 
 impl Step for Transpose {

@@ -1,10 +1,11 @@
 //! Builds a plan from a graph: prepares each node, then places each value.
 
-use super::{Constant, Piece, Plan, PlanOptions, PlannedStep, Port, Shown, Source, Storage, Work};
+use super::{Constant, Piece, Plan, PlannedStep, Port, Shown, Source, Storage, Work};
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
 use crate::join::{self, Joins};
 use crate::memory::{self, Request};
+use crate::options::PlanOptions;
 use crate::site::{NodeSlots, Slot, check_types, slot};
 use crate::step::Step;
 use crate::tensor::Dims;

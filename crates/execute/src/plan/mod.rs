@@ -1,4 +1,6 @@
 //! The plan: steps in order, constants, and a place in the arena for every value.
+//!
+//! This file, `build`, `late` and `late/control` use each other: a node that names graphs runs each of them by a plan of its own.
 
 mod build;
 
@@ -8,37 +10,15 @@ use crate::aligned::AlignedBytes;
 use crate::error::{ExecuteError, StepError};
 use crate::inputs;
 use crate::late::Late;
-use crate::loops_for::{LoopsFor, Standard};
+use crate::options::PlanOptions;
 use crate::step::{Input, Io, Step};
 use crate::tensor::{Dims, Tensor, TensorView};
+use crate::threads::Threads;
 use crate::workspace::Workspace;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use strait_core::{Elem, GraphId, Module, ValueId};
 use strait_kernels::Context;
-
-/// How a plan is made.
-#[derive(Clone, Copy)]
-pub struct PlanOptions<'a> {
-    /// The instruction set to use. It does not change any result.
-    pub context: Context,
-    /// Provides the loops for requantizations.
-    pub loops: &'a dyn LoopsFor,
-    /// True if integer primitives are joined into fast loops. That does not change any result, but values inside a join
-    /// are not shown to an observer.
-    pub join: bool,
-}
-
-impl Default for PlanOptions<'_> {
-    /// The defaults: the best instruction set of this machine, the host's own loops, and joins.
-    fn default() -> Self {
-        PlanOptions {
-            context: Context::detect(),
-            loops: &Standard,
-            join: true,
-        }
-    }
-}
 
 /// An input or output of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +127,13 @@ struct Shown {
     place: Storage,
 }
 
+impl Workspace {
+    /// Allocates the memory for one run of `plan` at a time.
+    pub fn new(plan: &Plan, threads: &Threads) -> Workspace {
+        Workspace::with_arena(plan.arena_bytes, threads)
+    }
+}
+
 impl Plan {
     /// Plans a graph of a module.
     ///
@@ -232,7 +219,7 @@ impl Plan {
         replace: &mut (dyn FnMut(ValueId, TensorView<'_>) -> Option<Tensor> + Send),
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
-        let (arena, threads) = workspace.for_plan(self)?;
+        let (arena, threads) = workspace.arena(self.arena_bytes)?;
         let mut own = |graph: GraphId, value: ValueId, tensor: TensorView<'_>| match graph == self.graph {
             true => replace(value, tensor),
             false => None,
@@ -251,7 +238,7 @@ impl Plan {
         observe: &mut (dyn FnMut(GraphId, ValueId, TensorView<'_>) + Send),
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
-        let (arena, threads) = workspace.for_plan(self)?;
+        let (arena, threads) = workspace.arena(self.arena_bytes)?;
         let mut all = |graph: GraphId, value: ValueId, tensor: TensorView<'_>| {
             observe(graph, value, tensor);
             None

@@ -89,3 +89,16 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
 fn no_arithmetic(elem: Elem) -> StepError {
     StepError::Unsupported(format!("integer arithmetic on {elem}"))
 }
+
+/// Every position of a tensor, in row-major order.
+pub(super) fn positions(dims: &[usize]) -> impl Iterator<Item = Dims> + '_ {
+    let count: usize = dims.iter().product();
+    (0..count).map(move |mut index| {
+        let mut position: Dims = dims.into();
+        for (p, &extent) in position.iter_mut().zip(dims).rev() {
+            *p = index % extent;
+            index /= extent;
+        }
+        position
+    })
+}

@@ -22,7 +22,7 @@ use crate::error::{ExecuteError, StepError};
 use crate::inputs;
 use crate::late;
 use crate::layout;
-use crate::plan::PlanOptions;
+use crate::options::PlanOptions;
 use crate::prepare::prepare;
 use crate::site::{NodeSlots, slot};
 use crate::step::{Input, Io};

@@ -5,7 +5,9 @@ use super::elementwise::Channels;
 use super::windows::{self, Window};
 use super::{elementwise, products, rows};
 use crate::error::StepError;
-use strait_core::{Addend, Elem, Fused, Kind, Op};
+use crate::site::{NodeSlots, Slot};
+use smallvec::SmallVec;
+use strait_core::{Addend, Elem, Fused, Kind, Op, TensorType};
 
 /// A primitive, with what it has to know besides its operands.
 #[derive(Clone, Debug)]
@@ -178,66 +180,8 @@ impl Primitive {
             Op::ShiftLeft(op) => (x.values.iter())
                 .map(|&v| (i128::from(v) - i128::from(op.zero)) << op.bits.min(64))
                 .collect(),
-            // These ops are defined on real numbers, or only move or convert elements, which is done elsewhere. None of
-            // them is a primitive ([`Primitive::is_defined`]).
-            Op::BatchNormalization(_)
-            | Op::LayerNormalization(_)
-            | Op::RmsNormalization(_)
-            | Op::Softmax(_)
-            | Op::Div(_)
-            | Op::Pow(_)
-            | Op::Unary(_)
-            | Op::Relu(_)
-            | Op::Clip(_)
-            | Op::LeakyRelu(_)
-            | Op::HardSigmoid(_)
-            | Op::ConvTranspose(_)
-            | Op::GridSample(_)
-            | Op::DeformConv(_)
-            | Op::Recurrent(_)
-            | Op::RoiAlign(_)
-            | Op::GatherElements(_)
-            | Op::GatherNd(_)
-            | Op::Scatter(_)
-            | Op::ArgReduce(_)
-            | Op::Cumulative(_)
-            | Op::TopK(_)
-            | Op::Det(_)
-            | Op::Dft(_)
-            | Op::Col2Im(_)
-            | Op::Elu(_)
-            | Op::RoundTo(_)
-            | Op::Reshape(_)
-            | Op::Flatten(_)
-            | Op::Squeeze(_)
-            | Op::Unsqueeze(_)
-            | Op::Transpose(_)
-            | Op::Identity(_)
-            | Op::Concat(_)
-            | Op::Split(_)
-            | Op::Slice(_)
-            | Op::Gather(_)
-            | Op::Expand(_)
-            | Op::Select(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Pad(_)
-            | Op::Resize(_)
-            | Op::Cast(_)
-            | Op::BitCast(_)
-            | Op::Quantize(_)
-            | Op::Dequantize(_)
-            | Op::Call(_)
-            | Op::If(_)
-            | Op::Loop(_)
-            | Op::ShapeOf(_)
-            | Op::Range(_)
-            | Op::NonZero(_)
-            | Op::Unique(_)
-            | Op::NonMaxSuppression(_)
-            | Op::Foreign(_) => {
-                return Err(StepError::Unsupported(format!("{} on integers", self.op.term())));
-            }
+            // None of the others is a primitive ([`Primitive::is_defined`]).
+            _ => return Err(StepError::Unsupported(format!("{} on integers", self.op.term()))),
         })
     }
 
@@ -249,4 +193,28 @@ impl Primitive {
 
 fn wide(values: Vec<i64>) -> Vec<i128> {
     values.into_iter().map(i128::from).collect()
+}
+
+impl NodeSlots<'_> {
+    /// The node as an integer primitive.
+    pub(crate) fn primitive(&self) -> Result<Primitive, StepError> {
+        Ok(Primitive {
+            op: self.node.op.clone(),
+            fused: self.fused.clone(),
+            elem: self.input(0)?.elem,
+            dims: self.output()?.dims.clone(),
+            accumulator: self.accumulator()?,
+        })
+    }
+
+    /// The type of the first result before the fused steps.
+    fn accumulator(&self) -> Result<Elem, StepError> {
+        let own = self.node.own_inputs().len();
+        let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter().take(own))
+            .map(|slot| slot.as_ref().map(Slot::tensor_type))
+            .collect();
+        let operands: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
+        let before = self.node.op.infer(&operands)?;
+        Ok(before.first().map_or(Elem::I32, |ty| ty.elem))
+    }
 }

@@ -1,6 +1,6 @@
 //! Sums of products, computed by their definitions.
 
-use super::array::Array;
+use super::array::{Array, positions};
 use super::elementwise::broadcast;
 use crate::batches::Batches;
 use crate::error::StepError;
@@ -111,17 +111,4 @@ pub(super) fn matmul(op: &op::MatMul, a: &Array, b: &Array) -> Result<Vec<i128>,
         }
     }
     Ok(values)
-}
-
-/// Every position of a tensor, in row-major order.
-pub(super) fn positions(dims: &[usize]) -> impl Iterator<Item = Dims> + '_ {
-    let count: usize = dims.iter().product();
-    (0..count).map(move |mut index| {
-        let mut position: Dims = dims.into();
-        for (p, &extent) in position.iter_mut().zip(dims).rev() {
-            *p = index % extent;
-            index /= extent;
-        }
-        position
-    })
 }

@@ -1,7 +1,6 @@
 //! Pools and reductions, computed by their definitions.
 
-use super::array::Array;
-use super::products::positions;
+use super::array::{Array, positions};
 use crate::error::StepError;
 use crate::tensor::Dims;
 use smallvec::SmallVec;

@@ -1,14 +1,11 @@
 //! Arithmetic on two operands of the same type.
 
-use super::unsupported;
 use crate::elementwise::Broadcast;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
 use std::marker::PhantomData;
+use strait_core::Op;
 use strait_core::op::BinaryFunction;
-use strait_core::{Elem, Op};
 
 struct Two<T, F> {
     broadcast: Broadcast,
@@ -85,6 +82,12 @@ fn wide_power(mut base: i64, mut exponent: u64) -> i64 {
         exponent >>= 1;
     }
     result
+}
+
+impl Executable for op::Binary {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        binary(self.function, site)
+    }
 }
 
 /// A function of two operands. Minimum and maximum also work on codes.

@@ -1,19 +1,21 @@
 //! Comparisons of two operands of the same type.
 
-use super::unsupported;
 use crate::elementwise::Broadcast;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
 use std::marker::PhantomData;
-use strait_core::Elem;
 use strait_core::op::Relation;
 
 struct Compare<T> {
     broadcast: Broadcast,
     relation: Relation,
     elements: PhantomData<T>,
+}
+
+impl Executable for op::Compare {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        prepare(self.relation, site)
+    }
 }
 
 /// Prepares a comparison. It also works on codes of one grid, whose order is that of the real numbers.

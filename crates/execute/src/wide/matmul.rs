@@ -1,13 +1,9 @@
 //! Matrix products of f64 and i64, by NumPy's rules.
 
-use super::unsupported;
 use crate::batches::Batches;
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
 use std::marker::PhantomData;
-use strait_core::Elem;
 
 struct MatMul<T> {
     batches: Batches,

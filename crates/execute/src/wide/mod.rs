@@ -9,14 +9,12 @@ mod function;
 mod matmul;
 mod reduce;
 
-use crate::error::StepError;
-use crate::site::NodeSlots;
-use crate::step::Step;
+use crate::prelude::*;
 use strait_core::Op;
 
-/// Prepares an op that is computed here; `None` for any other op.
-pub(crate) fn prepare(site: &NodeSlots<'_>) -> Option<Result<Box<dyn Step>, StepError>> {
-    Some(match &site.node.op {
+/// The step of an op that computes here.
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    match &site.node.op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) => arithmetic::prepare(site),
         Op::Binary(op) => arithmetic::binary(op.function, site),
         Op::Compare(op) => compare::prepare(op.relation, site),
@@ -25,16 +23,6 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Option<Result<Box<dyn Step>, Step
         Op::Relu(_) => function::relu(site),
         Op::Reduce(op) => reduce::prepare(op, site),
         Op::MatMul(_) => matmul::prepare(site),
-        _ => return None,
-    })
-}
-
-/// The error for an op that is not defined on operands of these types.
-fn unsupported<T>(site: &NodeSlots<'_>) -> Result<T, StepError> {
-    let types: Vec<_> = site.inputs.iter().flatten().map(|slot| slot.elem.name()).collect();
-    Err(StepError::Unsupported(format!(
-        "{} on {}",
-        site.node.op.term(),
-        types.join(", ")
-    )))
+        _ => unsupported(site),
+    }
 }

@@ -1,14 +1,10 @@
 //! Reductions of f64, i64 and booleans over axes.
 
-use super::unsupported;
-use crate::error::StepError;
 use crate::float::reduce::runs;
-use crate::site::NodeSlots;
-use crate::step::{Io, Step};
+use crate::prelude::*;
 use bytemuck::Pod;
 use std::marker::PhantomData;
-use strait_core::Elem;
-use strait_core::op::{self, Reduction};
+use strait_core::op::Reduction;
 
 struct Reduce<T, F, E> {
     /// The extents `[outer, reduced, inner]` of each call: one for each run of neighbouring axes, starting with the

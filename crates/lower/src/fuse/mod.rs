@@ -8,7 +8,6 @@
 //! its reason.
 
 mod added;
-mod certify;
 mod conditions;
 mod grounds;
 mod merge;
@@ -472,7 +471,7 @@ impl Table<'_> {
             site.channels_fit(row.with.is_some(), links)
                 .map_err(Until::Conditions.failed())?;
         }
-        if site::does(row, &Verb::RequantizeZeroPoint) || site::does(row, &Verb::RescaleQuantize) {
+        if row.then.iter().any(Verb::moves_zero_point) {
             site.zero_points_meet(links).map_err(Until::Conditions.failed())?;
         }
         match custom {
@@ -492,7 +491,7 @@ impl Table<'_> {
         planned: &Planned,
         clone: &str,
     ) -> Result<(Patch, Certificate), (Until, Reason)> {
-        let certificate = certify::certificate(site, planned).map_err(Until::Proof.failed())?;
+        let certificate = verbs::certificate(site, planned).map_err(Until::Proof.failed())?;
         let patch = verbs::patch(site, row, planned, clone).map_err(Until::Proof.failed())?;
         self.policy.allows(&certificate).map_err(Until::Policy.failed())?;
         Ok((patch, certificate))

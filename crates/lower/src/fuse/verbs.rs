@@ -1,6 +1,7 @@
-//! Makes the patches for the verbs of a row.
+//! The replacements that the verbs of a row make of a producer: the proof and the patch of each.
 
 use super::added::Added;
+use super::grounds;
 use super::plan::{Becomes, Planned};
 use super::site::{Producer, RequantizationSite, decides, does};
 use smallvec::smallvec;
@@ -8,11 +9,59 @@ use strait_core::{
     Addend, Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, ReasonCode, Source, TensorData,
     ValueId, op,
 };
-use strait_requantize::Step;
+use strait_requantize::{Argument, Certificate, DecideError, Step, certificate::ordered};
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, FusionSite, Target};
 
-/// The patch that puts a plan into the graph. If it makes a constant, that is called `clone`.
+/// A certificate that says how far the planned node agrees with the nodes that stand there now. It covers every
+/// accumulator that can occur.
+pub(super) fn certificate(site: &RequantizationSite<'_>, planned: &Planned) -> Result<Certificate, Reason> {
+    let before = site.steps(planned.links);
+    let undecided = |error: DecideError| Reason::new(ReasonCode::Undecided, error.to_string());
+    let certificate = match &planned.becomes {
+        Becomes::Step(after) => {
+            let argument = site.argument()?;
+            site.commutes(after)?;
+            let interval = match site.by_channel(planned.links) {
+                Some(each) => each.into_iter().map(|(interval, _)| interval).collect(),
+                None => site.accumulators()?,
+            };
+            Certificate::derive(argument, before, Some(after.clone()), interval).map_err(undecided)?
+        }
+        Becomes::Entries(after) => {
+            let entries = site
+                .entries()
+                .ok_or_else(|| Reason::new(ReasonCode::Table, "it has no constant table"))?;
+            let channels = site.channels(planned.links, entries.shape())?;
+            let values = |tensor: &TensorData| {
+                tensor
+                    .to_i64()
+                    .map_err(|e| Reason::new(ReasonCode::Parameter, e.to_string()))
+            };
+            let pairs = values(entries)?.into_iter().zip(values(after)?).enumerate();
+            let pairs = pairs.map(|(index, (from, to))| (channels.of(index), from, to));
+            Certificate::of_entries(before, pairs).map_err(undecided)?
+        }
+        Becomes::Quantize(after) => {
+            let argument = Argument::OrderedFloats {
+                before: site.quantization()?,
+                after: *after,
+            };
+            let every = (ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
+            Certificate::derive(argument, before, None, every.into()).map_err(undecided)?
+        }
+    };
+    let because = match certificate.argument {
+        Argument::EveryEntry { .. } => certificate.because.clone(),
+        Argument::OrderedFloats { .. } => vec![strait_requantize::Because::EveryFloat],
+        Argument::SameAccumulator | Argument::Commutes => grounds::because(site, planned.inside, planned.links),
+    };
+    let digest = grounds::digest(site, (planned.inside, planned.links), &certificate, &because);
+    let digest = digest.ok_or_else(|| Reason::new(ReasonCode::Undecided, "it has no digest"))?;
+    Ok(certificate.grounded(because, digest))
+}
+
+/// The patch that makes what is planned. A constant is called `clone`.
 pub(super) fn patch(
     site: &RequantizationSite<'_>,
     row: &FusionRow,

@@ -11,10 +11,10 @@
 use super::NodeToLower;
 use super::narrow::{Product, Wide, shift};
 use crate::lowering::{Grid, Lowering, integers};
-use strait_core::op::{Function, Interpolate, Lookup};
+use strait_core::op::{Interpolate, Lookup};
 use strait_core::{Channels, Elem, Failure, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_execute::evaluate;
-use strait_requantize::function::{Definition, Nearest, Pointwise, Real};
+use strait_requantize::function::{Definition, Nearest, Pointwise};
 use strait_requantize::quantize::dequantize;
 use strait_requantize::{IntType, Per, Rounding};
 use strait_target::spec::Lines;
@@ -119,7 +119,9 @@ fn defined(op: &Op, definition: Definition, x: &Grid, y: &Grid) -> Result<Vec<i3
 
 /// The correctly rounded version of an op's function between two grids.
 fn nearest(op: &Op, x: &Grid, y: &Grid) -> Result<Nearest, Failure> {
-    let function = real(op).ok_or_else(|| Failure::Defect(format!("{} has no table", op.term())))?;
+    let function = op
+        .real()
+        .ok_or_else(|| Failure::Defect(format!("{} has no table", op.term())))?;
     Ok(Nearest {
         function,
         elements: x.ty,
@@ -135,67 +137,6 @@ fn nearest(op: &Op, x: &Grid, y: &Grid) -> Result<Nearest, Failure> {
 /// Saturates a code to the range of the grid.
 fn within(y: &Grid, code: i32) -> i32 {
     code.min(*y.range.end()).max(*y.range.start())
-}
-
-/// The function of real numbers that an op computes.
-fn real(op: &Op) -> Option<Real> {
-    let unary = match op {
-        Op::LeakyRelu(op) => return Some(Real::LeakyRelu { alpha: op.alpha }),
-        Op::HardSigmoid(op) => {
-            return Some(Real::HardSigmoid {
-                alpha: op.alpha,
-                beta: op.beta,
-            });
-        }
-        Op::Relu(_) => {
-            return Some(Real::Clip {
-                low: 0.0,
-                high: f32::INFINITY,
-            });
-        }
-        Op::Clip(op) => {
-            return Some(Real::Clip {
-                low: op.min,
-                high: op.max,
-            });
-        }
-        Op::Elu(op) => return Some(Real::Elu { alpha: op.alpha }),
-        Op::Unary(unary) => unary,
-        _ => return None,
-    };
-    Some(match unary.function {
-        Function::Sigmoid => Real::Sigmoid,
-        Function::Tanh => Real::Tanh,
-        Function::Silu => Real::Silu,
-        Function::Gelu => Real::Gelu,
-        Function::GeluTanh => Real::GeluTanh,
-        Function::HardSwish => Real::HardSwish,
-        Function::Mish => Real::Mish,
-        Function::Softplus => Real::Softplus,
-        Function::Exp => Real::Exp,
-        Function::Log => Real::Log,
-        Function::Sqrt => Real::Sqrt,
-        Function::Reciprocal => Real::Reciprocal,
-        Function::Erf => Real::Erf,
-        Function::Neg => Real::Neg,
-        Function::Abs => Real::Abs,
-        Function::Floor => Real::Floor,
-        Function::Ceil => Real::Ceil,
-        Function::Round => Real::Round,
-        // These functions get no table, because their results are not proven to be correctly rounded.
-        Function::Sign
-        | Function::Sin
-        | Function::Cos
-        | Function::Tan
-        | Function::Asin
-        | Function::Acos
-        | Function::Atan
-        | Function::Sinh
-        | Function::Cosh
-        | Function::Asinh
-        | Function::Acosh
-        | Function::Atanh => return None,
-    })
 }
 
 /// Computes the entries by running the op in the float executor.

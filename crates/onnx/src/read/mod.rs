@@ -11,13 +11,15 @@ mod index;
 mod inline;
 mod instance;
 mod nodes;
-mod operator_reader;
+pub(crate) mod operator_reader;
 mod ops;
+pub(crate) mod row;
 mod sequences;
 mod tensor;
 #[cfg(test)]
 mod tests;
 mod types;
+mod walk;
 
 pub(crate) use external::EXTERNAL;
 pub use external::LFS_POINTER;

@@ -2,6 +2,7 @@
 
 use crate::proto::{AttributeProto, GraphProto, TensorProto, kind};
 use bytes::Bytes;
+use smallvec::{Array, SmallVec};
 
 /// The value of an attribute.
 pub(super) enum Value {
@@ -13,6 +14,27 @@ pub(super) enum Value {
     Texts(Vec<String>),
     Tensor(Box<TensorProto>),
     Graph(Box<GraphProto>),
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => { $(impl From<&$type> for Value {
+        fn from(value: &$type) -> Value {
+            Value::Int((*value).into())
+        }
+    })* };
+}
+integers! { bool u32 i64 }
+
+impl From<&f32> for Value {
+    fn from(value: &f32) -> Value {
+        Value::Float(*value)
+    }
+}
+
+impl<A: Array<Item: Copy + Into<i64>>> From<&SmallVec<A>> for Value {
+    fn from(list: &SmallVec<A>) -> Value {
+        Value::Ints(list.iter().map(|&v| v.into()).collect())
+    }
 }
 
 /// An attribute with this name and value.

@@ -3,7 +3,7 @@
 use super::apart::apart;
 use super::attributes::int;
 use super::emitter::Emitter;
-use super::ops::At;
+use super::ops::{At, Operator};
 use crate::error::WriteError;
 use crate::proto::AttributeProto;
 use strait_core::op::RoundTo;
@@ -47,47 +47,49 @@ pub(super) fn linear(
 
 /// Rounds to a constant grid and stays float, as s · clip(round(x / s)). No runtime mistakes this for a quantization of
 /// its own, and it works in any operator set.
-pub(super) fn round_to(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoundTo) -> Result<(), WriteError> {
-    let unwritable = || at.unwritable("no operator rounds to small floats or to a range of each run");
-    let value = at.node.outputs.first().and_then(|&id| emitter.graph().value(id));
-    let is_fixed = matches!(op.scheme.policy(), Policy::Linear { dynamic: false, .. });
-    let (Some(value), Some(range), true, Rounding::HalfEven) =
-        (value, op.scheme.range(), is_fixed, op.scheme.rounding())
-    else {
-        return Err(unwritable());
-    };
-    let quant = value.quant.as_deref().filter(|quant| quant.block.is_none());
-    let quant = quant.ok_or_else(unwritable)?;
-    let count = quant.scale.channels().or(quant.zero_point.channels()).unwrap_or(1);
-    let along = |position: usize| quant.axis.is_some_and(|axis| usize::from(axis) == position);
-    let rank = if count == 1 { 0 } else { value.ty.shape.len() };
-    let shape: Vec<u64> = (0..rank)
-        .map(|position| if along(position) { count as u64 } else { 1 })
-        .collect();
-    // One number for each part of the grid, as a constant.
-    let mut parts = |word: &str, of: &dyn Fn(f32, i32) -> f32| {
-        let of = |part: usize| Some(of(*quant.scale.get(part)?, *quant.zero_point.get(part)?));
-        let numbers: Vec<f32> = (0..count).filter_map(of).collect();
-        let tensor = TensorData::from_values(&shape, &numbers).map_err(|error| at.unwritable(error.to_string()))?;
-        Ok::<_, WriteError>(emitter.constant(&format!("{}_{word}", at.name), &tensor))
-    };
-    let scale = parts("scale", &|scale, _| scale)?;
-    let [low, high] = [("low", range[0]), ("high", range[1])];
-    let end = |end: i64| move |_, zero: i32| (end - i64::from(zero)) as f32;
-    let (low, high) = (parts(low.0, &end(low.1))?, parts(high.0, &end(high.1))?);
-    let mut number = apart(emitter, at.node.inputs.first().copied().flatten());
-    for (step, word, other) in [
-        ("Div", "steps", Some(&scale)),
-        ("Round", "rounded", None),
-        ("Max", "above", Some(&low)),
-        ("Min", "codes", Some(&high)),
-    ] {
-        let inputs = std::iter::once(number).chain(other.cloned()).collect();
-        number = emitter.step(step, &format!("{}_{word}", at.name), inputs, vec![]);
+impl Operator for RoundTo {
+    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
+        let unwritable = || at.unwritable("no operator rounds to small floats or to a range of each run");
+        let value = at.node.outputs.first().and_then(|&id| emitter.graph().value(id));
+        let is_fixed = matches!(self.scheme.policy(), Policy::Linear { dynamic: false, .. });
+        let (Some(value), Some(range), true, Rounding::HalfEven) =
+            (value, self.scheme.range(), is_fixed, self.scheme.rounding())
+        else {
+            return Err(unwritable());
+        };
+        let quant = value.quant.as_deref().filter(|quant| quant.block.is_none());
+        let quant = quant.ok_or_else(unwritable)?;
+        let count = quant.scale.channels().or(quant.zero_point.channels()).unwrap_or(1);
+        let along = |position: usize| quant.axis.is_some_and(|axis| usize::from(axis) == position);
+        let rank = if count == 1 { 0 } else { value.ty.shape.len() };
+        let shape: Vec<u64> = (0..rank)
+            .map(|position| if along(position) { count as u64 } else { 1 })
+            .collect();
+        // One number for each part of the grid, as a constant.
+        let mut parts = |word: &str, of: &dyn Fn(f32, i32) -> f32| {
+            let of = |part: usize| Some(of(*quant.scale.get(part)?, *quant.zero_point.get(part)?));
+            let numbers: Vec<f32> = (0..count).filter_map(of).collect();
+            let tensor = TensorData::from_values(&shape, &numbers).map_err(|error| at.unwritable(error.to_string()))?;
+            Ok::<_, WriteError>(emitter.constant(&format!("{}_{word}", at.name), &tensor))
+        };
+        let scale = parts("scale", &|scale, _| scale)?;
+        let [low, high] = [("low", range[0]), ("high", range[1])];
+        let end = |end: i64| move |_, zero: i32| (end - i64::from(zero)) as f32;
+        let (low, high) = (parts(low.0, &end(low.1))?, parts(high.0, &end(high.1))?);
+        let mut number = apart(emitter, at.node.inputs.first().copied().flatten());
+        for (step, word, other) in [
+            ("Div", "steps", Some(&scale)),
+            ("Round", "rounded", None),
+            ("Max", "above", Some(&low)),
+            ("Min", "codes", Some(&high)),
+        ] {
+            let inputs = std::iter::once(number).chain(other.cloned()).collect();
+            number = emitter.step(step, &format!("{}_{word}", at.name), inputs, vec![]);
+        }
+        let outputs = at.outputs(emitter);
+        emitter.node("Mul", at.name, vec![number, scale], outputs, vec![]);
+        Ok(())
     }
-    let outputs = at.outputs(emitter);
-    emitter.node("Mul", at.name, vec![number, scale], outputs, vec![]);
-    Ok(())
 }
 
 struct Parameters {

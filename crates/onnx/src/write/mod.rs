@@ -20,8 +20,7 @@ use emitter::Emitter;
 pub use external::DataFile;
 use prost::Message;
 use std::io::{self, Write};
-use strait_core::op::{BinaryFunction, Combination, Op, Transform};
-use strait_core::{Elem, Graph, Module, Node, Value};
+use strait_core::{Elem, Graph, Module, Value};
 
 /// The operator set that is normally written, old enough for most runtimes, and its version of the file format.
 const OPSET: (i64, i64) = (17, 8);
@@ -159,33 +158,13 @@ fn opset(module: &Module) -> (i64, i64) {
 }
 
 fn needs_newer(graph: &Graph) -> bool {
-    let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));
-    // Operators and modes that the older operator set lacks.
-    let is_young = |op: &Op| match op {
-        Op::DeformConv(_) | Op::Col2Im(_) => true,
-        Op::Scatter(scatter) => matches!(scatter.combine, Combination::Maximum | Combination::Minimum),
-        Op::Dft(dft) => dft.transform == Transform::InverseHalf,
-        _ => false,
-    };
-    // True for a grid sample of volumes, not of images.
-    let is_volume = |node: &Node| {
-        let grid = node.inputs.get(1).copied().flatten().and_then(|id| graph.value(id));
-        matches!(node.op, Op::GridSample(_)) && grid.is_some_and(|grid| grid.ty.shape.len() != 4)
-    };
-    // True for bitwise operators on integers, which operator set 17 does not have. Those on booleans are older.
-    let is_bitwise = |node: &Node| {
-        let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
-        let bits = [BinaryFunction::And, BinaryFunction::Or, BinaryFunction::Xor];
-        matches!(&node.op, Op::Binary(op) if bits.contains(&op.function))
-            && operand.is_some_and(|operand| operand.ty.elem != Elem::Bool)
-    };
     // Operator set 17 has no codes of 16 or 4 bits.
     let is_newer = |elem: Elem| matches!(elem, Elem::I16 | Elem::U16 | Elem::I4 | Elem::U4);
     let has_blocks = |value: &Value| value.quant.as_ref().is_some_and(|grid| grid.block.is_some());
-    let is_newer = |value: &Value| is_newer(value.ty.elem) || has_blocks(value);
-    graph.values().any(|(_, value)| is_newer(value))
-        || graph.nodes().any(|(_, node)| {
-            let by_operand = is_volume(node) || is_bitwise(node) || ops::resize::is_young(graph, node);
-            is_dilated(&node.op) || is_young(&node.op) || by_operand
-        })
+    graph
+        .values()
+        .any(|(_, value)| is_newer(value.ty.elem) || has_blocks(value))
+        || graph
+            .nodes()
+            .any(|(_, node)| ops::operator_of(&node.op).since(graph, node) > OPSET.0)
 }

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, Shift, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -23,7 +23,9 @@ impl AscendDequantS16 {
 
 impl Form for AscendDequantS16 {
     fn fields(&self) -> Fields<'_> {
-        Fields::new(IntType::I16).per("shift", &self.shift).relu(self.relu, 0)
+        Fields::new(IntType::I16)
+            .shifted("shift", Shift::Right(&self.shift))
+            .relu(self.relu, 0)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

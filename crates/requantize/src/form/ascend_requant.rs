@@ -24,7 +24,8 @@ impl Form for AscendRequant {
     fn fields(&self) -> Fields<'_> {
         // max(r, 0) + offset = max(r + offset, offset)
         Fields::new(self.out)
-            .per("scale", &self.scale)
+            .scaled("scale", &self.scale)
+            .zero(self.offset)
             .relu(self.relu, self.offset)
     }
 

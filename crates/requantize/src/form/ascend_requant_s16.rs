@@ -17,7 +17,7 @@ pub struct AscendRequantS16 {
 
 impl Form for AscendRequantS16 {
     fn fields(&self) -> Fields<'_> {
-        Fields::new(IntType::I8).per("scale", &self.scale)
+        Fields::new(IntType::I8).scaled("scale", &self.scale).zero(self.offset)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

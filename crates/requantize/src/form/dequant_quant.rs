@@ -27,7 +27,10 @@ impl Form for DequantQuant {
     fn fields(&self) -> Fields<'_> {
         // The function after the max does not decrease, so the max can be moved behind it: max(f(x), f(0)), with f(0) =
         // rint(0 * scale + offset) = offset.
-        Fields::new(self.out).per("deq", &self.deq).relu(self.relu, self.offset)
+        Fields::new(self.out)
+            .scaled("deq", &self.deq)
+            .zero(self.offset)
+            .relu(self.relu, self.offset)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

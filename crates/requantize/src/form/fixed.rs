@@ -19,7 +19,7 @@ pub struct Fixed {
 impl Form for Fixed {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.narrowing.out)
-            .per("sc", &self.sc)
+            .multiplied("sc", &self.sc)
             .per("add", &self.add)
             .narrowed(&self.narrowing)
     }

@@ -18,7 +18,7 @@ pub struct Float {
 
 impl Form for Float {
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out).per("scale", &self.scale)
+        Fields::new(self.out).scaled("scale", &self.scale).zero(self.zp)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

@@ -35,6 +35,7 @@ impl Form for Float64 {
         Fields::new(self.out)
             .per("multiplier", &self.multiplier)
             .per("exponent", &self.exponent)
+            .zero(self.zp)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

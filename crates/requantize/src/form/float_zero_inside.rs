@@ -20,7 +20,7 @@ pub struct FloatZeroInside {
 
 impl Form for FloatZeroInside {
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out).per("scale", &self.scale)
+        Fields::new(self.out).scaled("scale", &self.scale).zero(self.zp)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

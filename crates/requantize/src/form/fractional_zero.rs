@@ -17,7 +17,7 @@ pub struct FractionalZero {
 impl Form for FractionalZero {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.narrowing.out)
-            .per("sc", &self.sc)
+            .multiplied("sc", &self.sc)
             .per("zp", &self.zp)
             .narrowed(&self.narrowing)
     }

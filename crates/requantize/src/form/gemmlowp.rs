@@ -1,5 +1,6 @@
 use super::{
-    Affine, Arithmetic, Doubling, Fields, Form, FormError, Requantization, Roundings, Scalars, at, check::in_range,
+    Affine, Arithmetic, Doubling, Fields, Form, FormError, Requantization, Roundings, Scalars, Shift, at,
+    check::in_range,
 };
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
@@ -35,8 +36,9 @@ pub struct Gemmlowp {
 impl Form for Gemmlowp {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.out)
-            .per("multiplier", &self.multiplier)
-            .per("exponent", &self.exponent)
+            .multiplied("multiplier", &self.multiplier)
+            .shifted("exponent", Shift::Left(&self.exponent))
+            .zero(self.zp)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

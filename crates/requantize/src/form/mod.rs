@@ -112,9 +112,17 @@ pub enum Origin {
     Free,
 }
 
-/// Declares the closed set of forms: the enum, and the kinds with their properties.
+/// The closed set of forms: the enum, the kinds with what is known of them, the fields of their text, and who answers for which.
 macro_rules! forms {
-    ($($form:ident $name:literal $origin:ident $formula:literal $users:literal,)*) => {
+    (($d:tt) $($form:ident $name:literal $origin:ident $formula:literal $users:literal [$($fields:tt)*],)*) => {
+        /// Hands each form to a macro, with the fields that its text has, in their order; behind a `+` those of the narrowing.
+        #[macro_export]
+        macro_rules! each_form {
+            ($d then:ident) => {
+                $d then! { $($form [$($fields)*])* }
+            };
+        }
+
         /// A requantization with its parameters: from an accumulator `x` to a narrow integer. It is plain data.
         ///
         /// The set of forms is closed. A target with a form of its own uses [`Fixed`] or [`Steps`]. So every form can
@@ -194,51 +202,67 @@ macro_rules! forms {
 }
 
 forms! {
+    ($)
     ArithFolded "arith_folded" Free
         "sat(round(x / 2^s))"
-        "SiMa MLA, factor and zero point folded into weights and bias",
+        "SiMa MLA, factor and zero point folded into weights and bias"
+        [+ narrowing { shift rounding out }],
     FractionalZero "fractional_zero" Free
         "sat(round((x * sc + zp) / 2^s))"
-        "SiMa MLA, zero point before the shift",
+        "SiMa MLA, zero point before the shift"
+        [sc zp + narrowing { shift rounding out }],
     TfLite "tf_lite" Free
         "sat(round(x * sc / 2^s) + zp)"
-        "SiMa MLA, TFLite mode",
+        "SiMa MLA, TFLite mode"
+        [sc zp + narrowing { shift rounding out }],
     Gemmlowp "gemmlowp" FromScales
         "sat(half_away(half_up(x * 2^e+ * m / 2^31) / 2^e-) + zp), or sat(half_up(x * m / 2^(31-e)) + zp)"
-        "LiteRT on int8, with two roundings and with one",
+        "LiteRT on int8, with two roundings and with one"
+        [multiplier exponent zp roundings out],
     SixteenByEight "sixteen_by_eight" FromScales
         "sat(half_up(x * m16 / 2^(15-e)) + zp), m16 = min((m + 2^15) >> 16, 0x7FFF)"
-        "LiteRT on int16 activations",
+        "LiteRT on int16 activations"
+        [multiplier exponent zp out],
     TosaRescale "tosa_rescale" Free
         "sat((((x - input_zp) * m + 2^(s-1) +- 2^30) >> s) + output_zp)"
-        "TOSA RESCALE",
+        "TOSA RESCALE"
+        [multiplier shift scale32 roundings input input_zp output_zp out],
     Float "float" FromScales
         "sat(half_even(f32(x) * scale) + zp)"
-        "ONNX Runtime QLinearConv",
+        "ONNX Runtime QLinearConv"
+        [scale zp out],
     Float64 "float64" FromScales
         "sat(half_away(f64(x * m) * 2^(e-53)) + zp)"
-        "LiteRT FULLY_CONNECTED",
+        "LiteRT FULLY_CONNECTED"
+        [multiplier exponent zp out],
     FloatZeroInside "float_zero_inside" FromScales
         "sat(half_even(f32(x) * scale + zp))"
-        "ONNX Runtime QLinearMul",
+        "ONNX Runtime QLinearMul"
+        [scale zp out],
     AscendRequant "ascend_requant" FromScales
         "sat(max(half_even(f32(x) * scale), 0) + offset)"
-        "Ascend AscendRequant",
+        "Ascend AscendRequant"
+        [scale offset relu out],
     AscendDequantS16 "ascend_dequant_s16" Free
         "sat16(floor(x / 2^N))"
-        "Ascend S16 path, first half",
+        "Ascend S16 path, first half"
+        [shift relu],
     AscendRequantS16 "ascend_requant_s16" FromScales
         "sat8(half_even(f32(x) * scale) + offset)"
-        "Ascend S16 path, second half",
+        "Ascend S16 path, second half"
+        [scale offset],
     DequantQuant "dequant_quant" FromScales
         "sat(half_even(max(f32(x) * deq, 0) * scale + offset))"
-        "Ascend AscendDequant, ReLU and AscendQuant in a row",
+        "Ascend AscendDequant, ReLU and AscendQuant in a row"
+        [deq relu scale offset out],
     Fixed "fixed" Free
         "sat(round((x * sc + add) / 2^s) + zp)"
-        "any chip that multiplies and shifts",
+        "any chip that multiplies and shifts"
+        [sc add zp + narrowing { shift rounding out }],
     Steps "steps" Free
         "lowest + #{t : t <= x}"
-        "any chip that compares or looks up",
+        "any chip that compares or looks up"
+        [by hand],
 }
 
 /// What each form has to state about itself. [`Requantization`] and [`Channel`] derive everything else from it.
@@ -264,11 +288,24 @@ struct Fields<'a> {
     out: IntType,
     /// The smallest result. With a ReLU in the form, this is above the smallest value of the type.
     lowest: i32,
+    /// The code of real zero in the result, if the form has one.
+    zero: Option<i32>,
     /// The narrowing, if the form ends in a shift.
     narrowing: Option<&'a Narrowing>,
+    shift: Option<Shift<'a>>,
+    /// The factor that hardware multiplies with as it is.
+    factor: Option<&'a Per<i32>>,
+    scale: Option<&'a Per<f32>>,
     /// For each field that may have one value per channel: its name, and its number of values. `None` if it has one
     /// value for all.
     lengths: SmallVec<[(&'static str, Option<usize>); 3]>,
+}
+
+/// Places of a shift, by its direction.
+#[derive(Clone, Copy)]
+enum Shift<'a> {
+    Right(&'a Per<u8>),
+    Left(&'a Per<i8>),
 }
 
 impl<'a> Fields<'a> {
@@ -276,7 +313,11 @@ impl<'a> Fields<'a> {
         Fields {
             out,
             lowest: out.min(),
+            zero: None,
             narrowing: None,
+            shift: None,
+            factor: None,
+            scale: None,
             lengths: SmallVec::new(),
         }
     }
@@ -284,7 +325,39 @@ impl<'a> Fields<'a> {
     fn narrowed(self, narrowing: &'a Narrowing) -> Self {
         Fields {
             narrowing: Some(narrowing),
-            ..self.per("shift", &narrowing.shift)
+            ..self.shifted("shift", Shift::Right(&narrowing.shift))
+        }
+    }
+
+    fn shifted(self, field: &'static str, shift: Shift<'a>) -> Self {
+        let fields = match shift {
+            Shift::Right(places) => self.per(field, places),
+            Shift::Left(places) => self.per(field, places),
+        };
+        Fields {
+            shift: Some(shift),
+            ..fields
+        }
+    }
+
+    fn multiplied(self, field: &'static str, factor: &'a Per<i32>) -> Self {
+        Fields {
+            factor: Some(factor),
+            ..self.per(field, factor)
+        }
+    }
+
+    fn scaled(self, field: &'static str, scale: &'a Per<f32>) -> Self {
+        Fields {
+            scale: Some(scale),
+            ..self.per(field, scale)
+        }
+    }
+
+    fn zero(self, zero: i32) -> Self {
+        Fields {
+            zero: Some(zero),
+            ..self
         }
     }
 
@@ -401,6 +474,30 @@ impl Requantization {
     /// ReLU.
     pub fn range(&self) -> [i32; 2] {
         self.form().fields().range()
+    }
+
+    /// The result's code of real zero; `None` where the form does not know it, as it may be part of what is added to the
+    /// accumulator.
+    pub fn zero_point(&self) -> Option<i32> {
+        self.form().fields().zero
+    }
+
+    /// The places by which a channel shifts to the right, and to the left where they are negative; of forms that shift.
+    pub fn right_shift(&self, channel: usize) -> Option<i16> {
+        match self.form().fields().shift? {
+            Shift::Right(places) => places.get(channel).map(|&places| places.into()),
+            Shift::Left(places) => places.get(channel).map(|&places| -i16::from(places)),
+        }
+    }
+
+    /// The integer that a channel multiplies with as it is.
+    pub fn factor(&self, channel: usize) -> Option<i32> {
+        self.form().fields().factor?.get(channel).copied()
+    }
+
+    /// The f32 that a channel multiplies with.
+    pub fn scale(&self, channel: usize) -> Option<f32> {
+        self.form().fields().scale?.get(channel).copied()
     }
 
     /// The narrowing, if the form ends in a shift.

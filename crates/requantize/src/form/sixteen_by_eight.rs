@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, Shift, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -44,8 +44,10 @@ impl SixteenByEight {
 impl Form for SixteenByEight {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.out)
+            // It takes any multiplier, and reduces it itself.
             .per("multiplier", &self.multiplier)
-            .per("exponent", &self.exponent)
+            .shifted("exponent", Shift::Left(&self.exponent))
+            .zero(self.zp)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

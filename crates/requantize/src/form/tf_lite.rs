@@ -20,8 +20,9 @@ pub struct TfLite {
 impl Form for TfLite {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.narrowing.out)
-            .per("sc", &self.sc)
+            .multiplied("sc", &self.sc)
             .narrowed(&self.narrowing)
+            .zero(self.zp)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

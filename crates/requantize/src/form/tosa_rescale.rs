@@ -1,5 +1,5 @@
 use super::{
-    Affine, Arithmetic, Doubling, Fields, Form, FormError, FormKind, Requantization, Roundings, Scalars, at,
+    Affine, Arithmetic, Doubling, Fields, Form, FormError, FormKind, Requantization, Roundings, Scalars, Shift, at,
     check::in_range, sixteen_by_eight::I48,
 };
 use crate::{IntType, Per, Rounding};
@@ -112,8 +112,9 @@ const WORD_ZEROS: [i32; 2] = [0, 32_768];
 impl Form for TosaRescale {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.out)
-            .per("multiplier", &self.multiplier)
-            .per("shift", &self.shift)
+            .multiplied("multiplier", &self.multiplier)
+            .shifted("shift", Shift::Right(&self.shift))
+            .zero(self.output_zp)
     }
 
     fn select(&self, channels: &[usize]) -> Option<Requantization> {

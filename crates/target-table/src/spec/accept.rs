@@ -2,7 +2,7 @@
 
 use super::{ClampSet, FormRow, Integer, Per};
 use strait_core::{Reason, ReasonCode};
-use strait_requantize::{self as requantize, IntType, Requantization, Rounding, form};
+use strait_requantize::{IntType, Requantization, Rounding, form};
 
 impl FormRow {
     /// Checks that this form of the target computes this requantization with this clamp behind it: kind, output type,
@@ -91,28 +91,7 @@ impl FormRow {
 
     /// Checks the parameters of one channel of a legal form against the limits.
     fn accepts_channel(&self, channel: usize, form: &Requantization) -> Result<(), Reason> {
-        let right = |shift: &requantize::Per<u8>| shift.get(channel).map(|s| i16::from(*s));
-        // A shift to the right is a negative exponent.
-        let exponent = |exponent: &requantize::Per<i8>| exponent.get(channel).map(|e| -i16::from(*e));
-        let whole = |factor: &requantize::Per<i32>| factor.get(channel).copied();
-        let (shift, factor, scale) = match form {
-            Requantization::ArithFolded(f) => (right(&f.narrowing.shift), None, None),
-            Requantization::FractionalZero(f) => (right(&f.narrowing.shift), whole(&f.sc), None),
-            Requantization::TfLite(f) => (right(&f.narrowing.shift), whole(&f.sc), None),
-            Requantization::Fixed(f) => (right(&f.narrowing.shift), whole(&f.sc), None),
-            Requantization::Gemmlowp(f) => (exponent(&f.exponent), whole(&f.multiplier), None),
-            // It takes any multiplier, and reduces it itself.
-            Requantization::SixteenByEight(f) => (exponent(&f.exponent), None, None),
-            Requantization::Float64(_) => (None, None, None),
-            Requantization::TosaRescale(f) => (right(&f.shift), whole(&f.multiplier), None),
-            Requantization::AscendDequantS16(f) => (right(&f.shift), None, None),
-            Requantization::Float(f) => (None, None, f.scale.get(channel)),
-            Requantization::FloatZeroInside(f) => (None, None, f.scale.get(channel)),
-            Requantization::AscendRequant(f) => (None, None, f.scale.get(channel)),
-            Requantization::AscendRequantS16(f) => (None, None, f.scale.get(channel)),
-            Requantization::DequantQuant(f) => (None, None, f.deq.get(channel)),
-            Requantization::Steps(_) => (None, None, None),
-        };
+        let (shift, factor) = (form.right_shift(channel), form.factor(channel));
         if let (Some(shift), Some(limits)) = (shift, self.shift())
             && (shift < i16::from(limits.min) || shift > i16::from(limits.max))
         {
@@ -122,8 +101,8 @@ impl FormRow {
             );
             return Err(Reason::new(ReasonCode::FormShift, text));
         }
-        if let Some(scale) = scale {
-            self.accepts_scale(channel, *scale)?;
+        if let Some(scale) = form.scale(channel) {
+            self.accepts_scale(channel, scale)?;
         }
         factor.map_or(Ok(()), |factor| self.accepts_multiplier(channel, factor))
     }
@@ -160,19 +139,8 @@ impl FormRow {
     /// Checks that a clamp of the result costs nothing. A clamp to the full range of the type does nothing.
     fn accepts_clamp(&self, form: &Requantization, [low, high]: [i32; 2]) -> Result<(), Reason> {
         let out = form.out();
-        // Real zero is the zero point. A form whose zero point is part of the bias does not know it.
-        let zero = match form {
-            Requantization::TfLite(form::TfLite { zp, .. })
-            | Requantization::Gemmlowp(form::Gemmlowp { zp, .. })
-            | Requantization::SixteenByEight(form::SixteenByEight { zp, .. })
-            | Requantization::TosaRescale(form::TosaRescale { output_zp: zp, .. })
-            | Requantization::Float(form::Float { zp, .. })
-            | Requantization::Float64(form::Float64 { zp, .. })
-            | Requantization::FloatZeroInside(form::FloatZeroInside { zp, .. })
-            | Requantization::AscendRequant(form::AscendRequant { offset: zp, .. })
-            | Requantization::DequantQuant(form::DequantQuant { offset: zp, .. }) => Some(*zp),
-            _ => None,
-        };
+        // Where real zero is part of the bias, the form does not know it.
+        let zero = form.zero_point();
         let (open_below, open_above) = (low <= out.min(), high >= out.max());
         let fits = match self.clamp {
             ClampSet::None => open_below && open_above,

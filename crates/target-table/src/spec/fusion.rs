@@ -6,7 +6,7 @@ use super::words::{Evidence, Integer};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{collections::BTreeMap, fmt};
-use strait_core::Elem;
+use strait_core::{Elem, Kind, Term};
 use strait_document::words;
 
 /// Which fusions are made unless a configuration says otherwise.
@@ -159,6 +159,9 @@ macro_rules! verbs {
             #[cfg(feature = "schema")]
             const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, concat!($($doc),*))),*];
 
+            /// The verbs that need no code of the target's.
+            pub(super) const ALL: &'static [Verb] = &[$(Verb::$variant),*];
+
             /// The verb that a word stands for.
             pub fn parse(word: &str) -> Option<Verb> {
                 match word {
@@ -181,6 +184,12 @@ macro_rules! verbs {
         }
     };
 }
+
+/// The producer that is no op: a tensor of the model.
+pub(crate) const CONSTANT: &str = "constant";
+
+/// The turn of the verbs that take the requantization over.
+pub(super) const TAKES_OVER: u8 = 1;
 
 /// In front of the name of a verb that is code of the target.
 const CUSTOM: &str = "custom:";
@@ -229,9 +238,49 @@ impl Verb {
             | Verb::RequantizeData
             | Verb::BurnIntoTable
             | Verb::RescaleQuantize
-            | Verb::Custom(_) => 1,
+            | Verb::Custom(_) => TAKES_OVER,
             Verb::RequantizeClamp | Verb::RequantizeZeroPoint => 2,
         }
+    }
+
+    /// True if it means anything for a producer, which is an op or [`CONSTANT`]. Where the result is an accumulator, or passes
+    /// one on, the steps behind it can become part of the producer.
+    pub(super) fn applies(&self, producer: &str) -> bool {
+        match (self, Term::parse(producer)) {
+            (Verb::RequantizeData, _) => producer == CONSTANT,
+            (Verb::BurnIntoTable, term) => term == Some(Term::Lookup),
+            (Verb::RescaleQuantize, term) => term == Some(Term::Quantize),
+            (Verb::AddInAccumulator, term) => matches!(term, Some(Term::Conv | Term::Gemm)),
+            (_, Some(term)) => {
+                term == Term::ShiftLeft || matches!(term.kind(), Kind::Accumulates | Kind::Selects | Kind::Divides)
+            }
+            (_, None) => false,
+        }
+    }
+
+    /// True if it requantizes ahead of time, so that any form will do: no chip computes it then.
+    pub(super) fn is_ahead(&self) -> bool {
+        matches!(self, Verb::RequantizeData | Verb::BurnIntoTable)
+    }
+
+    /// True if it does nothing in a row of these verbs, as none of them sets the requantization that it is about.
+    pub(super) fn needs_set_requantize(&self, then: &[Verb]) -> bool {
+        let sets = then.contains(&Verb::SetRequantize);
+        match self {
+            Verb::RequantizeClamp | Verb::MergeScales => !sets,
+            Verb::RequantizeZeroPoint => !sets && !then.iter().any(Verb::is_custom),
+            _ => false,
+        }
+    }
+
+    /// True if the zero point of the result takes the place of the producer's: both have to be the same number.
+    pub fn moves_zero_point(&self) -> bool {
+        matches!(self, Verb::RequantizeZeroPoint | Verb::RescaleQuantize)
+    }
+
+    /// True if code of the target's decides.
+    pub(super) fn is_custom(&self) -> bool {
+        matches!(self, Verb::Custom(_))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Reads functions of one operand, applied to each element.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Binary, BinaryFunction, Clip, Elu, Function, HardSigmoid, Identity, LeakyRelu, Relu, Unary};
 
 pub(super) const ROWS: &[Row] = &[
@@ -26,33 +25,6 @@ pub(super) const ROWS: &[Row] = &[
     })
     .and(&[22]),
     Row::new("Gelu", 20, gelu),
-    Row::new("HardSwish", 14, |reader| unary(reader, Function::HardSwish)).and(&[22]),
-    Row::new("Sigmoid", 6, |reader| unary(reader, Function::Sigmoid)).and(&[13]),
-    Row::new("Tanh", 6, |reader| unary(reader, Function::Tanh)).and(&[13]),
-    Row::new("Softplus", 1, |reader| unary(reader, Function::Softplus)).and(&[22]),
-    Row::new("Mish", 18, |reader| unary(reader, Function::Mish)).and(&[22]),
-    Row::new("Exp", 6, |reader| unary(reader, Function::Exp)).and(&[13]),
-    Row::new("Log", 6, |reader| unary(reader, Function::Log)).and(&[13]),
-    Row::new("Sqrt", 6, |reader| unary(reader, Function::Sqrt)).and(&[13]),
-    Row::new("Reciprocal", 6, |reader| unary(reader, Function::Reciprocal)).and(&[13]),
-    Row::new("Erf", 9, |reader| unary(reader, Function::Erf)).and(&[13]),
-    Row::new("Neg", 6, |reader| unary(reader, Function::Neg)).and(&[13]),
-    Row::new("Abs", 6, |reader| unary(reader, Function::Abs)).and(&[13]),
-    Row::new("Floor", 6, |reader| unary(reader, Function::Floor)).and(&[13]),
-    Row::new("Ceil", 6, |reader| unary(reader, Function::Ceil)).and(&[13]),
-    Row::new("Round", 11, |reader| unary(reader, Function::Round)).and(&[22]),
-    Row::new("Sign", 9, |reader| unary(reader, Function::Sign)).and(&[13]),
-    Row::new("Sin", 7, |reader| unary(reader, Function::Sin)).and(&[22]),
-    Row::new("Cos", 7, |reader| unary(reader, Function::Cos)).and(&[22]),
-    Row::new("Tan", 7, |reader| unary(reader, Function::Tan)).and(&[22]),
-    Row::new("Asin", 7, |reader| unary(reader, Function::Asin)).and(&[22]),
-    Row::new("Acos", 7, |reader| unary(reader, Function::Acos)).and(&[22]),
-    Row::new("Atan", 7, |reader| unary(reader, Function::Atan)).and(&[22]),
-    Row::new("Sinh", 9, |reader| unary(reader, Function::Sinh)).and(&[22]),
-    Row::new("Cosh", 9, |reader| unary(reader, Function::Cosh)).and(&[22]),
-    Row::new("Asinh", 9, |reader| unary(reader, Function::Asinh)).and(&[22]),
-    Row::new("Acosh", 9, |reader| unary(reader, Function::Acosh)).and(&[22]),
-    Row::new("Atanh", 9, |reader| unary(reader, Function::Atanh)).and(&[22]),
 ];
 
 fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {

@@ -1,7 +1,6 @@
 //! Reads scaled dot product attention.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
 use strait_core::op::{
     BinaryFunction, Concat, Function, Gather, Identity, Pad, PadMode, Reduction, Relation, Reshape, Transpose,

@@ -1,7 +1,6 @@
 //! Reads operators that the IR does not have, as compositions of several ops.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Clip, LeakyRelu, Mul, Relu};
 use strait_import::BlockOrder;

@@ -1,13 +1,11 @@
 //! Reads constants, operators whose result is constant because shapes are known, and operators that do nothing at
 //! inference.
 
-use super::Row;
 use crate::elements::element;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
-use strait_core::ReasonCode;
 use strait_core::op::{BitCast, Cast, Expand, Identity, Reshape, ShapeOf};
-use strait_core::{Dim, Elem, TensorData};
+use strait_core::{Dim, Elem, ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Constant", 1, constant).and(&[9, 11, 12, 13, 19, 21, 23, 24, 25]),

@@ -1,8 +1,7 @@
 //! Reads `If`, `Loop` and `Scan`, whose nodes contain graphs.
 
-use super::Row;
 use crate::read::body::{Body, Formal, run_inputs};
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::op::{Gather, Identity, If, Loop, Slice};
 use strait_core::{Dim, ReasonCode, TensorData, TensorType};

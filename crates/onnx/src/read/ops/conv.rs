@@ -1,8 +1,7 @@
 //! Reads convolutions.
 
-use super::Row;
 use super::window::{kernel_shape, list, window};
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::op::{Col2Im, Conv, ConvTranspose, DeformConv};
 use strait_core::shape::fixed_dims;

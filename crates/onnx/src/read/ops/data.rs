@@ -1,7 +1,6 @@
 //! Reads operators whose results have extents that depend on data.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
 use strait_core::op::{Gather, NonMaxSuppression, NonZero, Reshape, Squeeze, Unique};
 

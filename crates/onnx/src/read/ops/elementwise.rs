@@ -1,7 +1,6 @@
 //! Reads elementwise arithmetic on two or more operands.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Binary, BinaryFunction, Cast, Clip, Div, Identity, Mul, Op, Pow, Sub};
 

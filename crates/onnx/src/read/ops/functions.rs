@@ -1,7 +1,6 @@
 //! Reads elementwise functions that become several ops.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
 use strait_core::op::{Div, Elu, Function, Mul};
 

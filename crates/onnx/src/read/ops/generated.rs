@@ -1,9 +1,8 @@
 //! Reads operators whose results follow from numbers and shapes alone: windows of signal processing, identity matrices,
 //! grids. Cosines and logarithms are computed by `libm`, which gives the same bits on every machine.
 
-use super::Row;
 use crate::elements::element;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use std::f64::consts::PI;
 use strait_core::op::Reshape;
 use strait_core::{Elem, ReasonCode, TensorData};

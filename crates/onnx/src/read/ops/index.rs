@@ -1,7 +1,6 @@
 //! Reads operators that gather and scatter elements, sort them, or accumulate along an axis.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{
     ArgReduce, Combination, Cumulative, Extreme, GatherElements, GatherNd, Reshape, Running, Scatter, ScatterBy, TopK,
 };

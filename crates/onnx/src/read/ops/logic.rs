@@ -1,7 +1,6 @@
 //! Reads comparisons, logical operators, and selection by a condition.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Binary, BinaryFunction, Compare, Relation, Select, Unary};
 use strait_core::{Elem, TensorData};
 

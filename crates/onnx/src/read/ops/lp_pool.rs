@@ -1,8 +1,7 @@
 //! Reads pools that compute a norm: (Σ |x|^p)^(1/p).
 
-use super::Row;
 use super::window::{kernel_shape, window};
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::op::{Conv, Function, Pow, Reduction, Unary};
 use strait_core::{Carrier, Dim, ReasonCode, WeightZero};

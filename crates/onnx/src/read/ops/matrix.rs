@@ -1,7 +1,6 @@
 //! Reads matrix products.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Gemm, MatMul};
 use strait_core::{Carrier, ReasonCode, WeightZero};
 

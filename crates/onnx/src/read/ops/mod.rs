@@ -38,69 +38,14 @@ mod transform;
 mod window;
 
 use super::index::{RUNTIME_DOMAIN, STANDARD_DOMAIN};
-use super::operator_reader::{OperatorReader, Refusal};
-use crate::OPSETS;
+use super::row::{Map, Row};
+use crate::functions as functions_of_one;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-/// A function that reads one node.
-pub(crate) type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
-
-/// An operator and the function that reads it.
-struct Row {
-    domain: &'static str,
-    name: &'static str,
-    /// The operator's first version that is read. A version is named by the operator set that introduced it.
-    first: i64,
-    /// The later versions that are read.
-    later: &'static [i64],
-    /// The last operator set that has the operator.
-    until: i64,
-    map: Map,
-}
-
-impl Row {
-    /// An operator of the standard domain in one version. If a later operator set changes it, that version has to be
-    /// listed too, or the oracle test fails.
-    const fn new(name: &'static str, first: i64, map: Map) -> Row {
-        Row {
-            domain: STANDARD_DOMAIN,
-            name,
-            first,
-            later: &[],
-            until: i64::MAX,
-            map,
-        }
-    }
-
-    /// An operator of ONNX Runtime's own domain, which has only one operator set.
-    const fn of_runtime(name: &'static str, map: Map) -> Row {
-        Row {
-            domain: RUNTIME_DOMAIN,
-            until: 1,
-            ..Row::new(name, 1, map)
-        }
-    }
-
-    /// Adds later versions of the operator.
-    const fn and(self, later: &'static [i64]) -> Row {
-        Row { later, ..self }
-    }
-
-    const fn until(self, until: i64) -> Row {
-        Row { until, ..self }
-    }
-
-    fn sets(&self) -> RangeInclusive<i64> {
-        match self.domain == STANDARD_DOMAIN {
-            true => self.first.max(*OPSETS.start())..=self.until.min(*OPSETS.end()),
-            false => self.first..=self.until,
-        }
-    }
-}
-
-const FAMILIES: [&[Row]; 34] = [
+const FAMILIES: [&[Row]; 35] = [
+    functions_of_one::ROWS,
     control::ROWS,
     data::ROWS,
     conv::ROWS,

@@ -1,7 +1,6 @@
 //! Reads normalizations by mean and variance, or by a norm.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
 use strait_core::ReasonCode;
 use strait_core::op::{

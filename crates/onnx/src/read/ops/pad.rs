@@ -1,7 +1,6 @@
 //! Reads padding.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::op::{Add, Expand, Gather, Identity, Pad, PadMode, Select, ShapeOf, Sub};
 use strait_core::shape::fixed_dims;

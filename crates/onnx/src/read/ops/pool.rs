@@ -1,11 +1,10 @@
 //! Reads pools.
 
+use super::pool_positions;
 use super::window::{Window, kernel_shape, narrow, window};
-use super::{Row, pool_positions};
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
-use strait_core::Carrier;
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{AveragePool, Cast, GlobalAveragePool, MaxPool, Reduce, Reduction};
-use strait_core::{Elem, ReasonCode};
+use strait_core::{Carrier, Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("MaxPool", 1, max_pool).and(&[8, 10, 11, 12, 22]),

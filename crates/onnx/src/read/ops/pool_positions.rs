@@ -4,7 +4,7 @@
 //! has. The position of the largest along that axis is then looked up in a table. A padding element is replaced by the
 //! window's first real element, which comes before it and so wins if both are the largest.
 
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{ArgReduce, Extreme, Gather, MaxPool, Op, Reshape};
 use strait_core::{ReasonCode, TensorData, TensorType};

@@ -1,9 +1,8 @@
 //! Reads operators on codes by their definition in real numbers.
 
 use super::window::{kernel_shape, window};
-use super::{Row, quantized_layers as layers};
 use crate::elements::element;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::op::{Cast, Clip, Conv, Function, Gather, Mul, Op, Reduction, Relation};
 use strait_core::shape::fixed_dims;
@@ -14,8 +13,6 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("QuantizeLinear", 10, quantize).and(&[13, 19, 21, 23, 24, 25, 28]),
     Row::new("DequantizeLinear", 10, dequantize).and(&[13, 19, 21, 23, 24, 25, 28]),
     Row::new("DynamicQuantizeLinear", 11, dynamic_quantize),
-    Row::new("QLinearMatMul", 10, matmul_of_codes).and(&[21]),
-    Row::new("QLinearConv", 10, conv_of_codes),
     Row::new("MatMulInteger", 10, matmul_integer),
     Row::new("ConvInteger", 10, conv_integer),
 ];
@@ -323,10 +320,7 @@ fn matmul_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// A matrix product of codes: saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
-fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    if layers::matmul(reader)? {
-        return Ok(());
-    }
+pub(super) fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rows = reader.rank(0)?.checked_sub(2);
     let columns = reader.rank(3)?.checked_sub(1);
     let (a_rank, b_rank) = (reader.rank(0)?, reader.rank(3)?);
@@ -399,10 +393,7 @@ fn conv_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to: Elem::I32 }, &[sums])
 }
 
-fn conv_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    if layers::conv(reader)? {
-        return Ok(());
-    }
+pub(super) fn conv_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (op, _) = conv(reader, 3)?;
     let rank = reader.rank(0)?;
     let x = centred(reader, 0, 2, None)?;

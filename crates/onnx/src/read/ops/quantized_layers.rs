@@ -3,10 +3,9 @@
 //! All of ONNX Runtime's operators on codes are read in this way. Operators of the standard domain, whose arithmetic
 //! the standard defines, are read in this way only if all their scales and zero points are constants.
 
-use super::Row;
-use super::quantized::{centred, conv as conv_attributes, grid, per, saturated};
+use super::quantized::{centred, conv as conv_attributes, conv_of_codes, grid, matmul_of_codes, per, saturated};
 use super::window::{kernel_shape, narrow, window};
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{
     Add, AveragePool, Concat, Function, Gemm, GlobalAveragePool, Identity, LeakyRelu, Mul, Op, Softmax, Unary,
 };
@@ -14,6 +13,15 @@ use strait_core::{Carrier, Elem, QuantParams, ReasonCode, WeightZero};
 use strait_import::{grid_of, matrix_product};
 
 pub(super) const ROWS: &[Row] = &[
+    Row::new("QLinearMatMul", 10, |reader| match matmul(reader)? {
+        true => Ok(()),
+        false => matmul_of_codes(reader),
+    })
+    .and(&[21]),
+    Row::new("QLinearConv", 10, |reader| match conv(reader)? {
+        true => Ok(()),
+        false => conv_of_codes(reader),
+    }),
     Row::of_runtime("QLinearAdd", |reader| pairwise(reader, Add {}.into())),
     Row::of_runtime("QLinearMul", |reader| pairwise(reader, Mul::float().into())),
     Row::of_runtime("QLinearSigmoid", |reader| {
@@ -194,7 +202,7 @@ fn own_grid(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> R
 }
 
 /// Reads QLinearConv, if its grids are constants.
-pub(super) fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
+fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     let grids = own_grid(reader, 0, 1)?.zip(own_grid(reader, 3, 0)?);
     if grids.is_none() || !are_known(reader, &[6, 7, 8])? || reader.constant(0)?.is_some() {
         return Ok(false);
@@ -208,7 +216,7 @@ pub(super) fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal>
 }
 
 /// Reads QLinearMatMul, if its grids are constants.
-pub(super) fn matmul(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
+fn matmul(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     let columns = reader.rank(3)?.saturating_sub(1);
     let grids = own_grid(reader, 0, 0)?.filter(|grid| grid.axis.is_none());
     let grids = grids.zip(own_grid(reader, 3, columns as i64)?);

@@ -1,8 +1,7 @@
 //! Reads recurrent layers. The product of the input and its weights does not need the state. It becomes one matrix
 //! product over all steps, before the layer. Biases that are only added are part of that product.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{
     Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
 };

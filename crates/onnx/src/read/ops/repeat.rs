@@ -1,7 +1,6 @@
 //! Reads operators that repeat, crop and pad tensors.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 use strait_core::op::{Expand, Identity, Mul, Pad, PadMode, Slice};

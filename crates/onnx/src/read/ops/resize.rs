@@ -1,10 +1,8 @@
 //! Reads the resizing of images and other tensors.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
-use strait_core::ReasonCode;
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Region, Resize, ResizeMode, Switch};
-use strait_core::{Dim, Shape};
+use strait_core::{Dim, ReasonCode, Shape};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Resize", 10, resize).and(&[11, 13, 18, 19]),

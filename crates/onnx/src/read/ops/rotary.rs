@@ -1,7 +1,6 @@
 //! Reads rotary position embedding.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
 use strait_core::op::{Concat, Gather, Identity, Op, Reshape, Slice};
 use strait_core::{Elem, ReasonCode};

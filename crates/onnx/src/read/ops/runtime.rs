@@ -2,8 +2,8 @@
 //! standard domain, although ONNX does not define them, or only from a later operator set on.
 
 use super::normalization::{layer_normalization, rms_normalization, root_of_squares};
-use super::{Row, conv, functions, masks, matrix, quantized, sample};
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use super::{conv, functions, masks, matrix, quantized, sample};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
 use strait_core::op::{
     Clip, Elu, Function, HardSigmoid, Identity, LayerNormalization, LeakyRelu, Mul, Op, Relu, Unary,

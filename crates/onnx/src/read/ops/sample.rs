@@ -1,7 +1,6 @@
 //! Reads operators that sample images at grids or in regions.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Border, Cast, GridSample, RoiAlign, RoiMode, Sampling, Slice, Squeeze};
 use strait_core::{Elem, ReasonCode};
 

@@ -1,11 +1,9 @@
 //! Reads operators that join, split, slice and gather.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::SmallVec;
-use strait_core::Dim;
-use strait_core::ReasonCode;
 use strait_core::op::{Concat, Gather, Slice, Split};
+use strait_core::{Dim, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Concat", 4, concat).and(&[11, 13]),

@@ -1,7 +1,6 @@
 //! Reads operators on sequences of tensors. Positions have to be known, so a sequence can be replaced by its tensors.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
 use strait_core::ReasonCode;
 use strait_core::op::{Concat, Identity, Split, Squeeze, Unsqueeze};

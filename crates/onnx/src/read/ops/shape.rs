@@ -1,7 +1,6 @@
 //! Reads operators that change the shape or the order of axes, but not the elements.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
 use strait_core::{ReasonCode, TensorData};
 

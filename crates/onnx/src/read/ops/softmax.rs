@@ -1,10 +1,8 @@
 //! Reads functions along one axis: softmax, log-softmax and hardmax.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
-use strait_core::Dim;
-use strait_core::ReasonCode;
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Cast, Flatten, Function, Op, Reduction, Relation, Reshape, Softmax, Sub};
+use strait_core::{Dim, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Softmax", 1, |reader| {

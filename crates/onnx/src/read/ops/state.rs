@@ -1,7 +1,6 @@
 //! Reads operators that pass a state from one call to the next.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
 use strait_core::op::{Concat, Conv, Function, Identity, Slice, Unary};
 use strait_core::{Carrier, ReasonCode, WeightZero};

@@ -1,7 +1,6 @@
 //! Reads Fourier transforms and determinants.
 
-use super::Row;
-use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
+use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Det, Dft, Gather, Mul, Reshape, Transform};
 use strait_core::{ReasonCode, TensorData};
 

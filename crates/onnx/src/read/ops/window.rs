@@ -1,9 +1,8 @@
 //! Sliding windows: strides, dilations and paddings of convolutions and pools.
 
-use crate::read::operator_reader::{OperatorReader, Refusal};
+use crate::read::row::{OperatorReader, Refusal};
 use smallvec::SmallVec;
-use strait_core::Dim;
-use strait_core::ReasonCode;
+use strait_core::{Dim, ReasonCode};
 
 /// A window's attributes in the form that the ops of `strait-core` take.
 pub(super) struct Window {

@@ -1,42 +1,44 @@
 //! Writes `if` and `loop`. In the IR a node has an operand for each captured value; in ONNX nested graphs refer to it
 //! by name.
 
-use super::At;
-use crate::error::WriteError;
+use super::operator::{At, Emitter, Operator, WriteError};
 use crate::proto::GraphProto;
 use crate::write::attributes::graph;
-use crate::write::emitter::Emitter;
 use crate::write::scope::First;
 use strait_core::op::{If, Loop};
 use strait_core::{GraphId, TensorData};
 
-pub(super) fn choice(emitter: &mut Emitter<'_>, at: At<'_>, op: &If) -> Result<(), WriteError> {
-    let mut attributes = Vec::new();
-    for (name, position) in [("then_branch", op.then_graph), ("else_branch", op.else_graph)] {
-        attributes.push(graph(name, body(emitter, at, position, 1, First::Own)?));
+impl Operator for If {
+    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
+        let mut attributes = Vec::new();
+        for (name, position) in [("then_branch", self.then_graph), ("else_branch", self.else_graph)] {
+            attributes.push(graph(name, body(emitter, at, position, 1, First::Own)?));
+        }
+        let (condition, outputs) = (at.input(emitter, 0), at.outputs(emitter));
+        emitter.node("If", at.name, vec![condition], outputs, attributes);
+        Ok(())
     }
-    let (condition, outputs) = (at.input(emitter, 0), at.outputs(emitter));
-    emitter.node("If", at.name, vec![condition], outputs, attributes);
-    Ok(())
 }
 
 /// A loop. If its number of runs is known, that is its bound, and it has no condition.
-pub(super) fn repeat(emitter: &mut Emitter<'_>, at: At<'_>, op: &Loop) -> Result<(), WriteError> {
-    let read = Loop::BOUNDS + op.carried as usize;
-    let first = if op.trips < 0 { First::Own } else { First::Holds };
-    let body = body(emitter, at, op.body, read, first)?;
-    let mut inputs: Vec<String> = (0..read).map(|position| at.input(emitter, position)).collect();
-    if op.trips >= 0 {
-        inputs[0] = emitter.constant(&format!("{}_trips", at.name), &TensorData::scalar(op.trips));
-        inputs[1] = String::new();
+impl Operator for Loop {
+    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
+        let read = Loop::BOUNDS + self.carried as usize;
+        let first = if self.trips < 0 { First::Own } else { First::Holds };
+        let body = body(emitter, at, self.body, read, first)?;
+        let mut inputs: Vec<String> = (0..read).map(|position| at.input(emitter, position)).collect();
+        if self.trips >= 0 {
+            inputs[0] = emitter.constant(&format!("{}_trips", at.name), &TensorData::scalar(self.trips));
+            inputs[1] = String::new();
+        }
+        // Trailing absent operands would leave the node with too few operands.
+        if inputs[1].is_empty() {
+            inputs[1] = emitter.holds(&format!("{}_first", at.name));
+        }
+        let outputs = at.outputs(emitter);
+        emitter.node("Loop", at.name, inputs, outputs, vec![graph("body", body)]);
+        Ok(())
     }
-    // Trailing absent operands would leave the node with too few operands.
-    if inputs[1].is_empty() {
-        inputs[1] = emitter.holds(&format!("{}_first", at.name));
-    }
-    let outputs = at.outputs(emitter);
-    emitter.node("Loop", at.name, inputs, outputs, vec![graph("body", body)]);
-    Ok(())
 }
 
 /// A graph of the node. It captures the operands from position `read` on.

@@ -1,46 +1,49 @@
 //! Writes the fully connected layer.
 
-use super::{At, scalar, with_lists};
-use crate::error::WriteError;
+use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, int, ints};
-use crate::write::emitter::Emitter;
 use strait_core::Elem;
 use strait_core::op::Gemm;
 
 /// ONNX's Gemm only takes matrices. For an `a` of another rank, a MatMul and an Add are written: a·b·alpha + bias·beta.
 /// `b` is transposed first, unless it is already written transposed.
-pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), WriteError> {
-    let (elem, rank) = at.operand_type(emitter);
-    let is_turned = emitter.is_turned(at.node.inputs.get(1).copied().flatten());
-    emitter.weight_only |= is_turned && at.is_dequantized(emitter, 1) && !at.is_dequantized(emitter, 0);
-    if rank == 2 {
-        let attributes = vec![
-            float("alpha", gemm.alpha),
-            float("beta", gemm.beta),
-            int("transA", gemm.transpose_a),
-            int("transB", gemm.transpose_b && !is_turned),
-        ];
-        return with_lists(emitter, at, "Gemm", attributes, &[]);
+impl Operator for Gemm {
+    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
+        if !self.weight_zero.is_zero() {
+            return Err(at.without_operator());
+        }
+        let (elem, rank) = at.operand_type(emitter);
+        let is_turned = emitter.is_turned(at.node.inputs.get(1).copied().flatten());
+        emitter.weight_only |= is_turned && at.is_dequantized(emitter, 1) && !at.is_dequantized(emitter, 0);
+        if rank == 2 {
+            let attributes = vec![
+                float("alpha", self.alpha),
+                float("beta", self.beta),
+                int("transA", self.transpose_a),
+                int("transB", self.transpose_b && !is_turned),
+            ];
+            return at.plain(emitter, "Gemm", attributes);
+        }
+        let mut b = at.input(emitter, 1);
+        if self.transpose_b && !is_turned {
+            b = emitter.step("Transpose", at.name, vec![b], vec![ints("perm", &[1i64, 0])]);
+        }
+        let (a, bias, outputs) = (at.input(emitter, 0), at.input(emitter, 2), at.outputs(emitter));
+        if bias.is_empty() && self.alpha == 1.0 {
+            emitter.node("MatMul", at.name, vec![a, b], outputs, vec![]);
+            return Ok(());
+        }
+        let product = emitter.step("MatMul", at.name, vec![a, b], vec![]);
+        if bias.is_empty() {
+            let alpha = at.scalar(emitter, "alpha", elem, self.alpha)?;
+            emitter.node("Mul", at.name, vec![product, alpha], outputs, vec![]);
+            return Ok(());
+        }
+        let product = scaled(emitter, at, product, ("alpha", self.alpha), elem)?;
+        let bias = scaled(emitter, at, bias, ("beta", self.beta), elem)?;
+        emitter.node("Add", at.name, vec![product, bias], outputs, vec![]);
+        Ok(())
     }
-    let mut b = at.input(emitter, 1);
-    if gemm.transpose_b && !is_turned {
-        b = emitter.step("Transpose", at.name, vec![b], vec![ints("perm", &[1i64, 0])]);
-    }
-    let (a, bias, outputs) = (at.input(emitter, 0), at.input(emitter, 2), at.outputs(emitter));
-    if bias.is_empty() && gemm.alpha == 1.0 {
-        emitter.node("MatMul", at.name, vec![a, b], outputs, vec![]);
-        return Ok(());
-    }
-    let product = emitter.step("MatMul", at.name, vec![a, b], vec![]);
-    if bias.is_empty() {
-        let alpha = scalar(emitter, at, "alpha", elem, gemm.alpha)?;
-        emitter.node("Mul", at.name, vec![product, alpha], outputs, vec![]);
-        return Ok(());
-    }
-    let product = scaled(emitter, at, product, ("alpha", gemm.alpha), elem)?;
-    let bias = scaled(emitter, at, bias, ("beta", gemm.beta), elem)?;
-    emitter.node("Add", at.name, vec![product, bias], outputs, vec![]);
-    Ok(())
 }
 
 /// A value times a factor, or the value itself if the factor is 1. The factor becomes a named constant.
@@ -54,6 +57,6 @@ fn scaled(
     if factor == 1.0 {
         return Ok(value);
     }
-    let factor = scalar(emitter, at, name, elem, factor)?;
+    let factor = at.scalar(emitter, name, elem, factor)?;
     Ok(emitter.step("Mul", at.name, vec![value, factor], vec![]))
 }

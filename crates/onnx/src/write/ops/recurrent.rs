@@ -2,100 +2,100 @@
 //! is written as these weights. The product then passes the pre-activations on unchanged: each is multiplied by 1, and
 //! zeros are added.
 
-use super::At;
-use crate::error::WriteError;
+use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, floats, int, text, texts};
-use crate::write::emitter::Emitter;
 use strait_core::TensorData;
 use strait_core::op::{Activation, Bound, Cell, Direction, Recurrent};
 
-pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -> Result<(), WriteError> {
-    let weight = emitter
-        .ty(at.node.inputs.get(1).copied().flatten())
-        .and_then(strait_core::TensorType::dims);
-    let Some([directions, rows, hidden]) = weight.as_deref().map(|dims| [dims[0], dims[1], dims[2]]) else {
-        return Err(at.unwritable("its weights have no fixed extents"));
-    };
-    if op.cell_clip != Bound::NONE {
-        return Err(at.unwritable("the state of its cell is cut off, which no LSTM of ONNX does"));
-    }
-    let operand = |emitter: &Emitter<'_>, position: usize| at.input(emitter, position);
-    let identity = identity(emitter, at, directions, rows);
-    let mut inputs = vec![operand(emitter, 0), identity, operand(emitter, 1)];
-    inputs.push(match at.node.inputs.get(6).copied().flatten() {
-        None => String::new(),
-        Some(bias) => {
-            let constant = emitter.module.constant(emitter.graph(), bias);
-            let bias = constant.and_then(|tensor| tensor.to_f32().ok());
-            let bias = bias.ok_or_else(|| at.unwritable("its bias is no constant"))?;
-            // The biases of the input, and of the state for all gates but the last, are already in the pre-activations.
-            let mut all = Vec::new();
-            for each in bias.chunks(hidden.max(1) as usize) {
-                all.extend(std::iter::repeat_n(0.0, 2 * rows as usize - each.len()));
-                all.extend_from_slice(each);
+impl Operator for Recurrent {
+    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
+        let weight = emitter
+            .ty(at.node.inputs.get(1).copied().flatten())
+            .and_then(strait_core::TensorType::dims);
+        let Some([directions, rows, hidden]) = weight.as_deref().map(|dims| [dims[0], dims[1], dims[2]]) else {
+            return Err(at.unwritable("its weights have no fixed extents"));
+        };
+        if self.cell_clip != Bound::NONE {
+            return Err(at.unwritable("the state of its cell is cut off, which no LSTM of ONNX does"));
+        }
+        let operand = |emitter: &Emitter<'_>, position: usize| at.input(emitter, position);
+        let identity = identity(emitter, at, directions, rows);
+        let mut inputs = vec![operand(emitter, 0), identity, operand(emitter, 1)];
+        inputs.push(match at.node.inputs.get(6).copied().flatten() {
+            None => String::new(),
+            Some(bias) => {
+                let constant = emitter.module.constant(emitter.graph(), bias);
+                let bias = constant.and_then(|tensor| tensor.to_f32().ok());
+                let bias = bias.ok_or_else(|| at.unwritable("its bias is no constant"))?;
+                // The biases of the input, and of the state for all gates but the last, are already in the pre-activations.
+                let mut all = Vec::new();
+                for each in bias.chunks(hidden.max(1) as usize) {
+                    all.extend(std::iter::repeat_n(0.0, 2 * rows as usize - each.len()));
+                    all.extend_from_slice(each);
+                }
+                let all = TensorData::from_values(&[directions, 2 * rows], &all);
+                let all = all.map_err(|error| at.unwritable(error.to_string()))?;
+                emitter.constant(&format!("{}_bias", at.name), &all)
             }
-            let all = TensorData::from_values(&[directions, 2 * rows], &all);
-            let all = all.map_err(|error| at.unwritable(error.to_string()))?;
-            emitter.constant(&format!("{}_bias", at.name), &all)
+        });
+        inputs.push(match operand(emitter, 2) {
+            lengths if lengths.is_empty() => lengths,
+            // 6 is int32.
+            lengths => emitter.step(
+                "Cast",
+                &format!("{}_lengths", at.name),
+                vec![lengths],
+                vec![int("to", 6)],
+            ),
+        });
+        inputs.push(operand(emitter, 3));
+        if self.cell == Cell::Lstm {
+            inputs.extend([operand(emitter, 4), operand(emitter, 5)]);
         }
-    });
-    inputs.push(match operand(emitter, 2) {
-        lengths if lengths.is_empty() => lengths,
-        // 6 is int32.
-        lengths => emitter.step(
-            "Cast",
-            &format!("{}_lengths", at.name),
-            vec![lengths],
-            vec![int("to", 6)],
-        ),
-    });
-    inputs.push(operand(emitter, 3));
-    if op.cell == Cell::Lstm {
-        inputs.extend([operand(emitter, 4), operand(emitter, 5)]);
+        let direction = match self.direction {
+            Direction::Forward => "forward",
+            Direction::Reverse => "reverse",
+            Direction::Bidirectional => "bidirectional",
+        };
+        let mut attributes = vec![int("hidden_size", hidden as i64), text("direction", direction)];
+        attributes.push(texts(
+            "activations",
+            self.activations.0.iter().map(|&activation| name(activation)),
+        ));
+        // These lists only have numbers for activations with a parameter, in their order.
+        for (key, list, has) in [
+            ("activation_alpha", &self.alpha, has_alpha as fn(Activation) -> bool),
+            ("activation_beta", &self.beta, has_beta),
+        ] {
+            let own = self
+                .activations
+                .0
+                .iter()
+                .zip(list)
+                .filter(|(activation, _)| has(**activation));
+            let own: Vec<f32> = own.map(|(_, &parameter)| parameter).collect();
+            if !own.is_empty() {
+                attributes.push(floats(key, own));
+            }
+        }
+        if self.clip.is_finite() {
+            attributes.push(float("clip", self.clip));
+        }
+        let operator = match self.cell {
+            Cell::Plain => "RNN",
+            Cell::Lstm => {
+                attributes.push(int("input_forget", self.coupled));
+                "LSTM"
+            }
+            Cell::Gru | Cell::GruLinear => {
+                attributes.push(int("linear_before_reset", self.cell == Cell::GruLinear));
+                "GRU"
+            }
+        };
+        let outputs = at.outputs(emitter);
+        emitter.node(operator, at.name, inputs, outputs, attributes);
+        Ok(())
     }
-    let direction = match op.direction {
-        Direction::Forward => "forward",
-        Direction::Reverse => "reverse",
-        Direction::Bidirectional => "bidirectional",
-    };
-    let mut attributes = vec![int("hidden_size", hidden as i64), text("direction", direction)];
-    attributes.push(texts(
-        "activations",
-        op.activations.0.iter().map(|&activation| name(activation)),
-    ));
-    // These lists only have numbers for activations with a parameter, in their order.
-    for (key, list, has) in [
-        ("activation_alpha", &op.alpha, has_alpha as fn(Activation) -> bool),
-        ("activation_beta", &op.beta, has_beta),
-    ] {
-        let own = op
-            .activations
-            .0
-            .iter()
-            .zip(list)
-            .filter(|(activation, _)| has(**activation));
-        let own: Vec<f32> = own.map(|(_, &parameter)| parameter).collect();
-        if !own.is_empty() {
-            attributes.push(floats(key, own));
-        }
-    }
-    if op.clip.is_finite() {
-        attributes.push(float("clip", op.clip));
-    }
-    let operator = match op.cell {
-        Cell::Plain => "RNN",
-        Cell::Lstm => {
-            attributes.push(int("input_forget", op.coupled));
-            "LSTM"
-        }
-        Cell::Gru | Cell::GruLinear => {
-            attributes.push(int("linear_before_reset", op.cell == Cell::GruLinear));
-            "GRU"
-        }
-    };
-    let outputs = at.outputs(emitter);
-    emitter.node(operator, at.name, inputs, outputs, attributes);
-    Ok(())
 }
 
 /// For each direction, the rows of an identity matrix that belong to its gates. The matrix has as many elements as the

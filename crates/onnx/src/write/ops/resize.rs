@@ -1,12 +1,10 @@
 //! Writes resizing. ONNX takes either scales or sizes, and computes the other list from it. If the IR's two lists do
 //! not follow from each other, ONNX can still keep one scale for several axes, and round their extents.
 
-use super::At;
-use crate::error::WriteError;
+use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, int, ints, text};
-use crate::write::emitter::Emitter;
 use strait_core::op::{Coordinate, Resize, ResizeMode};
-use strait_core::{Dim, Graph, Node, Op, TensorData};
+use strait_core::{Dim, Graph, Node, TensorData};
 
 /// Which list is written so that ONNX computes both the right scales and the right extents.
 #[derive(Debug, PartialEq)]
@@ -65,66 +63,68 @@ fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     })
 }
 
-/// True for a resize that operator set 17 cannot express.
-pub(in crate::write) fn is_young(graph: &Graph, node: &Node) -> bool {
-    let Op::Resize(resize) = &node.op else { return false };
-    let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
-    let keeps = |shape: &[Dim]| matches!(lists(resize, shape), Some(Lists::Kept { .. }));
-    resize.antialias.0
-        || resize.coordinate == Coordinate::HalfPixelSymmetric
-        || operand.is_some_and(|operand| keeps(&operand.ty.shape))
-}
-
 /// A resize. Scales or sizes are operands after the one for a region.
-pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), WriteError> {
-    let shape = emitter
-        .ty(at.node.inputs.first().copied().flatten())
-        .map(|ty| &ty.shape[..]);
-    let lists = lists(resize, shape.unwrap_or_default())
-        .ok_or_else(|| at.unwritable("scales and sizes that do not follow from each other are not a Resize in ONNX"))?;
-    let mut attributes = vec![
-        text("mode", resize.mode.name()),
-        text("coordinate_transformation_mode", resize.coordinate.name()),
-        text("nearest_mode", resize.nearest.name()),
-    ];
-    if resize.mode == ResizeMode::Cubic {
-        attributes.push(float("cubic_coeff_a", resize.cubic.0));
-    }
-    if resize.exclude_outside.0 {
-        attributes.push(int("exclude_outside", true));
-    }
-    if resize.antialias.0 {
-        attributes.push(int("antialias", true));
-    }
-    let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
-    let region = match resize.region.0.split_last() {
-        Some((&beside, region)) if resize.coordinate == Coordinate::Crop => {
-            attributes.push(float("extrapolation_value", beside));
-            floats(emitter, at, "roi", region)?
+impl Operator for Resize {
+    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
+        let shape = emitter
+            .ty(at.node.inputs.first().copied().flatten())
+            .map(|ty| &ty.shape[..]);
+        let lists = lists(self, shape.unwrap_or_default()).ok_or_else(|| {
+            at.unwritable("scales and sizes that do not follow from each other are not a Resize in ONNX")
+        })?;
+        let mut attributes = vec![
+            text("mode", self.mode.name()),
+            text("coordinate_transformation_mode", self.coordinate.name()),
+            text("nearest_mode", self.nearest.name()),
+        ];
+        if self.mode == ResizeMode::Cubic {
+            attributes.push(float("cubic_coeff_a", self.cubic.0));
         }
-        _ => String::new(),
-    };
-    // A list that is computed at run time is an operand in the IR too.
-    let late = inputs.get(1).cloned();
-    inputs.truncate(1);
-    inputs.push(region);
-    let sizes_name = format!("{}_sizes", at.name);
-    match lists {
-        Lists::Scales(scales) => inputs.push(match late {
-            Some(list) => list,
-            None => floats(emitter, at, "scales", &scales)?,
-        }),
-        Lists::Sizes(sizes) => {
-            let list = late.unwrap_or_else(|| emitter.ints(&sizes_name, &sizes));
-            inputs.extend([String::new(), list]);
+        if self.exclude_outside.0 {
+            attributes.push(int("exclude_outside", true));
         }
-        Lists::Kept { axes, sizes } => {
-            attributes.extend([ints("axes", &axes), text("keep_aspect_ratio_policy", "not_larger")]);
-            inputs.extend([String::new(), emitter.ints(&sizes_name, &sizes)]);
+        if self.antialias.0 {
+            attributes.push(int("antialias", true));
         }
+        let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+        let region = match self.region.0.split_last() {
+            Some((&beside, region)) if self.coordinate == Coordinate::Crop => {
+                attributes.push(float("extrapolation_value", beside));
+                floats(emitter, at, "roi", region)?
+            }
+            _ => String::new(),
+        };
+        // A list that is computed at run time is an operand in the IR too.
+        let late = inputs.get(1).cloned();
+        inputs.truncate(1);
+        inputs.push(region);
+        let sizes_name = format!("{}_sizes", at.name);
+        match lists {
+            Lists::Scales(scales) => inputs.push(match late {
+                Some(list) => list,
+                None => floats(emitter, at, "scales", &scales)?,
+            }),
+            Lists::Sizes(sizes) => {
+                let list = late.unwrap_or_else(|| emitter.ints(&sizes_name, &sizes));
+                inputs.extend([String::new(), list]);
+            }
+            Lists::Kept { axes, sizes } => {
+                attributes.extend([ints("axes", &axes), text("keep_aspect_ratio_policy", "not_larger")]);
+                inputs.extend([String::new(), emitter.ints(&sizes_name, &sizes)]);
+            }
+        }
+        emitter.node("Resize", at.name, inputs, outputs, attributes);
+        Ok(())
     }
-    emitter.node("Resize", at.name, inputs, outputs, attributes);
-    Ok(())
+
+    fn since(&self, graph: &Graph, node: &Node) -> i64 {
+        let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
+        let keeps = |shape: &[Dim]| matches!(lists(self, shape), Some(Lists::Kept { .. }));
+        let is_young = self.antialias.0
+            || self.coordinate == Coordinate::HalfPixelSymmetric
+            || operand.is_some_and(|operand| keeps(&operand.ty.shape));
+        if is_young { 18 } else { 1 }
+    }
 }
 
 /// Adds a list of floats as a constant.

@@ -1,63 +1,33 @@
 //! Writes functions of one variable.
 
-use super::{At, scalar, with_lists};
-use crate::error::WriteError;
+use super::operator::{At, Emitter, Operator, WriteError};
+use crate::functions;
 use crate::proto::AttributeProto;
 use crate::write::attributes::float;
-use crate::write::emitter::{Emitter, RUNTIME_DOMAIN};
+use crate::write::emitter::RUNTIME_DOMAIN;
 use strait_core::Elem;
-use strait_core::op::Function;
+use strait_core::op::{Function, Unary};
 
-/// The operator for a function, if operator set 17 has one.
-fn operator(function: Function) -> Option<&'static str> {
-    Some(match function {
-        Function::Sigmoid => "Sigmoid",
-        Function::Tanh => "Tanh",
-        Function::HardSwish => "HardSwish",
-        Function::Softplus => "Softplus",
-        Function::Exp => "Exp",
-        Function::Log => "Log",
-        Function::Sqrt => "Sqrt",
-        Function::Reciprocal => "Reciprocal",
-        Function::Erf => "Erf",
-        Function::Neg => "Neg",
-        Function::Abs => "Abs",
-        Function::Floor => "Floor",
-        Function::Ceil => "Ceil",
-        Function::Round => "Round",
-        Function::Sign => "Sign",
-        Function::Sin => "Sin",
-        Function::Cos => "Cos",
-        Function::Tan => "Tan",
-        Function::Asin => "Asin",
-        Function::Acos => "Acos",
-        Function::Atan => "Atan",
-        Function::Sinh => "Sinh",
-        Function::Cosh => "Cosh",
-        Function::Asinh => "Asinh",
-        Function::Acosh => "Acosh",
-        Function::Atanh => "Atanh",
-        Function::Silu | Function::Mish | Function::Gelu | Function::GeluTanh => return None,
-    })
-}
-
-pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -> Result<(), WriteError> {
-    if let Some(op) = operator(function) {
-        return with_lists(emitter, at, op, vec![], &[]);
-    }
-    let (x, outputs) = (at.input(emitter, 0), at.outputs(emitter));
-    let Some((kernel, attributes)) = kernel(function).filter(|_| at.is_dequantized(emitter, 0)) else {
-        let product = taken_apart(emitter, at, function, x)?;
-        emitter.node("Mul", at.name, product, outputs, vec![]);
-        return Ok(());
-    };
-    emitter.define(kernel, &attributes, |emitter, x, y| {
-        let product = taken_apart(emitter, At { name: kernel, ..at }, function, x)?;
-        emitter.node("Mul", kernel, product, vec![y], vec![]);
+impl Operator for Unary {
+    fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
+        let function = self.function;
+        if let Some(op) = functions::operator(function) {
+            return at.plain(emitter, op, vec![]);
+        }
+        let (x, outputs) = (at.input(emitter, 0), at.outputs(emitter));
+        let Some((kernel, attributes)) = kernel(function).filter(|_| at.is_dequantized(emitter, 0)) else {
+            let product = taken_apart(emitter, at, function, x)?;
+            emitter.node("Mul", at.name, product, outputs, vec![]);
+            return Ok(());
+        };
+        emitter.define(kernel, &attributes, |emitter, x, y| {
+            let product = taken_apart(emitter, At { name: kernel, ..at }, function, x)?;
+            emitter.node("Mul", kernel, product, vec![y], vec![]);
+            Ok(())
+        })?;
+        emitter.node_of(RUNTIME_DOMAIN, kernel, at.name, vec![x], outputs, attributes);
         Ok(())
-    })?;
-    emitter.node_of(RUNTIME_DOMAIN, kernel, at.name, vec![x], outputs, attributes);
-    Ok(())
+    }
 }
 
 /// The operator of ONNX Runtime's domain that computes a function, with its attributes.
@@ -90,7 +60,7 @@ fn taken_apart(
         }
         Function::Gelu => {
             // (1 + erf(x/√2))/2
-            let root = scalar(emitter, at, "root", elem, std::f32::consts::FRAC_1_SQRT_2)?;
+            let root = at.scalar(emitter, "root", elem, std::f32::consts::FRAC_1_SQRT_2)?;
             let scaled = emitter.step("Mul", at.name, vec![x.clone(), root], vec![]);
             let erf = emitter.step("Erf", at.name, vec![scaled], vec![]);
             half_of_one_plus(emitter, at, elem, erf)?
@@ -98,8 +68,8 @@ fn taken_apart(
         Function::GeluTanh => {
             // (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2
             let root = (2.0 / std::f64::consts::PI).sqrt();
-            let root = scalar(emitter, at, "root", elem, root as f32)?;
-            let factor = scalar(emitter, at, "cubic", elem, 0.044_715)?;
+            let root = at.scalar(emitter, "root", elem, root as f32)?;
+            let factor = at.scalar(emitter, "cubic", elem, 0.044_715)?;
             let square = emitter.step("Mul", at.name, vec![x.clone(), x.clone()], vec![]);
             let cube = emitter.step("Mul", at.name, vec![square, x.clone()], vec![]);
             let cubic = emitter.step("Mul", at.name, vec![cube, factor], vec![]);
@@ -108,15 +78,16 @@ fn taken_apart(
             let tanh = emitter.step("Tanh", at.name, vec![inner], vec![]);
             half_of_one_plus(emitter, at, elem, tanh)?
         }
-        _ => emitter.step("Sigmoid", at.name, vec![x.clone()], vec![]),
+        Function::Silu => emitter.step("Sigmoid", at.name, vec![x.clone()], vec![]),
+        _ => return Err(at.without_operator()),
     };
     Ok(vec![x, factor])
 }
 
 /// Writes (1 + y)/2.
 fn half_of_one_plus(emitter: &mut Emitter<'_>, at: At<'_>, elem: Elem, y: String) -> Result<String, WriteError> {
-    let one = scalar(emitter, at, "one", elem, 1.0)?;
-    let half = scalar(emitter, at, "half", elem, 0.5)?;
+    let one = at.scalar(emitter, "one", elem, 1.0)?;
+    let half = at.scalar(emitter, "half", elem, 0.5)?;
     let sum = emitter.step("Add", at.name, vec![y, one], vec![]);
     Ok(emitter.step("Mul", at.name, vec![sum, half], vec![]))
 }

@@ -1,13 +1,11 @@
 //! `[[fusion]]`: rows name ops and forms that exist, and verbs that fit the ops.
 
 use super::{Findings, terms};
+use crate::spec::fusion::{CONSTANT, TAKES_OVER};
 use crate::spec::{Difference, FusionRow, Verb};
-use strait_core::{Kind, Term};
+use strait_core::Term;
 use strait_document::{KeyPath, nearest};
 use strait_requantize::FormKind;
-
-/// The producer that is not an op: a tensor of the model.
-pub(crate) const CONSTANT: &str = "constant";
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let mut producers = terms();
@@ -70,33 +68,12 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// True if a verb means anything for a producer. Where the result is an accumulator, or passes one on, the steps behind
-/// it can become part of the producer.
-fn applies(verb: &Verb, producer: &str) -> bool {
-    match (verb, Term::parse(producer)) {
-        (Verb::RequantizeData, _) => producer == CONSTANT,
-        (Verb::BurnIntoTable, term) => term == Some(Term::Lookup),
-        (Verb::RescaleQuantize, term) => term == Some(Term::Quantize),
-        (Verb::AddInAccumulator, term) => matches!(term, Some(Term::Conv | Term::Gemm)),
-        (_, Some(term)) => {
-            term == Term::ShiftLeft || matches!(term.kind(), Kind::Accumulates | Kind::Selects | Kind::Divides)
-        }
-        (_, None) => false,
-    }
-}
-
 /// Refuses verbs that do not fit a producer of the row, that need another verb, or that exclude one.
 fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[&str]) {
-    let bases = [
-        Verb::SetRequantize,
-        Verb::RequantizeData,
-        Verb::BurnIntoTable,
-        Verb::RescaleQuantize,
-    ];
+    let bases = || Verb::ALL.iter().filter(|verb| verb.turn() == TAKES_OVER);
+    let ahead: Vec<&Verb> = bases().filter(|verb| verb.is_ahead()).collect();
     let sets = row.then.contains(&Verb::SetRequantize);
-    let decides = |verb: &Verb| matches!(verb, Verb::Custom(_));
-    let ahead = [Verb::RequantizeData, Verb::BurnIntoTable];
-    let is_ahead = row.then.iter().all(|verb| ahead.contains(verb));
+    let is_ahead = row.then.iter().all(Verb::is_ahead);
     findings.ensure(row.accept.is_some() || is_ahead, &path.clone().key("name"), || {
         format!(
             "the fusion `{}` has no `accept`; only `{}` and `{}` take any form",
@@ -106,8 +83,8 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
     for (index, verb) in row.then.iter().enumerate() {
         let here = path.clone().key("then").index(index);
         for op in row.ops.iter().filter(|op| known.contains(&op.as_str())) {
-            if !applies(verb, op) {
-                let fitting = bases.iter().find(|base| applies(base, op));
+            if !verb.applies(op) {
+                let fitting = bases().find(|base| base.applies(op));
                 let help = match fitting {
                     Some(base) => format!("`{base}` can"),
                     None => format!("nothing is fused into `{op}`: leave it out of `ops`"),
@@ -115,17 +92,12 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
                 findings.add_with(&here, format!("`{verb}` cannot be done to `{op}`"), help);
             }
         }
-        let needs = match verb {
-            Verb::RequantizeClamp | Verb::MergeScales => !sets,
-            Verb::RequantizeZeroPoint => !sets && !row.then.iter().any(decides),
-            _ => false,
-        };
-        if needs {
+        if verb.needs_set_requantize(&row.then) {
             let help = format!("add `{}` to `then`", Verb::SetRequantize);
             let message = format!("`{verb}` does nothing without `{}`", Verb::SetRequantize);
             findings.add_with(&here, message, help);
         }
-        if decides(verb) && (sets || row.then[..index].iter().any(decides)) {
+        if verb.is_custom() && (sets || row.then[..index].iter().any(Verb::is_custom)) {
             let message = format!("`{verb}` decides alone what becomes of the requantization");
             findings.add_with(
                 &here,

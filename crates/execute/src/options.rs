@@ -1,0 +1,27 @@
+//! Options of everything that runs a graph.
+
+use crate::loops_for::{LoopsFor, Standard};
+use strait_kernels::Context;
+
+/// How a plan is made.
+#[derive(Clone, Copy)]
+pub struct PlanOptions<'a> {
+    /// The instruction set to use. It does not change any result.
+    pub context: Context,
+    /// Provides the loops for requantizations.
+    pub loops: &'a dyn LoopsFor,
+    /// True if integer primitives are joined into fast loops. That does not change any result, but values inside a join
+    /// are not shown to an observer.
+    pub join: bool,
+}
+
+impl Default for PlanOptions<'_> {
+    /// The defaults: the best instruction set of this machine, the host's own loops, and joins.
+    fn default() -> Self {
+        PlanOptions {
+            context: Context::detect(),
+            loops: &Standard,
+            join: true,
+        }
+    }
+}

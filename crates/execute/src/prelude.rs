@@ -1,0 +1,7 @@
+//! Names that the file of nearly every step needs.
+
+pub(crate) use crate::error::StepError;
+pub(crate) use crate::executable::*;
+pub(crate) use crate::site::NodeSlots;
+pub(crate) use crate::step::{Io, Step};
+pub(crate) use strait_core::{Elem, TensorType, op};
