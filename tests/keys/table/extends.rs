@@ -8,11 +8,11 @@ use std::{fs, path::Path};
 const BESIDE: [(&str, &str); 2] = [
     (
         "a.toml",
-        "schema = 1\nid = \"base-a\"\nversion = \"1.0.0\"\n\n[quantize]\nrounding = \"half_even\"\n",
+        "schema = 2\nid = \"base-a\"\nversion = \"1.0.0\"\n\n[quantize]\nrounding = \"half_even\"\n",
     ),
     (
         "b.toml",
-        "schema = 1\nid = \"base-b\"\nversion = \"1.0.0\"\n\n[quantize]\nrounding = \"floor\"\n",
+        "schema = 2\nid = \"base-b\"\nversion = \"1.0.0\"\n\n[quantize]\nrounding = \"floor\"\n",
     ),
 ];
 

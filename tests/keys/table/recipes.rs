@@ -3,12 +3,6 @@
 use super::super::Effect::{Bits, Error, Placement};
 use super::{Case, Changes, SHIFTS, case, given};
 
-/// Computes a ReLU with a table.
-const TABLE: Changes = &[(
-    "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
-    "ops    = [\"relu\", \"clip\"]\nrecipe = { lookup = { rounding = \"half_even\" } }",
-)];
-
 /// Computes a ReLU by straight lines.
 const LINES: Changes = &[(
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
@@ -121,13 +115,12 @@ pub(super) const CASES: &[Case] = &[
             "recipe = { max_pool = { pad = \"zero_code\" } }",
         )],
     ),
-    given(
+    case(
         "op.NAME.recipe.lookup.rounding",
-        Bits,
-        TABLE,
+        Error,
         &[(
-            "rounding = \"half_even\" } }\n\n[op.move]",
-            "rounding = \"ceil\" } }\n\n[op.move]",
+            "recipe = \"lookup\"",
+            "recipe = { lookup = { definition = \"litert.logistic.int8.v1\", rounding = \"ceil\" } }",
         )],
     ),
     given(

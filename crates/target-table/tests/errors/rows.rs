@@ -406,7 +406,7 @@ fn parameters_of_recipes_and_blocks_of_sums_are_checked() {
         ),
         (
             row("[op.reduce_max]\nrecipe = { max_pool = { pad = \"zero_code\" } }"),
-            "`op.reduce_max.recipe.max_pool.pad` cannot be \"zero_code\", expected one of \"type_minimum\", \"zero_point\"",
+            "`op.reduce_max.recipe.max_pool.pad` cannot be \"zero_code\"",
         ),
         (
             block("{ channels = 16, bits = 40 }"),
