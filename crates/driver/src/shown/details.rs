@@ -25,9 +25,6 @@ impl Display for Details<'_> {
         let Details(report) = self;
         layers(f, &report.layers)?;
         writeln!(f)?;
-        if let Some(held) = &report.own_model {
-            writeln!(f, "held against the target's own model of its arithmetic: {held}")?;
-        }
         rules::write(f, report)?;
         let dropped = (report.fusions.fired.iter())
             .filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));

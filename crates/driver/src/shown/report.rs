@@ -39,6 +39,9 @@ impl Display for Shown<'_, Report> {
             writeln!(f, "and {}", table::count(more, "more lint"))?;
         }
         outside(f, &report.layers)?;
+        if let Some(held) = &report.own_model {
+            writeln!(f, "held against the target's own model of its arithmetic: {held}")?;
+        }
         writeln!(
             f,
             "arithmetic: {}; layers by evidence: {}",
