@@ -16,7 +16,7 @@ use strait_driver::{
     config,
     pipeline::{self, Compiled, Seen, SeenSamples},
     session::{Session, Silent},
-    shown::Shown,
+    shown::{Details, Shown},
     stop::Stop,
     targets,
 };
@@ -159,7 +159,7 @@ fn a_folder_for_each_class_is_samples_and_labels() {
     let sources = Artifact::open(&compiled.folder).unwrap().manifest().sources.clone();
     assert_eq!(sources.readers["evaluation"], format!("{}; Pillow 13", read.decoder));
     assert!(
-        Shown(&compiled.report)
+        Details(&compiled.report)
             .to_string()
             .contains("calibration: 6 images, decoded by png 0.18")
     );

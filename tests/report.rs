@@ -250,7 +250,7 @@ fn equality_is_claimed_only_on_accumulators_that_were_compared() {
         );
         assert_eq!(past, Some(expected));
         let said = format!(
-            "\n  outside: a: accumulators reach [-{}, {}], {expected} past [-1048575, 1048575], on which form one-rounding ",
+            "\noutside: a: accumulators reach [-{}, {}], {expected} past [-1048575, 1048575], on which form one-rounding ",
             inputs * 8192,
             inputs * 64 * 127
         );

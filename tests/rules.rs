@@ -11,7 +11,7 @@ use strait_driver::{
     inspect,
     pipeline::{self, Compiled},
     session::{Session, Silent},
-    shown::Shown,
+    shown::Details,
     stop::Stop,
     targets,
 };
@@ -421,7 +421,7 @@ fn the_report_says_what_each_rule_and_each_key_for_all_layers_came_to() {
         !given_way.iter().any(|other| other.0 == "/stem/conv/Conv"),
         "{given_way:?}"
     );
-    let text = Shown(&report).to_string();
+    let text = Details(&report).to_string();
     for line in [
         format!(
             "rule 1 (why): {block} layers; activations.type = \"int16\" in {} of {block} (1 by rule 2)\n",

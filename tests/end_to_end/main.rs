@@ -367,7 +367,10 @@ fn rules_move_layers_and_the_report_says_why() {
     );
     assert_eq!(report.rules[0].layers, ["/head/conv/Conv"]);
     let text = Shown(report).to_string();
-    assert!(text.contains("on the host: /head/conv/Conv (conv): a test"), "{text}");
+    assert!(
+        text.contains("\n  /head/conv/Conv (conv): a test [configuration]\n"),
+        "{text}"
+    );
 
     let rule = "quantize.rule=[{ op = [\"Conv\"], run = \"integer\" }]";
     Setting::new(folder.path()).set(rule).compile("generic-int8").unwrap();

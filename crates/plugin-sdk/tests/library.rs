@@ -262,7 +262,7 @@ fn a_library_says_who_it_is_to_a_host_of_every_version() {
     );
     assert_eq!(
         (plugin.table_schema, plugin.ir_major, plugin.ir_minor),
-        (1, c::IR_MAJOR, c::IR_MINOR)
+        (c::TABLE_SCHEMA, c::IR_MAJOR, c::IR_MINOR)
     );
     assert!(plugin.open.is_some() && plugin.close.is_some() && plugin.requantize.is_some() && plugin.emit.is_some());
     // The entry function answers every version, so that the host can say which side is too old.

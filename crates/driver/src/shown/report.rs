@@ -86,10 +86,7 @@ fn size(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     let (before, after) = (report.size.float_bytes, report.size.integer_bytes);
     let ratio = before as f64 / after.max(1) as f64;
     let (before, after) = (table::bytes(before), table::bytes(after));
-    writeln!(
-        f,
-        "parameters: {after}, {ratio:.2} times smaller than the {before} of the float model"
-    )
+    writeln!(f, "parameters: {after}; {before} in the float model ({ratio:.2} to 1)")
 }
 
 /// Lists the layers that run on the host and the requantizations that were not fused, with the reasons.
