@@ -49,6 +49,6 @@ pub(super) const CASES: &[Case] = &[
         "extends.sha256",
         Error,
         ON_A,
-        &[("sha256 = \"7ca464", "sha256 = \"adad2c")],
+        &[("sha256 = \"599187", "sha256 = \"9af354")],
     ),
 ];
