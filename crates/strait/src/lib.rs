@@ -36,6 +36,7 @@ mod compile;
 mod error;
 #[cfg(feature = "compile")]
 mod model;
+#[cfg(feature = "compile")]
 mod observed;
 #[cfg(feature = "compile")]
 pub mod rules;
@@ -52,6 +53,7 @@ pub use compile::compile;
 pub use error::{Error, Fault};
 #[cfg(feature = "compile")]
 pub use model::{Model, formats};
+#[cfg(feature = "compile")]
 pub use observed::Observed;
 #[cfg(feature = "compile")]
 pub use rules::{LayerRule, Rules};
