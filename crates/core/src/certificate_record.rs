@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strait_requantize::Certificate;
 
-/// The certificate of a fusion, with its node.
+/// The certificate of a fusion, together with the node that was fused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CertificateRecord {

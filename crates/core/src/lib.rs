@@ -4,7 +4,7 @@
 //! [`Module::apply`] changes it, with a [`Patch`], at a cost proportional to the patch. There is one graph type for
 //! every [`Stage`]: a stage is a property that the verifier checks, not a separate data structure.
 //!
-//! This crate knows no target, no model format and no dynamic library.
+//! This crate does not depend on any target, model format or dynamic library.
 
 mod addend;
 mod adopt;

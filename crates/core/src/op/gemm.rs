@@ -17,9 +17,11 @@ op! {
         alpha: f32,
         /// Factor of the bias.
         beta: f32,
-        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
+        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
+        /// operands are not codes.
         accumulator: Carrier,
-        /// Zero point of `b`: one for all, or one for each of N. The default is 0, which is also used in float.
+        /// Zero point of `b`: one for all, or one for each of its N outputs. The default is 0, which is also stated in
+        /// float.
         weight_zero: WeightZero,
     }
 }
@@ -83,7 +85,7 @@ impl OpFacts for Gemm {
 }
 
 impl Gemm {
-    /// `a`·`b`ᵀ + `bias`: the canonical form, in which a row of `b` has the weights of one output.
+    /// `a`·`b`ᵀ + `bias`: the canonical form of a Gemm. Each row of `b` has the weights of one output.
     pub fn canonical() -> Gemm {
         Gemm {
             transpose_a: false,
@@ -95,7 +97,8 @@ impl Gemm {
         }
     }
 
-    /// True if this is the canonical form, whatever its accumulator and weight zero points are.
+    /// True if the op has this canonical form. The type of the accumulator and the zero points of weights do not
+    /// matter.
     pub fn is_canonical(&self) -> bool {
         let canonical = Gemm {
             accumulator: self.accumulator,

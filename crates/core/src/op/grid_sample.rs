@@ -1,4 +1,4 @@
-//! Samples at positions that are an operand.
+//! Reads an image at positions that an operand gives.
 
 use super::prelude::*;
 
@@ -15,13 +15,13 @@ words! {
 }
 
 words! {
-    /// The values outside of the image in [`GridSample`].
+    /// What [`GridSample`] reads outside of the image.
     Border {
-        /// Zeros are outside of the image.
+        /// Outside of the image are zeros.
         Zeros = "zeros",
-        /// The border element continues outside of the image.
+        /// Outside of the image, the border elements are repeated.
         Edge = "border",
-        /// The elements inside, mirrored at the border.
+        /// Outside of the image, its elements are mirrored at the border.
         Reflection = "reflection",
     }
 }
@@ -35,7 +35,7 @@ op! {
     GridSample = "grid_sample" v 1: Real, 2 {
         /// How values between elements are computed.
         mode: Sampling,
-        /// The values outside of the image.
+        /// What is read outside of the image.
         border: Border,
         /// True if −1 and 1 are the centres of the outermost elements, false if they are their outer edges.
         align_corners: bool,
@@ -54,7 +54,7 @@ impl OpFacts for GridSample {
         support::ensure(fits, ReasonCode::Operands, || {
             format!("a grid of {grid} does not name positions in {x}")
         })?;
-        // An empty image has nothing to sample.
+        // An empty image has no elements that could be read.
         let is_empty = x.shape[2..].contains(&Dim::Fixed(0));
         support::ensure(!is_empty, ReasonCode::Operands, || {
             format!("{x} has no elements to sample")

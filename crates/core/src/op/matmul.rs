@@ -12,7 +12,8 @@ op! {
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
-        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
+        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
+        /// operands are not codes.
         accumulator: Carrier,
     }
 }
@@ -28,8 +29,8 @@ impl OpFacts for MatMul {
         let elem = support::factors(a, b, None, self.accumulator)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();
-        // As in NumPy, a vector on the left is a row and on the right a column; the added axis is dropped from the
-        // result.
+        // As in NumPy, a vector on the left counts as a row, and a vector on the right as a column. The axis that is
+        // added for this is removed from the result.
         if left.len() == 1 {
             left.insert(0, Dim::Fixed(1));
         }

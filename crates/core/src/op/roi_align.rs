@@ -1,4 +1,4 @@
-//! Pools regions of an image, which are an operand.
+//! Pools regions of an image. An operand gives the regions.
 
 use super::prelude::*;
 
@@ -26,11 +26,12 @@ op! {
         height: u32,
         /// Number of bins of a region horizontally.
         width: u32,
-        /// Number of samples of a bin along each axis; 0 for the number of its elements, rounded up.
+        /// Number of samples of a bin along each axis. 0 stands for the number of elements that the bin covers, rounded
+        /// up.
         sampling: u32,
-        /// Factor from the unit of the corners to elements of `x`.
+        /// Factor by which corners are multiplied to get positions in `x`.
         scale: f32,
-        /// True if corners are shifted by half an element, and a region may be smaller than an element. If false, a
+        /// True to shift corners by half an element, and to allow regions that are smaller than an element. If false, a
         /// region is at least one element wide and high.
         half_pixel: bool,
     }

@@ -15,13 +15,13 @@ words! {
 }
 
 words! {
-    /// How [`Scatter`] combines the existing element and the update.
+    /// How [`Scatter`] combines an element that exists with its update.
     Combination {
         /// The update replaces the element.
         Replace = "replace",
-        /// The sum of both elements.
+        /// The result is the element plus the update.
         Add = "add",
-        /// The product of both elements.
+        /// The result is the element times the update.
         Multiply = "multiply",
         /// The larger element; NaN if one of them is NaN.
         Maximum = "maximum",
