@@ -15,7 +15,7 @@ pub enum PassError {
     /// The target's table or code asks for something impossible.
     #[error("target: {0}")]
     Target(Reason),
-    /// A bug of ours.
+    /// A bug in Strait.
     #[error("defect in Strait: {0}")]
     Ours(Cow<'static, str>),
 }

@@ -5,16 +5,15 @@ use crate::attribute::{Attribute, Field};
 
 words! {
     /// How a [`Recurrent`] layer computes its state from one step to the next. In the formulas, x are the
-    /// pre-activations of the step, h is the state before the step, R are the recurrent weights of a gate, f, g and k
+    /// pre-activations of the step, h is the state before the step, R are the recurrent weights of a gate, φ, g and k
     /// are the activations in order, and ∘ is the elementwise product:
     Cell {
-        /// h' = f(x + R·h).
+        /// h' = φ(x + R·h).
         Plain = "plain",
-        /// Gates i, o, f, c in this order. The pre-activations of the gates i, f and o, with the peepholes times the
-        /// cell state c added, go through the activation f. In the formulas, i, f and o are the results. c' = f∘c +
-        /// i∘g(x + R·h), and h' = o∘k(c').
+        /// Gates i, o, f, c in this order. i, f and o are φ(x + R·h + p∘c), where p are the peepholes and c is the cell
+        /// state; o takes the new cell state c' instead of c. c' = f∘c + i∘g(x + R·h), and h' = o∘k(c').
         Lstm = "lstm",
-        /// Gates z, r, h in this order. Gates z and r go through the activation f. h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
+        /// Gates z, r, h in this order. z and r are φ(x + R·h). h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
         Gru = "gru",
         /// As `gru`, but h' = (1 − z)∘g(x + r∘(R·h + b)) + z∘h, where b is the operand `bias`.
         GruLinear = "gru_linear",

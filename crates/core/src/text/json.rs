@@ -1,4 +1,4 @@
-//! Writes a module as JSON, for programs that analyse it. It cannot be read back.
+//! Writes a module as JSON, for programs that analyse it. Strait cannot read this JSON back.
 
 use super::labels::{GraphLabels, Labels};
 use super::number::f32_text;
@@ -118,7 +118,7 @@ fn per<T>(values: &Per<T>, one: impl Fn(&T) -> Value) -> Value {
     }
 }
 
-/// The shortest decimal of the f32; as an f64, the JSON number would be longer.
+/// An f32 as the JSON number with the fewest digits. Converted to f64, it would have more.
 fn float_json(v: f32) -> Value {
     let text = f32_text(v);
     text.parse::<f64>()
