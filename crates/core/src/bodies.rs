@@ -206,7 +206,8 @@ impl Bodies {
     /// have the same inputs and outputs as the graph into which the bodies were inlined. Graphs and tensors that are no
     /// longer used are removed from the module.
     ///
-    /// # Errors A bug in a pass: it has connected two parts.
+    /// # Errors
+    /// A bug in a pass: it has connected two parts.
     pub fn take_out(&self, module: &mut Module, roots: &[GraphId]) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());

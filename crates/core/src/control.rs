@@ -58,7 +58,8 @@ impl Op {
 impl Module {
     /// The types of the results of an op that runs graphs; `None` for every other op.
     ///
-    /// # Errors A graph does not exist, or the operands do not fit the inputs of the graph.
+    /// # Errors
+    /// A graph does not exist, or the operands do not fit the inputs of the graph.
     pub(crate) fn results_of_graphs(&self, op: &Op, operands: &[OptionalType<'_>]) -> Option<Result<Results, Reason>> {
         match op {
             Op::Call(op) => Some(

@@ -41,7 +41,8 @@ pub struct Refusal {
 impl Failure {
     /// Turns the failure into the refusal of `node`.
     ///
-    /// # Errors The text of the failure, if it is a bug in Strait.
+    /// # Errors
+    /// The text of the failure, if it is a bug in Strait.
     pub fn refusal(self, node: NodeId) -> Result<Refusal, String> {
         match self {
             Failure::Reason(reason) => Ok((node, reason).into()),

@@ -58,7 +58,8 @@ impl QuantParams {
 
     /// The real numbers that the codes stand for on this grid. `None` if the grid's blocks do not fill their axis.
     ///
-    /// # Errors The tensor does not have an integer type.
+    /// # Errors
+    /// The tensor does not have an integer type.
     pub fn reals(&self, codes: &TensorData) -> Result<Option<Vec<f32>>, TensorError> {
         let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
         let Some(parts) = Parts::of_grid(self, &shape) else {
@@ -143,7 +144,8 @@ impl Module {
     /// Adds a rounding node after each value in the float graphs that has to be rounded to the grid that the model
     /// gives.
     ///
-    /// # Errors A bug in Strait.
+    /// # Errors
+    /// A bug in Strait.
     pub fn round_to_grids(&mut self) -> Result<(), Failure> {
         for index in 0..self.graphs.len() {
             let id = GraphId::new(index);

@@ -107,8 +107,9 @@ impl TensorData {
 
     /// A tensor of an integer type with these numbers.
     ///
-    /// # Errors [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not
-    /// an integer type; otherwise as [`TensorData::new`].
+    /// # Errors
+    /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not an
+    /// integer type; otherwise as [`TensorData::new`].
     pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
         fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {
             let one = |&value: &i64| T::try_from(value).map_err(|_| TensorError::Range { elem, value });
@@ -137,7 +138,8 @@ impl TensorData {
     /// A tensor from elements as they are stored at run time. Like [`TensorData::new`], except that each 4-bit element
     /// is in a byte of its own and is packed here.
     ///
-    /// # Errors [`TensorError::Range`] if a byte is not a 4-bit element; otherwise as [`TensorData::new`].
+    /// # Errors
+    /// [`TensorError::Range`] if a byte is not a 4-bit element; otherwise as [`TensorData::new`].
     pub fn from_unpacked(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let value = |byte: u8| match elem {
             Elem::I4 => i64::from(byte.cast_signed()),

@@ -3,7 +3,8 @@
 //! half of the nodes compute shapes, as exporters write them.
 //!
 //! `cargo bench -p strait-onnx` prints one line per measurement, the median of several runs, and ends with an error if
-//! a mark is missed. `cargo bench -p strait-onnx -- NAME` measures those whose name contains NAME.
+//! a measurement takes longer than allowed. `cargo bench -p strait-onnx -- NAME` runs only the measurements whose name
+//! contains NAME.
 
 #[path = "shared/file.rs"]
 mod file;

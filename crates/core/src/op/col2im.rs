@@ -60,7 +60,8 @@ impl OpFacts for Col2Im {
 impl Col2Im {
     /// The number of blocks along each axis.
     ///
-    /// # Errors The window is longer than the padded axis.
+    /// # Errors
+    /// The window is longer than the padded axis.
     pub fn blocks(&self) -> Result<SmallVec<[u64; 4]>, Reason> {
         let along = |axis: usize| {
             let window = support::Window {

@@ -46,7 +46,8 @@ impl IntegerLayerNormalization {
 
     /// The function that the op computes.
     ///
-    /// # Errors The definition is not that of a layer normalization, or does not allow these parameters.
+    /// # Errors
+    /// The definition is not that of a layer normalization, or does not allow these parameters.
     pub fn norm(&self) -> Result<LayerNorm, FunctionError> {
         let kind = || FunctionError::Kind {
             definition: self.definition,

@@ -21,7 +21,8 @@ op! {
 impl IntegerSoftmax {
     /// The function that the op computes.
     ///
-    /// # Errors The definition is not that of a softmax, or does not allow this factor.
+    /// # Errors
+    /// The definition is not that of a softmax, or does not allow this factor.
     pub fn softmax(&self) -> Result<Softmax, FunctionError> {
         Softmax::with_factor(self.definition, self.multiplier, self.exponent)
     }

@@ -75,7 +75,8 @@ impl QuantTable {
     /// All configs as plain data: first the configs of the graph's inputs, then those of the nodes in the order of
     /// `nodes` (operands before results), then those of the graph's outputs.
     ///
-    /// # Errors The id of a node that has a config, but is not in `nodes`.
+    /// # Errors
+    /// The id of a node that has a config, but is not in `nodes`.
     pub fn entries(&self, nodes: &[NodeId]) -> Result<Vec<Entry>, NodeId> {
         let bound = nodes.iter().map(|node| node.index() + 1).max().unwrap_or(0);
         let mut ranks = vec![usize::MAX; bound];
@@ -131,7 +132,8 @@ impl QuantTable {
     /// The table with these entries. It is built only with [`QuantTable::transition`], which checks every step. The
     /// caller has to check that the nodes and ports exist.
     ///
-    /// # Errors The position of an entry that is not allowed, and why.
+    /// # Errors
+    /// The position of an entry that is not allowed, and why.
     pub fn from_entries(entries: &[Entry]) -> Result<QuantTable, (usize, EntryError)> {
         let mut table = QuantTable::default();
         for (at, &Entry { node, port, scheme, .. }) in entries.iter().enumerate() {

@@ -49,7 +49,8 @@ pub enum SchemeError {
 impl Scheme {
     /// A scheme with a linear policy and integer codes.
     ///
-    /// # Errors The type has no integer codes, or `range` is not within the type.
+    /// # Errors
+    /// The type has no integer codes, or `range` is not within the type.
     pub fn integers(policy: Policy, elem: Elem, range: [i64; 2], rounding: Rounding) -> Result<Scheme, SchemeError> {
         if matches!(policy, Policy::Floating { .. }) {
             return Err(SchemeError::Floating);

@@ -334,7 +334,8 @@ impl QuantTable {
     /// Changes the state, grid or set of a config. No other function does, except [`QuantTable::withdraw`], which
     /// removes configs.
     ///
-    /// # Errors The transition is not allowed. In that case nothing is changed.
+    /// # Errors
+    /// The transition is not allowed. In that case nothing is changed.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), IllegalMove> {
         let to = request.target();
         let Some(config) = self.config(id) else {

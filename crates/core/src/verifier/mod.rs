@@ -80,7 +80,8 @@ use findings::{Findings, View};
 
 /// Checks every graph of a module against the invariants of its stage.
 ///
-/// # Errors All invariants that do not hold. If edges are wrong, invariants that depend on them are not checked.
+/// # Errors
+/// All invariants that do not hold. If edges are wrong, invariants that depend on them are not checked.
 pub fn verify(module: &Module) -> Result<(), Violations> {
     let mut findings = Findings::default();
     findings.take(types::calls(module));

@@ -91,8 +91,9 @@ impl Keys {
     /// The keys that `bind` may use for a graph's tensors. `<tensor>.<axis>` means a single dimension, unless a
     /// dimension of the model has exactly that name.
     ///
-    /// # Errors A key in `bind` is both the name of one dimension and the only key of another dimension, which has no
-    /// name. Or a dimension is bound twice to different values, and no other dimension has its name.
+    /// # Errors
+    /// A key in `bind` is both the name of one dimension and the only key of another dimension, which has no name. Or a
+    /// dimension is bound twice to different values, and no other dimension has its name.
     pub(crate) fn of(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Result<Keys, ReadError> {
         let graph = index.graph;
         let infos = || graph.value_info.iter().chain(&graph.output).chain(&graph.input);

@@ -22,7 +22,8 @@ pub struct DataFile {
 impl DataFile {
     /// Writes the file.
     ///
-    /// # Errors An error of `out`.
+    /// # Errors
+    /// An error of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (zeros, mut end) = ([0; ALIGNMENT as usize], 0);
         for tensor in &self.tensors {
