@@ -95,7 +95,8 @@ pub trait Field: Sized {
 
 /// What the `op!` macro derives for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables: the standard term of the field, in snake case.
+    /// The op's name in the text form, IR bytes and tables. It is the term that is usual for this op in the field, in
+    /// snake case.
     const NAME: &'static str;
     /// The version of the attributes. It is raised when a field is added or its meaning changes.
     const VERSION: u16;

@@ -1,4 +1,4 @@
-//! Inlines the graphs of control-flow nodes next to the main graph's own nodes, and extracts them again.
+//! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
 //!
 //! Passes work on a single graph. A body (a graph that an `if` or `loop` node runs) becomes a part of that graph if all
 //! its extents are fixed. The inputs and outputs of the body are added after the graph's own. Parts share nothing but
@@ -179,7 +179,7 @@ impl Bodies {
     /// A copy of the module in which the inlined bodies of the main graph are graphs of their own again.
     ///
     /// # Errors
-    /// As for [`Bodies::take_out`].
+    /// The same as for [`Bodies::take_out`].
     pub fn closed<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
         if self.is_empty() {
             return Ok(Cow::Borrowed(module));
@@ -193,7 +193,7 @@ impl Bodies {
     /// grid that the model gives for it.
     ///
     /// # Errors
-    /// As for [`Bodies::take_out`].
+    /// The same as for [`Bodies::take_out`].
     pub fn whole<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
         let mut whole = self.closed(module)?;
         if whole.has_roundings() {
@@ -246,7 +246,7 @@ impl Bodies {
             rank[id.index()] = position;
         }
         // A pass may have removed a control-flow node, for example an `if` that always takes the same branch. The
-        // bodies of such nodes are skipped.
+        // bodies of removed nodes are skipped.
         let there: BTreeSet<&str> = control(&graph)
             .filter_map(|id| Some(module.name(graph.node(id)?.name)))
             .collect();
@@ -355,7 +355,7 @@ fn unique(taken: &mut BTreeSet<Symbol>, names: &mut Names, name: Symbol) -> Symb
     fresh
 }
 
-/// A result of a node: its name, type and grid.
+/// A result of a node, as its name, type and grid.
 type Named = (Symbol, TensorType, Option<Arc<QuantParams>>);
 
 fn results(graph: &Graph, node: &Node, mut name: impl FnMut(&Value) -> Symbol) -> Vec<Named> {

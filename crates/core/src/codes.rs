@@ -1,5 +1,5 @@
-//! Codes of errors and warnings that concern the configuration and its data. They are stable, because programs depend
-//! on them.
+//! Codes of errors and warnings about the configuration and its data. The codes are stable, because programs depend on
+//! them.
 
 /// The model cannot be read.
 pub const MODEL: &str = "M001";

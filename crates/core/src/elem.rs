@@ -35,7 +35,8 @@ pub enum Elem {
     /// Unsigned 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its
     /// own.
     U4,
-    /// bfloat16, the upper half of a 32-bit float. Only stored.
+    /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert it before they
+    /// compute.
     #[serde(rename = "bf16")]
     BF16,
     /// Unsigned 32-bit integer. Models may compute with it, but it is never the type of a code.

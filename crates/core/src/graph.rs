@@ -84,12 +84,12 @@ pub enum Placement {
 pub struct Node {
     /// The name of the node in reports. It is the name of the source node that the node was made from.
     pub name: Symbol,
-    /// The names of all source nodes that this node stands for, including its own. The list grows when nodes are folded
-    /// into it.
+    /// The names of all source nodes that this node stands for, including its own name. The list grows when nodes are
+    /// folded into this one.
     pub sources: SmallVec<[Symbol; 1]>,
     /// The op that the node computes.
     pub op: Op,
-    /// The operands; `None` for an optional one that is absent.
+    /// The operands. An optional operand that is absent is `None`.
     pub inputs: SmallVec<[Option<ValueId>; 3]>,
     /// The results of the node.
     pub outputs: SmallVec<[ValueId; 1]>,
@@ -136,7 +136,7 @@ impl Graph {
         self.stage
     }
 
-    /// Declares that the invariants of `stage` hold from now on. The verifier checks them.
+    /// Declares that the invariants of `stage` hold from now on. The verifier checks whether they do.
     pub fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;
     }

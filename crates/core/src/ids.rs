@@ -1,4 +1,4 @@
-//! A separate type for each kind of index, so that a node can never be mistaken for a value.
+//! Ids. Each kind of index has a type of its own, so that a node can never be mistaken for a value.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ ids! {
     Symbol = "symbol";
 }
 
-/// A use of a value: one operand of one node.
+/// A use of a value, as an operand of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     /// The node that uses the value.

@@ -6,7 +6,8 @@ pub enum Kind {
     /// The op computes sums or products. On integers, its result is an i32 or i64 accumulator, unless a requantization
     /// is fused.
     Accumulates,
-    /// The op picks one of several elements by their order. It therefore commutes with every non-decreasing function.
+    /// The op picks one of several elements by their order. It can therefore be swapped with every non-decreasing
+    /// function.
     Selects,
     /// The op is a mean, which divides and rounds by itself.
     Divides,

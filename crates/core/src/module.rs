@@ -1,4 +1,4 @@
-//! A module: graphs, one pool of constants, and one table of names.
+//! A module has graphs, one pool of constants, and one table of names.
 
 use crate::elem::Elem;
 use crate::graph::{Def, Graph, Node};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Graphs that call each other, and the constants and names that they share.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The graphs; one of them is `main`.
+    /// The graphs. One of them is the graph `main`.
     pub graphs: Vec<Graph>,
     /// The graph that a run starts with.
     pub main: GraphId,
@@ -66,7 +66,7 @@ impl Module {
             .collect()
     }
 
-    /// Adds a constant to the pool. Its bytes are shared, not copied.
+    /// Adds a constant to the pool. The bytes are shared with `tensor`, not copied.
     pub fn add_data(&mut self, tensor: TensorData) -> DataId {
         self.data.push(tensor);
         DataId::new(self.data.len() - 1)

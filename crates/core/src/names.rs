@@ -6,8 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 
 /// A table of names. Each string is stored once, and a [`Symbol`] stands for it.
 ///
-/// All names are stored in a single string, so that a table can be cloned and dropped quickly, however many names it
-/// has.
+/// All names are stored in a single string, so that a table with many names can be cloned and dropped quickly.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// The names, concatenated.

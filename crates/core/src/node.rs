@@ -9,7 +9,7 @@ use strait_requantize::Requantization;
 /// Which channel an element belongs to. Each channel has its own requantization parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// The channel of an element is its index along this axis.
+    /// An element belongs to the channel whose number is the element's index along this axis.
     Axis(usize),
     /// A constant operand gives the channel of each element. The constant is i32, and its shape broadcasts to the
     /// result's shape. So channels do not have to be slices of a tensor: if a mean over windows does not count the
@@ -40,7 +40,7 @@ impl Node {
         self.inputs.get(..own).unwrap_or(&self.inputs)
     }
 
-    /// The operand that picks channels, if there is one.
+    /// The operand that says which channel each element belongs to, if the node has one.
     pub fn picked_channels(&self) -> Option<ValueId> {
         self.inputs.get(self.op.channel_operand()?).copied().flatten()
     }

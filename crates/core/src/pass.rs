@@ -3,7 +3,7 @@
 use crate::reason::Reason;
 use std::borrow::Cow;
 
-/// Why a pass stopped, and whose fault it is.
+/// Why a pass stopped. The variant says whose fault it is.
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
     /// The model asks for something impossible.

@@ -1,4 +1,4 @@
-//! Patches: the only way to change a graph once it is built.
+//! Patches. Once a graph is built, only a patch can change it.
 
 use crate::addend::Addend;
 use crate::graph::{Def, Fused, Graph, Node, Placement};
@@ -59,7 +59,7 @@ impl NewNode {
 /// A change of a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
-    /// Constants to add to the pool, each with a base for its name.
+    /// Constants to add to the pool. Each has a base from which its name is made.
     pub data: Vec<(String, TensorData)>,
     /// The numbers that were rounded to get a constant of `data`, for constants that a rule has rounded; see
     /// [`Module::unrounded`]. The first field is the constant's position in `data`, in ascending order.
@@ -340,8 +340,8 @@ impl Module {
     }
 }
 
-/// For each removed node: the position of the new node that takes over its name. It is the first new node that
-/// computes, or else the first one that moves elements.
+/// For each removed node, the position of the new node that takes over its name: the first new node that computes, or
+/// else the first one that moves elements.
 fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     let gone: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
     let mut heirs = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A vector that can be cloned and compared at the cost of one pointer per chunk.
+//! A vector that is quick to clone and to compare: both take one pointer per chunk.
 
 use std::sync::Arc;
 

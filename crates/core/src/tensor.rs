@@ -1,4 +1,4 @@
-//! Constants: bytes, which may be in a mapped file, with a type and a shape.
+//! Constants. A constant has bytes, which may be in a mapped file, a type and a shape.
 
 use crate::elem::Elem;
 use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, count_of};
@@ -78,7 +78,7 @@ macro_rules! elements { ($($t:ty = $e:ident),*) => { $(impl Element for $t { con
 elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16, u32 = U32, u64 = U64 }
 
 impl TensorData {
-    /// A tensor with these bytes, which are checked against type and shape but not copied.
+    /// A tensor with these bytes. Their number is compared with the type and the shape; they are not copied.
     pub fn new(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let count = count_of(shape)
             .filter(|_| shape.len() <= MAX_RANK)

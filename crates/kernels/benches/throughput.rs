@@ -12,7 +12,8 @@ use strait_kernels::{
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
-/// Convolutions of ResNet-50 and MobileNetV2: input channels, image size, output channels, kernel, groups and stride.
+/// Convolutions of ResNet-50 and MobileNetV2. After the name come input channels, image size, output channels, kernel,
+/// groups and stride.
 const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
     ("1x1 64→256 at 56", 64, 56, 256, 1, 1, 1),
     ("3x3 128→128 at 28", 128, 28, 128, 1, 3, 1),

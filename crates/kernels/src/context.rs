@@ -15,7 +15,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Chooses the best instruction set of this machine.
+    /// A context with the best instruction set that this machine has.
     pub fn detect() -> Context {
         Context { isa: Isa::detect() }
     }

@@ -30,7 +30,7 @@ pub(crate) fn expect_len(what: &str, found: usize, wanted: Option<usize>) -> Res
     }
 }
 
-/// The product of some extents; `None` if it overflows.
+/// The product of all extents; `None` if it overflows.
 pub(crate) fn product(extents: &[usize]) -> Option<usize> {
     extents.iter().try_fold(1_usize, |p, &e| p.checked_mul(e))
 }

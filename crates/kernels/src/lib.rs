@@ -16,7 +16,7 @@
 //!   the last bit.
 //!
 //! # Threads
-//! A kernel uses the rayon pool that it is called in, and splits its work by output tile only.
+//! A kernel uses the rayon pool in which it is called. Work is only split by tiles of the output.
 
 #![allow(
     unsafe_code,

@@ -1,5 +1,5 @@
-//! Splits work over the threads of the current rayon pool. Each thread computes its own part of the output, so no sum
-//! is ever split.
+//! Splits work over the threads of the current rayon pool. Each thread computes its own part of the output, so a sum is
+//! never split.
 
 use crate::error::KernelError;
 use rayon::prelude::*;

@@ -65,7 +65,7 @@ pub(crate) trait Dots: Copy {
     const ROWS: usize;
     /// True if register tiles of three panels are faster than narrower ones.
     const WIDE: bool;
-    /// Starts the sixteen accumulators: lane `l` is `start + columns[l]`.
+    /// Sixteen accumulators with their first values: lane `l` is `start + columns[l]`.
     ///
     /// # Safety
     /// The machine must have the instruction set.

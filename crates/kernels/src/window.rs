@@ -1,4 +1,4 @@
-//! Windows that slide over NCHW images: what convolutions and pools have in common.
+//! Windows that slide over NCHW images. Convolutions and pools have them in common.
 
 use crate::error::{KernelError, product};
 
@@ -124,7 +124,7 @@ pub struct Conv {
     pub input: Images,
     /// Number of output channels of all groups together.
     pub out_channels: usize,
-    /// Number of groups. It divides both the input channels and the output channels.
+    /// Number of groups. The number of input channels and the number of output channels are multiples of it.
     pub groups: usize,
 }
 

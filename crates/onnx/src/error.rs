@@ -8,7 +8,7 @@ pub enum WriteError {
     Unwritable {
         /// The node or value that cannot be written.
         node: String,
-        /// Why it cannot be written.
+        /// Why the node or value cannot be written.
         text: String,
     },
     /// Writing to the output failed.

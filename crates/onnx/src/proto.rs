@@ -176,7 +176,7 @@ pub(crate) mod kind {
 pub(crate) struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub(crate) dims: Vec<i64>,
-    /// The element type, by its number in [`crate::elements`].
+    /// The number of the element type; see [`crate::elements`].
     #[prost(int32, tag = "2")]
     pub(crate) data_type: i32,
     #[prost(float, repeated, tag = "4")]
@@ -200,7 +200,7 @@ pub(crate) struct TensorProto {
     /// in another file.
     #[prost(message, repeated, tag = "13")]
     pub(crate) external_data: Vec<StringStringEntryProto>,
-    /// 0 if the elements are in this message, 1 if they are in another file.
+    /// 0 if the elements are in this message, and 1 if the elements are in another file.
     #[prost(int32, tag = "14")]
     pub(crate) data_location: i32,
 }

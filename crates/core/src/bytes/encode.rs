@@ -21,7 +21,7 @@ use strait_requantize::Requantization;
 pub struct Encoded {
     /// The IR bytes.
     pub ir: Vec<u8>,
-    /// The constants, in the order of their first use. Their bytes are shared with the module.
+    /// The constants, in the order of their first use. They share their bytes with the module.
     pub tensors: Vec<TensorData>,
 }
 

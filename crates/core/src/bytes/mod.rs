@@ -1,4 +1,5 @@
-//! IR bytes: the binary form of a module, used in the container and wherever a graph leaves the process.
+//! IR bytes are the binary form of a module. The container has modules in this form, and so has every graph that leaves
+//! the process.
 //!
 //! `docs/ir-bytes.md` defines the format. Every field is written explicitly, so the order in which Rust code declares
 //! fields has no influence. The bytes of constants are stored elsewhere: IR bytes refer to constants by position, and
@@ -45,7 +46,7 @@ pub enum BytesError {
     /// The bytes do not begin as IR bytes begin.
     #[error("these are not IR bytes of Strait")]
     Magic,
-    /// The bytes have another major version.
+    /// The bytes state a major version that is not this one.
     #[error("the IR bytes are of version {0}.{1}, and this version of Strait reads {MAJOR}.{MINOR}: {remedy}", remedy = remedy(*.0))]
     Version(u16, u16),
     /// The bytes end in the middle of an item.
@@ -74,7 +75,7 @@ pub enum BytesError {
         /// The number that was found.
         found: u64,
     },
-    /// An op of a later version, or one that does not exist.
+    /// The bytes have an op of a later version, or one that does not exist.
     #[error("the graph needs the op `{name}` in version {version}, which this version of Strait does not know")]
     UnknownOp {
         /// The name of the op.
@@ -82,7 +83,7 @@ pub enum BytesError {
         /// The version of the op.
         version: u16,
     },
-    /// A critical attribute that this version does not know.
+    /// The bytes have a critical attribute that this version does not know.
     #[error("{of}: the critical attribute `{key}` is not known to this version of Strait")]
     UnknownAttribute {
         /// The op or form with this attribute.
@@ -115,7 +116,7 @@ pub enum BytesError {
     Config {
         /// The position of the config in the table of configs.
         index: usize,
-        /// Why it is not allowed.
+        /// Why the config is not allowed.
         error: EntryError,
     },
     /// A node is on a cycle, or one of its operands has been removed.

@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// The mean of each window of [N, C, spatial…]. On integers it is the sum divided by the count, rounded half away
-    /// from zero, on the operand's own grid (as in LiteRT's AVERAGE_POOL_2D).
+    /// The mean of each window of [N, C, spatial…]. On integers, the mean is the sum divided by the count, rounded half
+    /// away from zero, on the operand's own grid (as in LiteRT's AVERAGE_POOL_2D).
     AveragePool = "average_pool" v 1: Divides, 1 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,

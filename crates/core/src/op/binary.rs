@@ -5,13 +5,13 @@ use super::prelude::*;
 words! {
     /// The functions that [`Binary`] computes.
     BinaryFunction {
-        /// The smaller operand; NaN if one of them is NaN.
+        /// The smaller operand; NaN if one of the operands is NaN.
         Minimum = "minimum",
-        /// The larger operand; NaN if one of them is NaN.
+        /// The larger operand; NaN if one of the operands is NaN.
         Maximum = "maximum",
-        /// The remainder of a division that rounds down. It has the sign of the divisor.
+        /// The remainder of a division that rounds down. The remainder has the sign of the divisor.
         Modulo = "modulo",
-        /// The remainder of a division that truncates. It has the sign of the dividend.
+        /// The remainder of a division that truncates. The remainder has the sign of the dividend.
         Remainder = "remainder",
         /// Bitwise and, or logical and on booleans.
         And = "and",

@@ -22,8 +22,8 @@ op! {
     /// number, or its real and its imaginary part. The last axis of the result has both parts, or only the real part
     /// for `inverse_half`.
     ///
-    /// If the operand is shorter along the axis than the transform, zeros are added at the end. If it is longer, it is
-    /// cut off.
+    /// If the operand is shorter along the axis than the transform, zeros are added at the end. If the operand is
+    /// longer, its end is cut off.
     Dft = "dft" v 1: Real, 1 {
         /// Which transform to compute.
         transform: Transform,

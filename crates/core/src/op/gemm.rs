@@ -6,8 +6,8 @@ op! {
     /// `a`·`b` + `bias`, the fully connected layer.
     ///
     /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]` (or `[N, K]` with `transpose_b`),
-    /// and optionally `bias`, which broadcasts to `[N]`. Result: `[…, N]`. `alpha` scales the product and `beta` the
-    /// bias. On integers both are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
+    /// and optionally `bias`, which broadcasts to `[N]`. Result: `[…, N]`. The product is multiplied by `alpha` and the
+    /// bias by `beta`. On integers, `alpha` and `beta` are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
     Gemm = "gemm" v 3: Accumulates, 2 to 3 {
         /// True if `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,

@@ -12,7 +12,7 @@ op! {
     IntegerLayerNormalization = "integer_layer_normalization" v 1: Integer, 2 to 3 {
         /// The first normalized axis; a negative one counts from the end.
         axis: i64,
-        /// Name and version of the function, one of those in `docs/functions.md`.
+        /// Name and version of the function that the op computes. `docs/functions.md` defines these functions.
         definition: Definition,
         /// A number that is added to the variance, in the unit that the definition uses.
         epsilon: i64,

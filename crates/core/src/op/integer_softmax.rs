@@ -9,7 +9,7 @@ op! {
     IntegerSoftmax = "integer_softmax" v 1: Integer, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,
-        /// Name and version of the function, one of those in `docs/functions.md`.
+        /// Name and version of the function that the op computes. `docs/functions.md` defines these functions.
         definition: Definition,
         /// A difference of codes is multiplied by `multiplier`·2^(`exponent` − 31) to be in the unit of the definition.
         multiplier: i32,

@@ -5,8 +5,8 @@ use super::prelude::*;
 op! {
     /// Batched matrix product, with NumPy's rules for ranks and batch axes.
     ///
-    /// Operands: `a` [..., M, K] and `b` [..., K, N]. Result: [..., M, N]. On integers it is Σ (a − a_zero)·(b −
-    /// b_zero).
+    /// Operands: `a` [..., M, K] and `b` [..., K, N]. Result: [..., M, N]. On integers the result is Σ (a − a_zero)·(b
+    /// − b_zero).
     MatMul = "matmul" v 2: Accumulates, 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,

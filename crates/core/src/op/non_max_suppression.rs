@@ -1,4 +1,4 @@
-//! Non-maximum suppression: the best boxes that do not overlap.
+//! Non-maximum suppression, which picks the best boxes that do not overlap.
 
 use super::prelude::*;
 
@@ -8,9 +8,9 @@ op! {
     /// earlier exceeds a threshold. If scores are equal, the box with the lower index comes first. The result has a row
     /// (batch, class, box; i64) for each box that is kept.
     ///
-    /// Further operands have one element each and are optional: the largest number of boxes per batch and class (i64; 0
-    /// if absent), the threshold of the intersection over union (f32; 0 if absent), and a score that boxes have to
-    /// exceed (f32; any score if absent).
+    /// The further operands are optional and have one element each: the largest number of boxes per batch and class
+    /// (i64; 0 if absent), the threshold of the intersection over union (f32; 0 if absent), and a score that boxes have
+    /// to exceed (f32; if absent, any score is enough).
     NonMaxSuppression = "non_max_suppression" v 1: Real, 2 to 5 {
         /// True if a box is given as centre x, centre y, width and height. False if it is given as two opposite
         /// corners: y, x, y, x.

@@ -7,7 +7,7 @@ words! {
     RoiMode {
         /// The mean of linearly interpolated samples.
         Average = "average",
-        /// The largest product of a weight and one of the four neighbours, over all samples.
+        /// The largest of all products of a sample's neighbour and its weight. Each sample has four neighbours.
         Maximum = "maximum",
         /// The largest element in a bin whose borders are rounded to whole elements; 0 if the bin is empty.
         Elements = "elements",

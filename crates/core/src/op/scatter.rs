@@ -23,9 +23,9 @@ words! {
         Add = "add",
         /// The result is the element times the update.
         Multiply = "multiply",
-        /// The larger element; NaN if one of them is NaN.
+        /// The result is the larger of the two; NaN if one of them is NaN.
         Maximum = "maximum",
-        /// The smaller element; NaN if one of them is NaN.
+        /// The result is the smaller of the two; NaN if one of them is NaN.
         Minimum = "minimum",
     }
 }

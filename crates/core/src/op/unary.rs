@@ -78,7 +78,8 @@ pub(super) use functions;
 macro_rules! declare {
     ($($(#[$doc:meta])* $function:ident = $word:literal: $real:expr, $wide:expr $(, $narrow:expr)?;)*) => {
         words! {
-            /// The functions that [`Unary`] computes. For int8, a table of 256 entries implements any of them.
+            /// The functions that [`Unary`] computes. For int8 codes, each of them can be computed with a table of 256
+            /// entries.
             Function { $($(#[$doc])* $function = $word),* }
         }
 

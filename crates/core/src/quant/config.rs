@@ -148,7 +148,8 @@ impl Derivation {
     }
 }
 
-/// The codes of a parameter. They are a constant of the module, with the parameter's shape and the scheme's type.
+/// The codes of a parameter. They are a constant of the module that has the shape of the parameter and the type of the
+/// scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterCodes {
     /// The constant that has the codes.
@@ -194,7 +195,7 @@ pub enum Move {
     DominatedBy(ConfigId),
     /// Derive the config's grid from other grids.
     MasteredBy(Derivation),
-    /// Record that the parameter already has codes on its grid. They are used when it is baked.
+    /// Record that the parameter already has codes on its grid. `Bake` then turns it into these codes.
     Give(DataId),
     /// Record that the parameter was turned into these codes.
     Bake(DataId),

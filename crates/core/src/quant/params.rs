@@ -26,7 +26,7 @@ pub struct QuantParams {
 }
 
 impl QuantParams {
-    /// One grid for the whole tensor.
+    /// A single grid for the whole tensor.
     pub fn tensor(scale: f32, zero_point: i32) -> QuantParams {
         QuantParams {
             scale: Per::Tensor(scale),
@@ -70,7 +70,7 @@ impl QuantParams {
         }
     }
 
-    /// Scale and zero point, if both are per tensor.
+    /// Scale and zero point, if there is one of each for the whole tensor.
     pub fn as_tensor(&self) -> Option<(f32, i32)> {
         match (&self.scale, &self.zero_point) {
             (Per::Tensor(scale), Per::Tensor(zero_point)) => Some((*scale, *zero_point)),
@@ -179,7 +179,7 @@ impl Parts {
         count: 1,
     };
 
-    /// One part for each index of an axis, or for each block of this size along the axis. `None` if the shape has no
+    /// Parts for each index of an axis, or for each block of `block` indices along the axis. `None` if the shape has no
     /// such axis or blocks.
     pub fn new(shape: &[usize], axis: Option<usize>, block: Option<usize>) -> Option<Parts> {
         let Some(axis) = axis else {

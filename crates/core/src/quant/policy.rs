@@ -1,4 +1,4 @@
-//! Quantization policies: the kinds of grids.
+//! Quantization policies. A policy is a kind of grid.
 
 use super::params::Parts;
 use std::fmt;

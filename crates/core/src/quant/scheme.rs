@@ -1,4 +1,5 @@
-//! Quantization schemes: everything that determines how real numbers become codes, except scale and zero point.
+//! Quantization schemes. A scheme is everything that determines how real numbers become codes, except scale and zero
+//! point.
 
 use super::params::QuantParams;
 use super::policy::{FloatFormat, Granularity, Policy};
@@ -79,7 +80,7 @@ impl Scheme {
         }
     }
 
-    /// The policy: what kind of grid it is.
+    /// The policy, which says what kind of grid the codes are on.
     pub fn policy(&self) -> Policy {
         self.policy
     }

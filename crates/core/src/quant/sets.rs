@@ -1,4 +1,5 @@
-//! Sets of configs that read the same grid: a union-find forest with path compression and union by size.
+//! Sets of configs that read the same grid. They are stored as a union-find forest with path compression and union by
+//! size.
 
 use crate::ids::ConfigId;
 use crate::shared_vec::SharedVec;

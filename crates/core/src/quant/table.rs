@@ -251,7 +251,7 @@ impl QuantTable {
         self.config(id)?.codes
     }
 
-    /// The codes that a node reads for an operand, if its config is baked.
+    /// The codes that a node reads for an operand. `None` unless the parameter was turned into codes.
     pub fn baked(&self, node: NodeId, port: Port) -> Option<DataId> {
         let config = self.config(self.id(node, port)?)?;
         let baked = matches!(config.state, State::Baked | State::PassiveBaked);

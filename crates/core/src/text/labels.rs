@@ -1,4 +1,4 @@
-//! Unique names for the parts of a module in a text. If several have the same name, they are numbered.
+//! Unique names in a text for the parts of a module. If several parts have the same name, they are numbered.
 
 use super::lexer::{is_plain_name, quoted};
 use crate::attribute::Attribute;
@@ -137,7 +137,7 @@ impl Labels {
         if graph.quant.iter().all(|(id, _)| graph.quant.codes(id).is_none()) {
             return;
         }
-        // If the table of configs is broken, it is printed without names for codes.
+        // If the table of configs is broken, the module is printed without names for codes.
         for entry in graph.quant.entries(order).unwrap_or_default() {
             let (Parameter::Given(data) | Parameter::Baked(ParameterCodes { data, .. })) = entry.parameter else {
                 continue;

@@ -19,7 +19,7 @@ pub const MAX_TEXT: usize = 1 << 30;
 /// short text could make very large tensors.
 pub const MAX_GENERATED: u64 = 1 << 28;
 
-/// A name, `name` or `name~ordinal`, and where it is in the text.
+/// A name, `name` or `name~ordinal`, and its position in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub(super) at: Position,

@@ -2,8 +2,8 @@
 //! value and operand once.
 //!
 //! **Every stage**
-//! 1. Edges: operands and results exist; a result's `def` points back at its node and position; the use list of a value
-//!    has exactly the operands that read it, each once, linked both ways.
+//! 1. Edges: operands and results exist; a result's `def` names its node and its position there; the use list of a
+//!    value has exactly the operands that read it, each once, linked in both directions.
 //! 2. There is no cycle, neither among nodes nor among graphs that call each other.
 //! 3. Types: element types and shapes are what inference says (with a fused requantization, the element type that the
 //!    requantization makes) and within the limits; constants have their tensor's type; the operands of a call match the
@@ -45,7 +45,7 @@
 //! 21. The codes of a parameter belong to a constant, whether the parameter was turned into them or they were only
 //!     given. They have its shape and the type of its scheme, and are in the range of the scheme. (No transition can
 //!     take their grid away or change it.)
-//! 22. The config whose grid another one reads exists, and so do the configs that a grid is derived from.
+//! 22. If a config reads the grid of another config, or its grid is derived from those of others, these configs exist.
 //! 23. Each float input and output of the graph has a config. The config of an output has the grid on which the value
 //!     leaves its producer. If it has no grid, its state is `float`.
 //!
@@ -58,8 +58,8 @@
 //! 13. Each value that `dequantize` reads, that `quantize` makes, or that leaves the graph as codes has a grid. So does
 //!     every i64 accumulator, because an i64 without a grid is a shape or an index.
 //! 14. Functions of real numbers ([`Term::is_real_function`](crate::Term::is_real_function)) are not applied to codes.
-//! 15. Padding stands for real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
-//!     operand. The `weight_zero` of a `conv` or `gemm` has the zero points of the weights' grid, if there is one.
+//! 15. Padding stands for real zero: if a `conv` or `sum_pool` pads, its `pad_value` is the zero point of its operand.
+//!     If the weights of a `conv` or `gemm` have a grid, the `weight_zero` has the zero points of that grid.
 
 mod configs;
 mod edges;

@@ -148,13 +148,13 @@ impl Job for AddJob<'_> {
     }
 }
 
-/// The bytes of these numbers, in the same memory.
+/// The numbers as bytes, in the same memory.
 fn bytes(numbers: &[i32]) -> &[u8] {
     // SAFETY: every byte of a number is a valid u8, and the slice has as many bytes as the numbers.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// The bytes of these numbers, in the same memory and writable.
+/// The numbers as bytes that can be written, in the same memory.
 fn bytes_mut(numbers: &mut [i32]) -> &mut [u8] {
     // SAFETY: the slice has as many bytes as the numbers, and every pattern of bytes is a valid i32.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }

@@ -170,7 +170,7 @@ impl Code for [u8; 1] {
 
     #[inline(always)]
     fn new(element: IntType, above: u32) -> Self {
-        // `above` fits in one byte.
+        // `above` is below 2^8, so the cast loses nothing.
         [above as u8 ^ flip(element)]
     }
 }

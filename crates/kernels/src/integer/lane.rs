@@ -117,7 +117,7 @@ impl Lane for i16 {
     }
 }
 
-/// The difference between a code and the word that stands for it.
+/// A code minus the word that stands for it in products.
 pub(crate) fn word_offset(element: IntType) -> i64 {
     match element {
         IntType::U16 => 1 << 15,
@@ -125,7 +125,7 @@ pub(crate) fn word_offset(element: IntType) -> i64 {
     }
 }
 
-/// The word that stands for a code, which is given as its bytes.
+/// The word that stands for a code in products. `code` has the bytes of the code.
 #[inline(always)]
 pub(crate) fn word(element: IntType, code: &[u8]) -> i16 {
     match (element, code) {

@@ -5,8 +5,8 @@
 //! subtracted. Accumulators have 32 or 64 bits ([`Carrier`]). Sums wrap; the caller makes sure that none overflows.
 //!
 //! # How a target adds its requantization
-//! [`Loops`] are all loops of one layer with its requantization. A loop computes a tile of accumulators, at most 32 KB,
-//! and hands it to a [`Finish`], which is one of two:
+//! [`Loops`] stands for all loops of one layer with its requantization. A loop computes a tile of accumulators, at most
+//! 32 KB, and passes the tile to a [`Finish`], of which there are two:
 //! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`]. It turns accumulators of 32 bits into bytes in
 //!   one pass. For accumulators of 64 bits, all forms share one function. The host's epilogues are in [`epilogue`].
 //!   [`standard`] picks the epilogue for a form, and adds the form's [`Batch`] kernel, which computes the same on whole

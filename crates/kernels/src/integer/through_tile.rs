@@ -82,7 +82,7 @@ pub trait TileKernel: Send + Sync {
     /// nearer end of the domain.
     ///
     /// # Errors
-    /// As [`TileKernel::run`].
+    /// The same as for [`TileKernel::run`].
     fn run_wide(
         &self,
         form: &Requantization,
@@ -103,7 +103,7 @@ pub struct ThroughTile<K> {
 }
 
 impl<K: TileKernel> ThroughTile<K> {
-    /// The loops for one form.
+    /// The loops that requantize with `kernel`, for one form.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] if the form or the clamp is not legal.

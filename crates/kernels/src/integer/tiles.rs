@@ -53,7 +53,7 @@ impl Array {
 
     /// The number of elements of the array.
     pub(crate) fn elements(&self) -> usize {
-        // This cannot overflow: `new` has already multiplied the same extents.
+        // The product cannot overflow, because `new` has already multiplied the same extents.
         self.matrices * self.rows * self.columns
     }
 

@@ -121,7 +121,7 @@ impl File {
         self.graph.bytes(5, &tensor(name, elem, extents, data).0);
     }
 
-    /// Adds a node with one result, whose name has the form that exporters use.
+    /// Adds a node with one result. The name of the node has the form that exporters use.
     pub(crate) fn node(&mut self, op: &str, inputs: &[&str], output: &str, attributes: &[(&str, Attribute<'_>)]) {
         let mut node = Message::default();
         inputs.iter().for_each(|input| node.bytes(1, input.as_bytes()));

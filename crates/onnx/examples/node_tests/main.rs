@@ -1,5 +1,5 @@
-//! Runs ONNX's node tests, or models of ONNX Runtime's own operators, in float and compares the results with the
-//! expected ones.
+//! Runs ONNX's node tests, or models with operators that only ONNX Runtime has, in float, and compares the results with
+//! the expected results.
 //!
 //! `cargo run -p strait-onnx --example node_tests -- FOLDER LIST [--bless] [--refused] [--by-operator] [NAME]`
 //!

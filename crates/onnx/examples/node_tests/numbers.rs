@@ -1,4 +1,4 @@
-//! Compares computed numbers with the expected ones.
+//! Compares computed numbers with the expected numbers.
 
 use strait_core::{BF16, Elem, F16};
 

@@ -23,7 +23,8 @@ impl<'a> OperatorReader<'_, 'a> {
         ))
     }
 
-    /// An integer attribute. If it is present without a value, it is 0, because protobuf leaves out zeros.
+    /// An integer attribute. If the attribute is present without a value, it is 0, because protobuf does not store
+    /// zeros.
     pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
         Ok(self.attribute(key, kind::INT)?.map(|a| a.i.unwrap_or(0)))
     }
@@ -37,7 +38,8 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(self.attribute(key, kind::INTS)?.map(|a| a.ints.as_slice()))
     }
 
-    /// A float attribute. If it is present without a value, it is 0. NaN is refused.
+    /// A float attribute. If the attribute is present without a value, it is 0, because protobuf does not store zeros.
+    /// NaN is refused.
     pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
         let value = self.attribute(key, kind::FLOAT)?.map(|a| a.f.unwrap_or(0.0));
         refuse_nan(key, value.as_slice())?;
@@ -51,7 +53,7 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(values)
     }
 
-    /// A string attribute, or its default.
+    /// A string attribute, or `default` if the attribute is absent.
     pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
         let bytes = self
             .attribute(key, kind::STRING)?

@@ -7,7 +7,7 @@ use strait_import::{ReadError, TensorId, Wiring};
 /// The name of the standard domain in messages. A file may also use an empty name for it.
 pub(crate) const STANDARD_DOMAIN: &str = "ai.onnx";
 
-/// The domain of ONNX Runtime's own operators.
+/// The domain of the operators that ONNX Runtime adds.
 pub(crate) const RUNTIME_DOMAIN: &str = "com.microsoft";
 
 /// The name of a domain. An empty name becomes that of the standard domain.
@@ -15,7 +15,7 @@ pub(crate) fn domain(spelled: &str) -> &str {
     if spelled.is_empty() { STANDARD_DOMAIN } else { spelled }
 }
 
-/// The node's name, or the name of its first result if it has none.
+/// The name of a node. If it has none, the name of its first result.
 pub(crate) fn node_name(node: &NodeProto) -> &str {
     if !node.name.is_empty() {
         return &node.name;

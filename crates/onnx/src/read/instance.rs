@@ -6,7 +6,7 @@ use crate::proto::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of all tensors of the model, so that new names are unique.
+/// The names of all tensors of the model. New names are chosen so that they are not among these.
 pub(super) struct Texts {
     taken: BTreeSet<String>,
     /// For each base name that is taken, the last number that was appended to it.

@@ -48,7 +48,7 @@ pub struct Model {
     files: external::DataFiles,
 }
 
-/// Reads the model at `path`: [`Model::open`] and [`Model::read`] in one.
+/// Reads the model at `path`. It does what [`Model::open`] and [`Model::read`] do one after the other.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
     Model::open(path)?.read(options)
 }
@@ -69,7 +69,7 @@ impl Model {
         Model::decode_in(bytes, Some(folder))
     }
 
-    /// Like [`Model::decode`]. Without a folder, no data file is opened.
+    /// Like [`Model::decode`]. If there is no folder, no data file is opened.
     pub(crate) fn decode_in(bytes: Bytes, folder: Option<&Path>) -> Result<Model, ReadError> {
         let mut proto = ModelProto::decode(bytes).map_err(|e| undecoded(&e.to_string()))?;
         if proto.graph.is_none() {

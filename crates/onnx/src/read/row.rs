@@ -34,7 +34,7 @@ impl Row {
         }
     }
 
-    /// An operator of ONNX Runtime's own domain, which has only one operator set.
+    /// An operator that ONNX Runtime adds. The domain of these operators has only one operator set.
     pub(super) const fn of_runtime(name: &'static str, map: Map) -> Row {
         Row {
             domain: RUNTIME_DOMAIN,

@@ -1,4 +1,5 @@
-//! Writes grids as `QuantizeLinear` and `DequantizeLinear`. In both ONNX and the IR, real = scale · (q − zero point).
+//! Writes grids as scales and zero points of `QuantizeLinear` and `DequantizeLinear`. In both ONNX and the IR, real =
+//! scale · (q − zero point).
 
 use super::apart::apart;
 use super::attributes::int;

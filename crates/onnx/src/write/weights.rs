@@ -19,7 +19,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The constants of a graph that are written transposed, and the values that are dequantized from them.
+/// The constants of a graph that are written transposed, and the values that are dequantized from these constants.
 pub(super) fn turned(graph: &Graph) -> BTreeSet<ValueId> {
     let is_matrix = |id: &ValueId| graph.value(*id).is_some_and(|value| value.ty.shape.len() == 2);
     let constants = graph.values().map(|(id, _)| id).filter(is_matrix);

@@ -145,7 +145,7 @@ const ALL: [i32; 2] = [i32::MIN, i32::MAX];
 
 /// The range of `i32` accumulators whose results have to be computed exactly; see [`wide_ends`].
 fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i32; 2]> {
-    // The casts are exact: both ends are in the range of i32.
+    // Both ends are in the range of i32, so the casts lose nothing.
     wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))
 }
 

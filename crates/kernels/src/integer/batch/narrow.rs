@@ -30,7 +30,7 @@ impl Elements {
     #[inline(always)]
     pub(super) unsafe fn bounds<V: I32s>(self, bounds: [i32; 2]) -> [V; 2] {
         let bounds = match self {
-            // Codes of these types fit in a byte.
+            // A code of these types fits in a byte.
             Elements::Codes(IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4) => {
                 bounds.map(|code| i32::from_ne_bytes([code as u8; 4]))
             }

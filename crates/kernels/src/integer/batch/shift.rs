@@ -48,7 +48,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
                 .iter()
                 .map(|a| {
                     let c = Correction::new(a.rounding, a.shift.into());
-                    // These constants are at most 2^30 − 1 for shifts up to 30.
+                    // For shifts up to 30, these constants are at most 2^30 − 1, so the casts lose nothing.
                     let [base, negative, even, after] = [c.base, c.negative, c.even, c.after].map(|c| c as i32);
                     [i32::from(a.shift), (1 << a.shift) - 1, base, negative, even, after]
                 })

@@ -37,7 +37,7 @@ impl Shift {
                     even,
                     after,
                 } = Correction::new(a.rounding, shift);
-                // These constants are at most 2^30 − 1 for shifts up to 30.
+                // For shifts up to 30, these constants are at most 2^30 − 1, so the casts lose nothing.
                 let [base, negative, even, after] = [base, negative, even, after].map(|c| c as i32);
                 Some(ShiftConstants {
                     shift,

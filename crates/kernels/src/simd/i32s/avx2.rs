@@ -1,4 +1,4 @@
-//! Vectors of i32 for AVX2: eight lanes.
+//! Vectors of i32 for AVX2. They have eight lanes.
 
 use super::{I32s, floats, intrinsics};
 use std::arch::x86_64::*;

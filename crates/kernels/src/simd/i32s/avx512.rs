@@ -1,4 +1,4 @@
-//! Vectors of i32 for AVX-512: sixteen lanes.
+//! Vectors of i32 for AVX-512. They have sixteen lanes.
 
 use super::{I32s, floats, intrinsics};
 use std::arch::x86_64::*;
@@ -6,9 +6,9 @@ use std::arch::x86_64::*;
 /// Mask of the even lanes in a vector of 32-bit lanes.
 const EVEN: u16 = 0b0101_0101_0101_0101;
 const ODD: u16 = !EVEN;
-/// Shuffle that copies the odd lane of each pair into both lanes.
+/// Shuffle that copies the odd lane of each pair of lanes to both lanes of the pair.
 const FROM_ODD: i32 = 0b11_11_01_01;
-/// Shuffle that copies the even lane of each pair into both lanes.
+/// Shuffle that copies the even lane of each pair of lanes to both lanes of the pair.
 const FROM_EVEN: i32 = 0b10_10_00_00;
 
 impl I32s for __m512i {

@@ -1,4 +1,4 @@
-//! Reads pools that compute a norm: (Σ |x|^p)^(1/p).
+//! Reads pools that compute the norm (Σ |x|^p)^(1/p) of each window.
 
 use super::window::{kernel_shape, window};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};

@@ -54,7 +54,7 @@ fn shrink(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[below, raised, rest])
 }
 
-/// The upper or the lower triangle of matrices, starting at diagonal `k`; all other elements are 0.
+/// The upper or the lower triangle of matrices, from diagonal `k` on. All other elements become 0.
 pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let upper = reader.int("upper")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
@@ -142,7 +142,7 @@ fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_there, on, off])
 }
 
-/// The mean of all operands: their sum divided by their number.
+/// The mean of all operands, which is their sum divided by their number.
 fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let count = reader.operand_count();
     reader.one_type(0..count)?;

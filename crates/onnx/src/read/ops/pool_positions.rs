@@ -1,4 +1,4 @@
-//! Reads the second result of `MaxPool`: the positions of the largest elements.
+//! Reads the second result of `MaxPool`, which has the positions of the largest elements.
 //!
 //! All elements of all windows are gathered along one axis. If windows do not overlap, these are as many elements as
 //! the operand has. The position of the largest element along that axis is then looked up in a table. A padding element

@@ -1,4 +1,4 @@
-//! Sliding windows: strides, dilations and paddings of convolutions and pools.
+//! Reads sliding windows: the strides, dilations and padding of convolutions and pools.
 
 use crate::read::row::{OperatorReader, Refusal};
 use smallvec::SmallVec;
