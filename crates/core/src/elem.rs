@@ -13,7 +13,8 @@ pub enum Elem {
     F32,
     /// 16-bit IEEE float. Tensors are stored in this type; kernels convert it before they compute.
     F16,
-    /// 64-bit IEEE float. Tensors are stored in this type, but kernels do not compute on it.
+    /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute on
+    /// it.
     F64,
     /// Signed 8-bit integer.
     I8,

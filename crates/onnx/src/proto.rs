@@ -98,7 +98,7 @@ pub(crate) struct NodeProto {
     pub(crate) attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
     pub(crate) domain: String,
-    /// If there are several functions with the same name, which of them is meant.
+    /// Says which function is meant, if several have the same name.
     #[prost(string, tag = "8")]
     pub(crate) overload: String,
 }

@@ -266,7 +266,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// The numbers that operands are written as. Inputs have the first numbers, then constants in the order of their first
+/// The numbers by which operands are written. Inputs have the first numbers, then constants in the order of their first
 /// use, then the results of nodes.
 struct Numbers<'a> {
     /// The number of each value; [`ABSENT`] if nothing refers to it.

@@ -8,8 +8,8 @@ op! {
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[C, O/groups, kernel…]` and optionally `bias` `[O]`, all float.
     /// Result: `[N, O, spatial…]` with extents (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − begin −
-    /// end, where begin and end are the two numbers that `pad` has for an axis. The product of tap k and position p of
-    /// x is added at position p·stride + k·dilation − begin of the result.
+    /// end, where begin and end are the two numbers that `pad` has for an axis. The element of x at position p, times
+    /// tap k, is added at position p·stride + k·dilation − begin of the result.
     ConvTranspose = "conv_transpose" v 1: Real, 2 to 3 {
         /// Distance between the kernels of neighbouring elements of x, along each spatial axis.
         stride: SmallVec<[u32; 2]>,

@@ -5,7 +5,7 @@ use crate::quant::{EntryError, SchemeError};
 use crate::tensor::TensorError;
 use std::fmt;
 
-/// A position in a text. Lines and columns count from 1. A column is a character.
+/// A position in a text. Lines and columns count from 1. Columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line, counted from 1.

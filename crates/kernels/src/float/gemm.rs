@@ -21,11 +21,11 @@ use std::mem::MaybeUninit;
 pub enum Bias<'a> {
     /// All sums start from +0.
     Zero,
-    /// The sums of a row start from one number, the row's own.
+    /// All sums of a row start from the same number. There is one number for each row.
     Rows(&'a [f32]),
-    /// The sums of a column start from one number, the column's own.
+    /// All sums of a column start from the same number. There is one number for each column.
     Columns(&'a [f32]),
-    /// Each sum starts from a number of its own; the numbers are row-major.
+    /// Each sum starts from a number of its own. The numbers are row-major.
     Elements(&'a [f32]),
 }
 

@@ -20,7 +20,7 @@ use crate::{
     window::Layout,
 };
 
-/// Number of bytes of panels that one task packs. So many stay in the second-level cache.
+/// Number of bytes of panels that one task packs. They are few enough to stay in the second-level cache.
 const STRIP_BYTES: usize = 192 << 10;
 /// The largest number of panels of a task. It is a multiple of three, the number of panels of a register tile.
 const STRIP_PANELS: usize = STRIP / COLUMNS;

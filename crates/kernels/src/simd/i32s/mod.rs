@@ -77,9 +77,9 @@ pub(crate) trait I32s: Copy {
     unsafe fn subtract_f32(self, other: Self) -> Self;
     /// `self + x·y` on f32 lanes, rounded once.
     unsafe fn add_product_f32(self, x: Self, y: Self) -> Self;
-    /// The smaller f32 of each pair of lanes. Neither may be NaN.
+    /// In each lane, the smaller of the two f32. Neither may be NaN.
     unsafe fn min_f32(self, other: Self) -> Self;
-    /// The larger f32 of each pair of lanes. Neither may be NaN.
+    /// In each lane, the larger of the two f32. Neither may be NaN.
     unsafe fn max_f32(self, other: Self) -> Self;
     /// Replaces f32 lanes that are NaN by +0.
     unsafe fn numbers_f32(self) -> Self;

@@ -70,7 +70,7 @@ fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The largest number of steps that are unrolled.
+/// The largest number of steps to which a recurrence is unrolled.
 const MOST_STEPS: i64 = 1024;
 
 /// Linear attention. Each head has a state S, [size of keys, size of values]. Each position first updates the state and
