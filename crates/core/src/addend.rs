@@ -6,23 +6,24 @@ use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
 use strait_requantize::{IntType, Requantization};
 
-/// Codes of another tensor, brought to the grid of an accumulator: `form(code − zero)`, in 32 bits, is added to the
-/// accumulator before that is requantized. A residual sum is thus rounded only once.
+/// Codes of another tensor that are requantized to the grid of an accumulator: `form(code − zero)`, in 32 bits, is
+/// added to the accumulator before the accumulator itself is requantized. A residual sum is thus rounded only once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addend {
-    /// The code of real zero, which is subtracted first.
+    /// The code that stands for real zero. It is subtracted from each code first.
     pub zero: i32,
-    /// Requantizes the codes to the grid of the accumulator. Its channels are those of the node.
+    /// Requantizes the codes to the grid of the accumulator. It has the same channels as the node that does the
+    /// addition.
     pub form: Requantization,
 }
 
 impl Addend {
-    /// The position of the addend's operand, after all operands that a convolution or Gemm has of its own. No other op
-    /// takes an addend.
+    /// The position of the addend among a node's operands. A convolution and a Gemm have three operands of their own,
+    /// and no other op takes an addend.
     pub const OPERAND: usize = 3;
 
-    /// Checks an addend. `operands` are those of `op`, with the addend last. They must add codes to the `result` of
-    /// `op`, which must be an accumulator of 32 bits.
+    /// Checks an addend. `operands` are the operands of `op`, with the addend last. The addend must be codes, and the
+    /// `result` of `op` must be an accumulator of 32 bits.
     pub(crate) fn fits(
         &self,
         op: &Op,

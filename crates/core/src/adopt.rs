@@ -7,9 +7,9 @@ use crate::shape::Dim;
 use std::collections::BTreeMap;
 
 impl Module {
-    /// Adds the graphs of another module from position `from` on, with the tensors that they read and their names.
-    /// Returns the offset to add to a graph's position in `other` to get its position here. A graph whose name is taken
-    /// gets another name.
+    /// Copies into this module the graphs of `other` that have position `from` or a later one, with their names and the
+    /// tensors that they read. Returns an offset: position in `other` + offset = position in this module. A graph whose
+    /// name is already taken gets another name.
     pub fn adopt(&mut self, other: &Module, from: usize) -> usize {
         let offset = self.graphs.len().saturating_sub(from);
         let mut symbols: BTreeMap<Symbol, Symbol> = BTreeMap::new();
@@ -36,7 +36,7 @@ impl Module {
         offset
     }
 
-    /// Replaces the names in a graph of another module by names in this module's table.
+    /// Replaces the name symbols in a graph that comes from another module by symbols of this module's table.
     fn rename_all(&mut self, other: &Module, graph: &mut Graph, symbols: &mut BTreeMap<Symbol, Symbol>) {
         let names = &mut self.names;
         let mut own = |symbol: Symbol| {

@@ -28,7 +28,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// Names of the kinds in the documentation of IR bytes, indexed by tag.
+    /// The names of the kinds of attributes, as the documentation of IR bytes gives them. The index is the tag.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
     /// The tag of the kind in IR bytes.
@@ -74,11 +74,11 @@ pub enum AttributeError {
 pub trait Field: Sized {
     /// This value as an attribute.
     fn to_attribute(&self) -> Attribute;
-    /// The value of an attribute; `None` if it does not fit.
+    /// The value that an attribute stands for; `None` if the field cannot have that value.
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
-    /// What is allowed, for error messages.
+    /// The values that the field can have, described for error messages.
     fn allowed() -> String;
-    /// The words that the attribute may have; empty unless it is a word out of a closed set.
+    /// The words that the field can have, if its type is a closed set of words; otherwise empty.
     fn words() -> Vec<&'static str> {
         Vec::new()
     }
@@ -86,7 +86,8 @@ pub trait Field: Sized {
     fn is_list() -> bool {
         false
     }
-    /// The value of a field that is absent. This value is not written. `None` if the field has to be present.
+    /// The value that the field has if the attribute is absent; the attribute is then not written either. `None` if the
+    /// attribute is required.
     fn implied() -> Option<Self> {
         None
     }
@@ -94,7 +95,8 @@ pub trait Field: Sized {
 
 /// What the `op!` macro derives for each op.
 pub trait Attributes: Sized {
-    /// The op's name in the text form, IR bytes and tables: the standard term of the field, in snake case.
+    /// The op's name in the text form, IR bytes and tables. It is the term that is usual for this op in the field, in
+    /// snake case.
     const NAME: &'static str;
     /// The version of the attributes. It is raised when a field is added or its meaning changes.
     const VERSION: u16;
@@ -102,11 +104,11 @@ pub trait Attributes: Sized {
     const ARITY: (usize, usize);
     /// The attribute keys, in order.
     const KEYS: &'static [&'static str];
-    /// The words that the attribute `key` may have; empty unless it is a word out of a closed set.
+    /// The words that the attribute `key` can have, if its type is a closed set of words; otherwise empty.
     fn words(key: &str) -> Vec<&'static str>;
     /// True if the attribute `key` is a list.
     fn is_list(key: &str) -> bool;
-    /// Passes every attribute to `put`, in the order of the fields.
+    /// Calls `put` for every attribute, in the order of the fields.
     fn write(&self, put: &mut dyn FnMut(&'static str, Attribute));
     /// Reads all attributes. `get` returns `None` if the key is absent.
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
@@ -252,7 +254,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Allows enums of `requantize` as attributes, by their names.
+/// Makes attributes of enums from crate `requantize`. The text form has their names.
 macro_rules! named_fields {
     ($($t:ident),*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -274,8 +276,8 @@ macro_rules! named_fields {
 }
 named_fields!(Rounding, Definition);
 
-/// Declares an op: its struct, its name, version, kind and numbers of operands, and its attributes from its fields. Each member of a family has a kind
-/// of its own.
+/// Declares an op: its struct, its name, version, kind and numbers of operands, and one attribute for each field. A
+/// family of ops states no kind here, because each of its members has a kind of its own.
 macro_rules! op {
     ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal: $($kind:ident,)? $least:literal $(to $most:literal)? { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
         $(#[$doc])*
@@ -337,7 +339,7 @@ macro_rules! arity {
 }
 pub(crate) use arity;
 
-/// The attribute of a field; `None` if the value is the default for an absent attribute.
+/// The attribute of a field; `None` if the field has the value that an absent attribute stands for.
 pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
     (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
 }

@@ -5,16 +5,16 @@ use crate::op::Op;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prefix of the attribute keys of a `foreign` op, so that they never collide with our own.
+/// Prefix of the attribute keys of a `foreign` op, so that they never collide with the keys that Strait itself uses.
 pub const FOREIGN_PREFIX: &str = "x.";
 
-/// A list of attributes that does not make an op. The fault is in the text or the bytes that were read.
+/// Why a list of attributes does not make an op. The fault is in the text or the bytes that were read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpError {
-    /// This version does not have the op.
+    /// This version of Strait does not have the op.
     #[error("there is no op `{0}`")]
     UnknownOp(String),
-    /// This version of the op does not have the attribute.
+    /// This version of Strait has the op, but not the attribute.
     #[error("{op} has no attribute `{key}`; it has {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
     UnknownAttribute {
         /// The name of the op.
@@ -49,7 +49,7 @@ impl Op {
         found
     }
 
-    /// The key of an attribute that is NaN or contains one.
+    /// The key of the first attribute that is NaN, or a list with NaN in it.
     pub fn nan_attribute(&self) -> Option<&'static str> {
         let mut found = None;
         self.attributes(&mut |key, value| {
@@ -63,8 +63,8 @@ impl Op {
         found
     }
 
-    /// Every attribute, in order. A `foreign` op has its two fixed attributes first, and then its own with
-    /// [`FOREIGN_PREFIX`].
+    /// Every attribute, in order. For a `foreign` op, its two fixed attributes come first, and then the attributes of
+    /// the foreign operator, each with the prefix [`FOREIGN_PREFIX`].
     pub fn attribute_list(&self) -> Vec<(Cow<'static, str>, Attribute)> {
         let mut list = Vec::new();
         self.attributes(&mut |key, value| list.push((Cow::Borrowed(key), value)));

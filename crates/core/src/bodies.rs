@@ -1,9 +1,10 @@
-//! Inlines the graphs of control-flow nodes next to the main graph's own nodes, and extracts them again.
+//! Inlines into the main graph the graphs that control-flow nodes run, and extracts them again.
 //!
 //! Passes work on a single graph. A body (a graph that an `if` or `loop` node runs) becomes a part of that graph if all
-//! its extents are fixed. Its inputs and outputs are added after the graph's own. Parts share nothing but constants, so
-//! a pass treats each part like a separate model. A node belongs to the part whose outputs depend on it. The
-//! control-flow node and the original body stay unchanged until [`Bodies::take_out`] makes new bodies from the parts.
+//! its extents are fixed. The inputs and outputs of the body are added after the graph's own. Parts share nothing but
+//! constants, so a pass treats each part like a separate model. A node belongs to the part whose outputs depend on the
+//! node. The control-flow node and the original body stay unchanged until [`Bodies::take_out`] makes new bodies from
+//! the parts.
 
 use crate::failure::Failure;
 use crate::graph::{Def, Graph, Node, Value};
@@ -18,14 +19,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Limit on the nodes that are inlined into a graph. Bodies that run other graphs twice grow exponentially with their
-/// depth.
+/// The largest number of nodes that may be inlined into a graph. If each body runs another graph twice, the number of
+/// nodes grows exponentially with the depth.
 const MOST_NODES: usize = 1 << 20;
 
 /// The parts of a graph into which bodies were inlined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bodies {
-    /// The number of inputs, and of outputs, that the graph itself has.
+    /// The number of inputs and the number of outputs that the graph itself has.
     own: [usize; 2],
     bodies: Vec<Body>,
 }
@@ -35,21 +36,22 @@ pub struct Bodies {
 struct Body {
     /// The name of the control-flow node that runs the body.
     node: String,
-    /// Which of the node's graphs it is.
+    /// The position of the body among the graphs of that node.
     position: usize,
     /// The name of the body.
     name: String,
-    /// The graph that was copied.
+    /// The graph from which the body was copied.
     graph: GraphId,
-    /// Where the body's inputs are among the inputs of the graph.
+    /// The positions of the body's inputs among the inputs of the graph.
     inputs: Range<usize>,
-    /// Where the body's outputs are among the outputs of the graph.
+    /// The positions of the body's outputs among the outputs of the graph.
     outputs: Range<usize>,
 }
 
 impl Module {
-    /// Inlines the bodies of control-flow nodes in a graph, if all their extents are fixed and they are in the graph's
-    /// stage, and also the bodies inside of these. Names that are taken get a number.
+    /// Inlines the bodies of control-flow nodes in a graph, and the bodies inside of these bodies. A body is inlined if
+    /// all its extents are fixed and it is in the same stage as the graph. If a name is already taken, a number is
+    /// added to it.
     pub fn lay_open(&mut self, graph: GraphId) -> Bodies {
         let Some(root) = self.graph(graph) else {
             return Bodies::default();
@@ -95,8 +97,8 @@ impl Module {
         laid
     }
 
-    /// Like [`Module::lay_open`], for a graph that computes the same as another one with the same control flow, whose
-    /// bodies are inlined as `like`. The graph's control-flow nodes run the same bodies as those of the other graph.
+    /// Does the same as [`Module::lay_open`] for a second graph, whose control-flow nodes run the same bodies as those
+    /// of a first graph. `like` are the bodies that were inlined into the first graph.
     pub fn lay_open_like(&mut self, graph: GraphId, like: &Bodies) -> Bodies {
         let laid = self.lay_open(graph);
         let pairs = laid.bodies.iter().zip(&like.bodies);
@@ -109,7 +111,7 @@ impl Module {
         laid
     }
 
-    /// Copies a body into a graph. Returns its inputs and outputs there.
+    /// Copies a body into a graph. Returns the inputs and outputs that the graph gets from the body.
     fn lay(
         &mut self,
         into: GraphId,
@@ -174,10 +176,10 @@ impl Bodies {
         all.get(..own).filter(|_| !self.is_empty()).unwrap_or(all)
     }
 
-    /// A module in which the inlined bodies of the main graph are extracted again.
+    /// A copy of the module in which the inlined bodies of the main graph are graphs of their own again.
     ///
     /// # Errors
-    /// As for [`Bodies::take_out`].
+    /// The same as for [`Bodies::take_out`].
     pub fn closed<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
         if self.is_empty() {
             return Ok(Cow::Borrowed(module));
@@ -187,10 +189,11 @@ impl Bodies {
         Ok(Cow::Owned(closed))
     }
 
-    /// Like [`Bodies::closed`], but as the module runs: each value is rounded to the grid that the model gives for it.
+    /// Like [`Bodies::closed`], but the copy computes what the quantized module computes: each value is rounded to the
+    /// grid that the model gives for it.
     ///
     /// # Errors
-    /// As for [`Bodies::take_out`].
+    /// The same as for [`Bodies::take_out`].
     pub fn whole<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
         let mut whole = self.closed(module)?;
         if whole.has_roundings() {
@@ -199,11 +202,12 @@ impl Bodies {
         Ok(whole)
     }
 
-    /// Extracts the bodies again from each graph in `roots`. These have the same inputs and outputs as the graph into
-    /// which the bodies were inlined. Graphs and tensors that are no longer used are removed from the module.
+    /// Turns the inlined bodies of each graph in `roots` into graphs of their own again. All graphs in `roots` must
+    /// have the same inputs and outputs as the graph into which the bodies were inlined. Graphs and tensors that are no
+    /// longer used are removed from the module.
     ///
     /// # Errors
-    /// A bug of ours: a pass has connected two parts.
+    /// A bug in a pass: it has connected two parts.
     pub fn take_out(&self, module: &mut Module, roots: &[GraphId]) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -215,7 +219,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// The main graph of a module, and the bodies that were extracted from it.
+    /// The main graph of a module, and the graphs that were made from its inlined bodies.
     pub fn graphs(&self, module: &Module) -> Vec<GraphId> {
         let mut found = vec![module.main];
         let mut next = 0;
@@ -242,7 +246,7 @@ impl Bodies {
             rank[id.index()] = position;
         }
         // A pass may have removed a control-flow node, for example an `if` that always takes the same branch. The
-        // bodies of such nodes are skipped.
+        // bodies of removed nodes are skipped.
         let there: BTreeSet<&str> = control(&graph)
             .filter_map(|id| Some(module.name(graph.node(id)?.name)))
             .collect();
@@ -258,7 +262,7 @@ impl Bodies {
             if !made.contains_key(&(body.node.as_str(), body.position)) {
                 continue;
             }
-            // The body from the main graph keeps its name.
+            // If the body comes from the main graph, it keeps its name.
             let name = match main {
                 true => module.names.intern(&body.name),
                 false => module.names.fresh(&format!("{prefix}.{}", body.name)),
@@ -271,7 +275,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// Extracts the part of a graph between some of its inputs and outputs. `rank` has the position of each node in the
+    /// Extracts the part of a graph between `inputs` and `outputs`. `rank` has the position of each node in topological
     /// order.
     fn part(
         &self,
@@ -335,7 +339,7 @@ impl Bodies {
     }
 }
 
-/// Names of the values and nodes of a graph.
+/// The names of values and nodes that are already taken in a graph.
 struct Taken {
     values: BTreeSet<Symbol>,
     nodes: BTreeSet<Symbol>,
@@ -351,7 +355,7 @@ fn unique(taken: &mut BTreeSet<Symbol>, names: &mut Names, name: Symbol) -> Symb
     fresh
 }
 
-/// A result of a node: its name, type and grid.
+/// A result of a node, as its name, type and grid.
 type Named = (Symbol, TensorType, Option<Arc<QuantParams>>);
 
 fn results(graph: &Graph, node: &Node, mut name: impl FnMut(&Value) -> Symbol) -> Vec<Named> {

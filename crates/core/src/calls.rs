@@ -6,10 +6,10 @@ use crate::module::Module;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Module {
-    /// Gives a graph its own copies of the graphs that it calls, directly or indirectly, if they are also called from
-    /// elsewhere. Later changes of the copies then only affect this graph. Tensors stay shared.
+    /// Gives a graph its own copies of the graphs that it calls, directly or indirectly, if other graphs call them,
+    /// too. Later changes of the copies then affect only this graph. Tensors stay shared.
     ///
-    /// Returns the graphs that are called, in the order of the module, followed by the graph itself.
+    /// Returns the called graphs in the order of the module, and then the graph itself.
     pub fn unshare(&mut self, root: GraphId) -> Vec<GraphId> {
         let mut called = self.reached([root]);
         let others = (0..self.graphs.len()).map(GraphId::new);
@@ -30,7 +30,7 @@ impl Module {
             own.push(made);
         }
         own.push(root);
-        // A copy has the same inputs and outputs as the original, so the types of calls do not change.
+        // A copy has the same inputs and outputs as the original, so the types of calling nodes do not change.
         for id in own.iter().filter(|_| !copies.is_empty()) {
             let nodes = self.graphs.get_mut(id.index()).into_iter();
             for node in nodes.flat_map(|graph| graph.nodes.iter_mut().flatten()) {
@@ -42,7 +42,7 @@ impl Module {
         own
     }
 
-    /// These graphs and all graphs that they call, directly or indirectly.
+    /// The graphs in `from`, and all graphs that they call, directly or indirectly.
     pub(crate) fn reached(&self, from: impl IntoIterator<Item = GraphId>) -> BTreeSet<GraphId> {
         let mut open: Vec<GraphId> = from.into_iter().collect();
         let mut seen = BTreeSet::new();

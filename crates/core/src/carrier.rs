@@ -4,8 +4,8 @@ use crate::attribute::words;
 use crate::elem::Elem;
 
 words! {
-    /// The integer type of an accumulator. It can hold every value that the sum can have, which is proved when a graph
-    /// is lowered, and it is at least as wide as the target's own accumulator.
+    /// The integer type of an accumulator. It holds every value that the sum can have, which is proved when a graph is
+    /// lowered, and it is at least as wide as the accumulator of the target.
     Carrier {
         /// Accumulators of 32 bits.
         I32 = "i32",
@@ -15,7 +15,7 @@ words! {
 }
 
 impl Carrier {
-    /// The element type of these accumulators.
+    /// The element type of accumulators of this type.
     pub fn elem(self) -> Elem {
         match self {
             Carrier::I32 => Elem::I32,

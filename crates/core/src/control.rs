@@ -34,9 +34,9 @@ impl Op {
         }
     }
 
-    /// The same op with other graphs: `of` maps each graph to its replacement.
+    /// The same op, running other graphs. `of` maps the id of each graph to the id of its replacement.
     pub fn with_graphs(&self, of: impl Fn(GraphId) -> GraphId) -> Op {
-        // Graph ids are 32 bits wide.
+        // Graph ids have 32 bits, so the cast loses nothing.
         let id = |graph: u32| of(GraphId::new(graph as usize)).index() as u32;
         match self {
             Op::Call(op) => Call { graph: id(op.graph) }.into(),
@@ -59,7 +59,7 @@ impl Module {
     /// The types of the results of an op that runs graphs; `None` for every other op.
     ///
     /// # Errors
-    /// A graph does not exist, or the operands do not fit its inputs.
+    /// A graph does not exist, or the operands do not fit the inputs of the graph.
     pub(crate) fn results_of_graphs(&self, op: &Op, operands: &[OptionalType<'_>]) -> Option<Result<Results, Reason>> {
         match op {
             Op::Call(op) => Some(
@@ -165,7 +165,8 @@ fn types(graph: &Graph, values: &[ValueId]) -> Results {
     types.map(|value| value.ty.clone()).collect()
 }
 
-/// The type of a result outside of the graph that computes it, where the names of the graph's extents have no meaning.
+/// The type of a result for readers outside of the graph that computes it. The names of extents in that graph have no
+/// meaning for them, so every extent that is not fixed becomes [`Dim::OPEN`].
 fn opened(ty: &TensorType) -> TensorType {
     let open = |dim: &Dim| dim.fixed().map_or(Dim::OPEN, Dim::Fixed);
     TensorType {
@@ -174,7 +175,7 @@ fn opened(ty: &TensorType) -> TensorType {
     }
 }
 
-/// The extent of a value that comes from one of two graphs.
+/// The extent of a value that comes from either of two graphs.
 fn joined(a: Dim, b: Dim) -> Dim {
     match (a, b) {
         (Dim::Fixed(a), Dim::Fixed(b)) if a == b => Dim::Fixed(a),
@@ -201,7 +202,7 @@ fn accepts(graph: &Graph, operands: &[OptionalType<'_>]) -> Result<(), Reason> {
     }
 }
 
-/// Checks that a type has a single element of this element type.
+/// Checks that a tensor has exactly one element, and that it has the element type `elem`.
 fn single(ty: &TensorType, elem: Elem, what: &str) -> Result<(), Reason> {
     match ty.elem == elem && ty.shape.iter().all(|dim| dim.may_equal(Dim::Fixed(1))) {
         true => Ok(()),

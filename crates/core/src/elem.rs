@@ -11,9 +11,10 @@ use strait_requantize::half_float::{BF16, F16, HalfFloat};
 pub enum Elem {
     /// 32-bit IEEE float.
     F32,
-    /// 16-bit IEEE float. Only stored; kernels convert it.
+    /// 16-bit IEEE float. Tensors are stored in this type; kernels convert it before they compute.
     F16,
-    /// 64-bit IEEE float. Only stored.
+    /// 64-bit IEEE float. Tensors are stored in this type and constants are folded in it, but layers do not compute on
+    /// it.
     F64,
     /// Signed 8-bit integer.
     I8,
@@ -21,24 +22,27 @@ pub enum Elem {
     U8,
     /// Signed 16-bit integer.
     I16,
-    /// Signed 32-bit integer: accumulators and biases.
+    /// Signed 32-bit integer, used for accumulators and biases.
     I32,
-    /// Signed 64-bit integer. With a grid it is an accumulator or bias; without one it is a shape or index.
+    /// Signed 64-bit integer. A value with a grid is an accumulator or bias; a value without a grid is a shape or
+    /// index.
     I64,
     /// A boolean: one byte, 0 or 1.
     Bool,
     /// Unsigned 16-bit integer.
     U16,
-    /// Signed 4-bit integer. Two share a byte in a constant; at run time each has a byte of its own.
+    /// Signed 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its own.
     I4,
-    /// Unsigned 4-bit integer. Two share a byte in a constant; at run time each has a byte of its own.
+    /// Unsigned 4-bit integer. In a constant, two elements share a byte; at run time, each element has a byte of its
+    /// own.
     U4,
-    /// bfloat16, the upper half of a 32-bit float. Only stored.
+    /// bfloat16, the upper half of a 32-bit float. Tensors are stored in this type; kernels convert it before they
+    /// compute.
     #[serde(rename = "bf16")]
     BF16,
-    /// Unsigned 32-bit integer. Only for a model's own arithmetic, never a code.
+    /// Unsigned 32-bit integer. Models may compute with it, but it is never the type of a code.
     U32,
-    /// Unsigned 64-bit integer. Only for a model's own arithmetic, never a code.
+    /// Unsigned 64-bit integer. Models may compute with it, but it is never the type of a code.
     U64,
 }
 
@@ -62,7 +66,7 @@ impl Elem {
         Elem::U64,
     ];
 
-    /// The tag in IR bytes.
+    /// The tag of the type in IR bytes.
     pub fn tag(self) -> u8 {
         match self {
             Elem::F32 => 0,
@@ -83,8 +87,8 @@ impl Elem {
         }
     }
 
-    /// The type in which elements are stored at run time. A 4-bit code has a byte of its own there; every other type is
-    /// stored as itself.
+    /// The type in which elements are stored at run time. A 4-bit code is then stored in a byte of its own; elements of
+    /// every other type are stored as they are.
     pub fn storage(self) -> Elem {
         match self {
             Elem::I4 => Elem::I8,
@@ -105,7 +109,7 @@ impl Elem {
         }
     }
 
-    /// The integer type of the same width with the opposite signedness. Types of 8 and 16 bits have one.
+    /// The integer type of the same width with the opposite signedness; `None` unless the width is 8 or 16 bits.
     pub fn other_sign(self) -> Option<Elem> {
         Some(match self {
             Elem::I8 => Elem::U8,
@@ -116,8 +120,8 @@ impl Elem {
         })
     }
 
-    /// How far codes and zero points move from this type to the type of the same width and opposite signedness: q − z =
-    /// (q − 128) − (z − 128).
+    /// The number by which codes and zero points change when they move from this type to the type of the same width and
+    /// opposite signedness. The numbers that they stand for do not change: q − z = (q − 128) − (z − 128).
     pub fn distance_to(self, other: Elem) -> i32 {
         let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
         least(other) - least(self)
@@ -128,7 +132,7 @@ impl Elem {
         self.storage() != self
     }
 
-    /// Number of bytes of a constant with `count` elements; `None` if it exceeds 64 bits.
+    /// The number of bytes of a constant with `count` elements; `None` if that number does not fit in 64 bits.
     pub fn packed_bytes(self, count: u64) -> Option<u64> {
         if self.is_packed() {
             return Some(count.div_ceil(2));
@@ -136,7 +140,7 @@ impl Elem {
         count.checked_mul(self.size() as u64)
     }
 
-    /// Width in bits. A boolean counts as the eight bits of its byte.
+    /// The width of an element in bits. A boolean counts as the eight bits of its byte.
     pub fn bits(self) -> u8 {
         // The width in bits is at most 64, so it fits in a u8.
         if self.is_packed() { 4 } else { 8 * self.size() as u8 }
@@ -152,7 +156,7 @@ impl Elem {
         }
     }
 
-    /// The name in the text form, configurations and reports.
+    /// The name of the type in the text form, configurations and reports.
     pub fn name(self) -> &'static str {
         match self {
             Elem::F32 => "f32",
@@ -192,26 +196,26 @@ impl Elem {
         matches!(self, Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64)
     }
 
-    /// True for codes, and for i64, which can be an accumulator, a shape or an index.
+    /// True for types of codes, and for i64, whose elements can be accumulators, shapes or indices.
     pub fn is_integer(self) -> bool {
         self.int_type().is_some() || self == Elem::I64
     }
 
-    /// The smallest and the largest integer of an integer type.
+    /// The smallest and the largest integer of the type; `None` if it is not an integer type.
     pub fn integers(self) -> Option<(i64, i64)> {
         match self.int_type() {
             Some(codes) => Some((codes.min().into(), codes.max().into())),
             None => match self {
                 Elem::I64 => Some((i64::MIN, i64::MAX)),
                 Elem::U32 => Some((0, u32::MAX.into())),
-                // Integers are held as i64, so the largest ones of this type are not covered.
+                // Integers are passed on as i64, so the range ends at the largest i64, below the largest u64.
                 Elem::U64 => Some((0, i64::MAX)),
                 _ => None,
             },
         }
     }
 
-    /// The type as a requantization type, if it is one.
+    /// The type as one that requantization knows; `None` for any other type.
     pub fn int_type(self) -> Option<IntType> {
         match self {
             Elem::I8 => Some(IntType::I8),

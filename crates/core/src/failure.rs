@@ -1,5 +1,5 @@
-//! Failures at a node, of two kinds that must not be confused: refusals, which send the node to the host, and bugs of
-//! ours.
+//! Why a step fails at a node. There are two kinds that must not be confused: a refusal sends the node to the host, and
+//! a defect is a bug in Strait.
 
 use crate::ids::NodeId;
 use crate::reason::Reason;
@@ -8,18 +8,20 @@ use crate::tensor::TensorError;
 /// Why a step could not be done at a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The target, the model or the data do not allow it, so the node goes to the host.
+    /// The target, the model or the data do not allow the step, so the node goes to the host.
     #[error(transparent)]
     Reason(#[from] Reason),
-    /// The grid of the node's first result is 2^`doublings` times too fine. A coarser grid would avoid the refusal.
+    /// The scale of the node's first result is 2^`doublings` times too small. With a larger scale, the step would
+    /// succeed.
     #[error("{reason}")]
     TooFine {
-        /// Why the node goes to the host if its grid must stay.
+        /// Why the node goes to the host if its scale must not change.
         reason: Reason,
         /// How many times the scale has to double; at least 1.
         doublings: u32,
     },
-    /// Something that an earlier step guarantees does not hold. This is a bug of ours, which stops everything.
+    /// Something that an earlier step guarantees does not hold. This is a bug in Strait, and the whole compilation
+    /// stops.
     #[error("{0}")]
     Defect(String),
 }
@@ -29,18 +31,18 @@ pub enum Failure {
 pub struct Refusal {
     /// The node that was refused.
     pub node: NodeId,
-    /// Why it could not be done.
+    /// Why the step could not be done.
     pub reason: Reason,
-    /// How many times the scale of the node's first result would have to double for the step to succeed; 0 if no grid
+    /// How many times the scale of the node's first result would have to double for the step to succeed; 0 if no scale
     /// would help.
     pub doublings: u32,
 }
 
 impl Failure {
-    /// The failure as a refusal of a node.
+    /// Turns the failure into the refusal of `node`.
     ///
     /// # Errors
-    /// The text of the failure, if it is a bug of ours.
+    /// The text of the failure, if it is a bug in Strait.
     pub fn refusal(self, node: NodeId) -> Result<Refusal, String> {
         match self {
             Failure::Reason(reason) => Ok((node, reason).into()),
@@ -53,7 +55,7 @@ impl Failure {
         }
     }
 
-    /// A failure that is a bug of ours, in one sentence.
+    /// A failure that is a bug in Strait, described in one sentence.
     pub fn defect(text: impl Into<String>) -> Failure {
         Failure::Defect(text.into())
     }
@@ -70,8 +72,8 @@ impl From<(NodeId, Reason)> for Refusal {
     }
 }
 
-/// Tensors of a verified graph are valid, and those that a step makes fit their shapes, so such an error is a bug of
-/// ours.
+/// The tensors of a verified graph are valid, and every step gives the tensors that it makes the right size. So a
+/// `TensorError` is a bug in Strait.
 impl From<TensorError> for Failure {
     fn from(error: TensorError) -> Failure {
         Failure::Defect(format!("a tensor: {error}"))

@@ -1,5 +1,5 @@
-//! A requantization form as its kind and a list of (key, attribute), from which the text form, IR bytes and JSON are
-//! made. A parameter is either one value for the tensor, or a list with one value per channel.
+//! A requantization form as its kind and a list of (key, attribute). The text form, IR bytes and JSON are made from
+//! that list. A parameter is either one value for the tensor, or a list with one value per channel.
 
 use crate::attribute::{Attribute, AttributeError, Field, field, written};
 use std::sync::Arc;
@@ -50,7 +50,8 @@ impl Field for Per<f32> {
     }
 }
 
-/// Types whose values are written as words. `implied` is the value that is left out.
+/// Makes attributes of types whose values are written as words. The value after `implied` is the default, which is not
+/// written.
 macro_rules! word_fields {
     ($($t:ty: $all:expr $(, implied $value:expr)?;)*) => { $(impl Field for $t {
         fn to_attribute(&self) -> Attribute {
@@ -77,7 +78,8 @@ word_fields! {
     ZeroPoint: ZeroPoint::ALL, implied ZeroPoint::After;
 }
 
-/// The thresholds of all channels, one list after the other. `lengths` has the length of each list.
+/// The thresholds of all channels in one list, one channel after the other. `lengths` says how many thresholds each
+/// channel has.
 struct Thresholds(Vec<i32>);
 
 impl Field for Thresholds {
@@ -99,7 +101,7 @@ impl Field for Thresholds {
     }
 }
 
-/// How a form is written: its kind, its keys, and its fields in order.
+/// How a form is written: as its kind, and as fields with their keys, in a fixed order.
 trait Spelled: Sized {
     const KIND: FormKind;
     const KEYS: &'static [&'static str];
@@ -109,7 +111,7 @@ trait Spelled: Sized {
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
 }
 
-/// The text of one form, whose keys are its fields.
+/// Implements how a form is written, with the names of its fields as keys.
 macro_rules! spelled {
     ($form:ident by hand) => {};
     ($form:ident $($field:ident)* $(+ $narrowing:ident { $($narrow:ident)* })?) => {
@@ -177,14 +179,15 @@ macro_rules! of_each {
     ($($form:ident [$($fields:tt)*])*) => {
         $(spelled! { $form $($fields)* })*
 
-        /// The keys of a form's list, in order. Keys with a default value may be absent.
+        /// The keys in the list of a form of this kind, in order. A key whose field has its default value may be
+        /// absent.
         pub fn form_keys(kind: FormKind) -> &'static [&'static str] {
             match kind {
                 $(FormKind::$form => <form::$form as Spelled>::KEYS,)*
             }
         }
 
-        /// The fields of a form, in the order of [`form_keys`]. None of them is itself a form.
+        /// The fields of a form, in the order of [`form_keys`]. No field is itself a form.
         pub fn form_list(form: &Requantization) -> Vec<(&'static str, Attribute)> {
             let values = match form {
                 $(Requantization::$form(form) => form.values(),)*

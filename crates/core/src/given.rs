@@ -1,10 +1,11 @@
-//! Grids that a quantized model gives for its real numbers, and the rounding to them.
+//! Grids that a quantized model gives for its values, and the rounding of real numbers to these grids.
 //!
 //! A quantized model has codes between its layers. Once read, it is a graph of real numbers in which values have grids
-//! ([`QuantParams::codes`]). At such a value the model rounds, and saturates at the ends of the codes. No node
-//! represents this, so rules find their usual patterns, and nothing has to be done where a target has codes on that
-//! grid. But wherever such a value is computed in real numbers, it has to be rounded. [`Module::round_to_grids`] does
-//! that for a float graph that is run, and lowering does it for what the host computes.
+//! ([`QuantParams::codes`]). At such a value the model rounds to the grid, and saturates at the smallest and the
+//! largest code. No node represents this rounding, so rules find their usual patterns, and where a target has codes on
+//! that grid, nothing has to be done. But wherever such a value is computed in real numbers, it has to be rounded.
+//! [`Module::round_to_grids`] adds the rounding to a float graph that is run, and lowering adds it to what the host
+//! computes.
 
 use crate::elem::Elem;
 use crate::failure::Failure;
@@ -22,13 +23,13 @@ use std::sync::Arc;
 use strait_requantize::Rounding;
 use strait_requantize::quantize::{dequantize, quantize};
 
-/// The widest codes that count as an activation's grid, in bits. Wider ones are sums, which need not reach the ends of
-/// their type.
+/// The largest width, in bits, of codes that an activation can have. Wider integers are accumulators, whose values do
+/// not have to reach the ends of their type.
 const WIDEST: u32 = 16;
 
 impl QuantParams {
-    /// The scheme by which a model makes codes on this grid, as ONNX and TFLite define it: halves to even, and all
-    /// codes of the type. `None` for a grid without a code type, and for sums.
+    /// The scheme by which a model makes codes on this grid, as ONNX and TFLite define it: it rounds halves to even,
+    /// and uses all codes of the type. `None` if the grid has no code type, or is the grid of accumulators.
     pub fn given_scheme(&self) -> Option<Scheme> {
         let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
         let (least, most) = codes.integers()?;
@@ -40,8 +41,8 @@ impl QuantParams {
         Scheme::integers(Policy::linear(false, per), codes, [least, most], Rounding::HalfEven).ok()
     }
 
-    /// True if codes of `elem` on `grid` stand for the same numbers as the codes of this grid. Codes of the opposite
-    /// signedness have another zero point.
+    /// True if codes of type `elem` on `grid` can stand for exactly the numbers that codes on this grid stand for. If
+    /// `elem` has the opposite signedness, the zero point is shifted accordingly.
     pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
         let own = self.codes.and_then(Elem::integers).zip(elem.integers());
         own.is_some_and(|((own, most), (other, end))| {
@@ -55,10 +56,10 @@ impl QuantParams {
         })
     }
 
-    /// The real numbers that codes on this grid stand for. `None` if the blocks do not fill their axis.
+    /// The real numbers that the codes stand for on this grid. `None` if the grid's blocks do not fill their axis.
     ///
     /// # Errors
-    /// The tensor is not of integers.
+    /// The tensor does not have an integer type.
     pub fn reals(&self, codes: &TensorData) -> Result<Option<Vec<f32>>, TensorError> {
         let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
         let Some(parts) = Parts::of_grid(self, &shape) else {
@@ -71,7 +72,7 @@ impl QuantParams {
         Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
     }
 
-    /// The smallest and the largest number of each part of a given grid.
+    /// The smallest and the largest number that each part of the grid can represent, if a model gives this grid.
     pub fn ends(&self) -> Option<Vec<[f32; 2]>> {
         let codes = self.given_scheme()?.range()?;
         let parts = self.scale.channels().or(self.zero_point.channels()).unwrap_or(1);
@@ -82,8 +83,8 @@ impl QuantParams {
         (0..parts).map(ends).collect()
     }
 
-    /// The numbers of a constant, rounded to the grid as the model does it. `None` if some number belongs to no part of
-    /// the grid.
+    /// The numbers of a constant, rounded to the grid as the model rounds them. `None` if a number belongs to no part
+    /// of the grid.
     pub fn rounded(&self, tensor: &TensorData) -> Option<TensorData> {
         let (scheme, shape) = (self.given_scheme()?, tensor.shape());
         let [least, most] = scheme.range()?.map(|code| code as i32);
@@ -101,9 +102,9 @@ impl QuantParams {
 }
 
 impl Graph {
-    /// The grid that the model gives for a value, if the value has to be rounded to it when it is computed in real
-    /// numbers. `None` for constants, which are already on their grid, and for values that only move elements on the
-    /// same grid.
+    /// The grid to which a value has to be rounded when it is computed in real numbers, because the model gives that
+    /// grid for it. `None` for a constant, whose numbers are already on their grid, and for the result of a node that
+    /// only moves elements between values of the same grid.
     pub fn rounds_to(&self, id: ValueId) -> Option<&Arc<QuantParams>> {
         let value = self.value(id).filter(|value| value.ty.elem == Elem::F32)?;
         let grid = value.quant.as_ref().filter(|grid| grid.given_scheme().is_some())?;
@@ -115,18 +116,18 @@ impl Graph {
         (!is_moved).then_some(grid)
     }
 
-    /// Records that an operand reads a value in another way than on the grid that the model gives for it. An output of
-    /// the graph counts as an operand of [`NodeId::OUTSIDE`], at its position.
+    /// Records that an operand does not read a value on the grid that the model gives for it, but as `reading` says. An
+    /// output of the graph counts as an operand of [`NodeId::OUTSIDE`], at its position.
     pub fn read_otherwise(&mut self, at: Use, reading: Reading) {
         self.readings.insert(at, reading);
     }
 
-    /// How an operand reads a value, if not on the grid that the model gives for the value.
+    /// How an operand reads a value; `None` if it reads the value on the grid that the model gives.
     pub fn reading(&self, at: Use) -> Option<&Reading> {
         self.readings.get(&at)
     }
 
-    /// True if a node only moves elements of its operands, and these are all on this grid or are its codes.
+    /// True if a node only moves elements of its operands, and all operands are on `grid` or are codes of `grid`.
     fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
         let Some(node) = self.node(node) else { return false };
         let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);
@@ -140,10 +141,11 @@ impl Graph {
 }
 
 impl Module {
-    /// Adds a node after each value of the float graphs that has to be rounded to its given grid.
+    /// Adds a rounding node after each value in the float graphs that has to be rounded to the grid that the model
+    /// gives.
     ///
     /// # Errors
-    /// A bug of ours.
+    /// A bug in Strait.
     pub fn round_to_grids(&mut self) -> Result<(), Failure> {
         for index in 0..self.graphs.len() {
             let id = GraphId::new(index);
@@ -155,14 +157,14 @@ impl Module {
         Ok(())
     }
 
-    /// True if some value of a float graph has to be rounded.
+    /// True if some value in a float graph has to be rounded to the grid that the model gives.
     pub fn has_roundings(&self) -> bool {
         let mut float = self.graphs.iter().filter(|graph| graph.stage() == Stage::Float);
         float.any(|graph| graph.values().any(|(id, _)| graph.rounds_to(id).is_some()))
     }
 }
 
-/// A patch for each value of a float graph that has to be rounded.
+/// One patch for each value of a float graph that has to be rounded. The patch adds the rounding node.
 fn roundings(graph: &Graph) -> Vec<Patch> {
     let rounding = |id: ValueId| {
         let grid = graph.rounds_to(id)?;

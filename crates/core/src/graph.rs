@@ -1,4 +1,5 @@
-//! Graphs: arenas of nodes and values, with intrusive use lists.
+//! Graphs. Nodes and values are stored in arenas. Each value has a linked list of its uses, which is stored in the
+//! nodes themselves.
 
 use crate::addend::Addend;
 use crate::elem::Elem;
@@ -20,14 +21,14 @@ pub enum Def {
     Input(u32),
     /// A constant of the tensor pool.
     Data(DataId),
-    /// A result of a node, and its position.
+    /// The result of a node, at this position among its results.
     Node(NodeId, u8),
 }
 
 /// A value, which is an edge of the graph.
 #[derive(Clone, Debug)]
 pub struct Value {
-    /// The name of the tensor in the source model. It survives every rewrite.
+    /// The name of the tensor in the source model. Every rewrite keeps it.
     pub name: Symbol,
     /// Element type and shape.
     pub ty: TensorType,
@@ -40,26 +41,26 @@ pub struct Value {
 }
 
 impl Value {
-    /// True for codes and accumulators. An i64 without a grid is a shape or an index.
+    /// True if the value is codes or an accumulator. An i64 value without a grid is a shape or an index.
     pub fn is_quantized(&self) -> bool {
         self.ty.elem.int_type().is_some() || (self.ty.elem == Elem::I64 && self.quant.is_some())
     }
 }
 
-/// The steps that are fused into a node: clamp(requantize(acc)), or clamp(requantize(acc + addend)). A node that is not
-/// fused has none; an identity requantization to i32 is not used for that.
+/// The steps that are fused into a node: clamp(requantize(acc)), or clamp(requantize(acc + addend)), where acc is the
+/// accumulator. A node without fused steps has no `Fused`, rather than an identity requantization to i32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
-    /// A tensor that is added to the accumulator first. It is the node's last operand.
+    /// A tensor that is added to the accumulator before the requantization. It is the node's last operand.
     pub addend: Option<Addend>,
-    /// The requantization. [`Node::channels`] says how its channels are found.
+    /// The requantization of the accumulator. [`Node::channels`] says which channel an element belongs to.
     pub requant: Requantization,
-    /// The codes that the requantized value is clamped to.
+    /// The smallest and the largest code that the requantized value may have.
     pub clamp: Option<[i32; 2]>,
 }
 
 impl Fused {
-    /// Fused steps without an addend.
+    /// Fused steps without an addend: a requantization, and optionally a clamp.
     pub fn new(requant: Requantization, clamp: Option<[i32; 2]>) -> Fused {
         Fused {
             addend: None,
@@ -74,32 +75,32 @@ impl Fused {
 pub enum Placement {
     /// On the target, in integers.
     Accelerator,
-    /// On the host, in float, and the reason.
+    /// On the host, in float. The field says why.
     Host(Arc<Reason>),
 }
 
 /// One operation of a graph.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The name that reports use: the name of the source node that it was made from.
+    /// The name of the node in reports. It is the name of the source node that the node was made from.
     pub name: Symbol,
-    /// The names of all source nodes that this node stands for, including its own. The list grows when nodes are folded
-    /// into it.
+    /// The names of all source nodes that this node stands for, including its own name. The list grows when nodes are
+    /// folded into this one.
     pub sources: SmallVec<[Symbol; 1]>,
     /// The op that the node computes.
     pub op: Op,
-    /// The operands; `None` for an optional one that is absent.
+    /// The operands. An optional operand that is absent is `None`.
     pub inputs: SmallVec<[Option<ValueId>; 3]>,
     /// The results of the node.
     pub outputs: SmallVec<[ValueId; 1]>,
-    /// The steps that are fused into it.
+    /// The steps that are fused into the node.
     pub fused: Option<Box<Fused>>,
     /// Whether the node runs on the target or on the host.
     pub place: Placement,
     pub(crate) links: SmallVec<[Link; 3]>,
 }
 
-/// The nodes and values of one function. Entries keep their ids forever; removed ones leave a gap.
+/// The nodes and values of one function. Each keeps its id forever. A removed node or value leaves a gap.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The graph's name.
@@ -109,9 +110,9 @@ pub struct Graph {
     pub(crate) inputs: Vec<ValueId>,
     pub(crate) outputs: Vec<ValueId>,
     pub(crate) stage: Stage,
-    /// In the annotated stage: the quantization configs of operands and results.
+    /// The quantization configs of operands and results, in the annotated stage.
     pub quant: QuantTable,
-    /// In the annotated stage: operands that read a value in another way than on the grid that the model gives for it.
+    /// The operands that do not read a value on the grid that the model gives for it, in the annotated stage.
     pub(crate) readings: BTreeMap<Use, Reading>,
 }
 
@@ -130,12 +131,12 @@ impl Graph {
         }
     }
 
-    /// The stage of the graph, which says what invariants hold.
+    /// The stage of the graph. It says which invariants hold.
     pub fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Declares that the invariants of `stage` hold from now on. The verifier checks them.
+    /// Declares that the invariants of `stage` hold from now on. The verifier checks whether they do.
     pub fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;
     }
@@ -166,12 +167,12 @@ impl Graph {
             .filter_map(|(index, v)| v.as_ref().map(|v| (ValueId::new(index), v)))
     }
 
-    /// One more than the largest node index ever used: the length of a table indexed by node.
+    /// One more than the largest index of a node so far. A table indexed by node needs this length.
     pub fn node_bound(&self) -> usize {
         self.nodes.len()
     }
 
-    /// One more than the largest value index ever used: the length of a table indexed by value.
+    /// One more than the largest index of a value so far. A table indexed by value needs this length.
     pub fn value_bound(&self) -> usize {
         self.values.len()
     }
@@ -197,12 +198,12 @@ impl Graph {
         }
     }
 
-    /// The config of a value where it leaves its producer, or where the host passes it to the graph.
+    /// The quantization config of a value at its producer: at the node's result, or at the graph's input.
     pub fn left(&self, value: ValueId) -> Option<ConfigId> {
         self.left_by(&self.quant, value)
     }
 
-    /// Like [`Graph::left`], in another table.
+    /// Like [`Graph::left`], but looks the config up in `table` instead of the graph's own table.
     pub fn left_by(&self, table: &QuantTable, value: ValueId) -> Option<ConfigId> {
         match self.value(value)?.def {
             Def::Node(id, position) => table.id(id, Port::Result(position.into())),
@@ -216,7 +217,7 @@ impl Graph {
         self.value(id).is_some_and(|v| !v.output_positions.is_empty())
     }
 
-    /// The node that produces a value, and the position of the result.
+    /// The node that produces a value, with its id.
     pub fn producer(&self, id: ValueId) -> Option<(NodeId, &Node)> {
         match self.value(id)?.def {
             Def::Node(node, _) => Some((node, self.node(node)?)),
@@ -224,7 +225,7 @@ impl Graph {
         }
     }
 
-    /// The constant for a value, if it is one.
+    /// The id of the constant that a value stands for; `None` if the value is not a constant.
     pub fn data_of(&self, id: ValueId) -> Option<DataId> {
         match self.value(id)?.def {
             Def::Data(data) => Some(data),
@@ -232,7 +233,7 @@ impl Graph {
         }
     }
 
-    // ---- building: these only append; every other change goes through a patch ----
+    // ---- building: these functions only append; every other change to edges goes through a patch ----
 
     /// Appends an input of the graph.
     pub fn add_input(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>) -> ValueId {
@@ -241,12 +242,12 @@ impl Graph {
         id
     }
 
-    /// Appends a value for a constant of the pool.
+    /// Appends a value that stands for a constant of the pool.
     pub fn add_data(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>, data: DataId) -> ValueId {
         self.add_value(name, ty, quant, Def::Data(data))
     }
 
-    /// Appends a node whose operands exist. `results` has name, type and grid of each result.
+    /// Appends a node whose operands already exist. `results` has name, type and grid of each result.
     pub fn add_node(
         &mut self,
         name: Symbol,
@@ -293,9 +294,9 @@ impl Graph {
         }
     }
 
-    // ---- small changes that touch no edge ----
+    // ---- small changes that leave the edges as they are ----
 
-    /// Moves a node to the host. It cannot move back, and keeps the first reason.
+    /// Moves a node to the host. The node cannot move back, and keeps the first reason that it was given.
     pub fn place_on_host(&mut self, id: NodeId, reason: Reason) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut)
             && node.place == Placement::Accelerator
@@ -318,7 +319,7 @@ impl Graph {
         }
     }
 
-    /// Adds source names that a node stands for.
+    /// Adds names to the source nodes that a node stands for.
     pub fn add_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
             for &source in sources {
@@ -329,14 +330,14 @@ impl Graph {
         }
     }
 
-    /// Sets the source names of a node that a builder has just added.
+    /// Sets the names of the source nodes that a node stands for. The node has just been added by a builder.
     pub fn set_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
             node.sources = sources.into();
         }
     }
 
-    /// Sets the fused steps and the placement of a node that a builder has just added.
+    /// Sets the fused steps and the placement of a node. The node has just been added by a builder.
     pub fn set_fused(&mut self, id: NodeId, fused: Option<Fused>, place: Placement) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
             node.fused = fused.map(Box::new);

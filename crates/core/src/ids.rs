@@ -1,8 +1,8 @@
-//! A separate type for each kind of index, so that a node can never be mistaken for a value.
+//! Ids. Each kind of index has a type of its own, so that a node can never be mistaken for a value.
 
 use std::fmt;
 
-/// The largest number of entries in an arena, because ids are 32 bits wide.
+/// The largest number of entries in an arena. Ids have 32 bits.
 pub const MAX_ENTRIES: usize = u32::MAX as usize;
 
 macro_rules! ids {
@@ -12,14 +12,14 @@ macro_rules! ids {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the entry at `index`. Arenas never grow beyond [`MAX_ENTRIES`], so the conversion loses
-            /// nothing.
+            /// The id of the entry at `index`. Arenas never have more than [`MAX_ENTRIES`] entries, so the conversion
+            /// loses nothing.
             pub fn new(index: usize) -> Self {
                 debug_assert!(index < MAX_ENTRIES);
                 Self(index as u32)
             }
 
-            /// The position in the arena that the id belongs to.
+            /// The index of the entry in its arena.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -40,18 +40,19 @@ macro_rules! ids {
 }
 
 impl NodeId {
-    /// Stands for the outside of a graph, which provides its inputs and reads its outputs. No node has this id.
+    /// The id that stands for everything outside of a graph. From there come the graph's inputs, and its outputs are
+    /// read there. No node has this id.
     pub const OUTSIDE: NodeId = NodeId(u32::MAX);
 }
 
 impl Symbol {
-    /// Stands for a name that has not been given yet. No table uses it.
+    /// The symbol that stands for a name that has not been chosen yet. It is in no table of names.
     pub(crate) const UNNAMED: Symbol = Symbol(u32::MAX);
 
-    /// The first of the symbols that are placeholders for names.
+    /// The first symbol that is a placeholder for a name.
     const PLACEHOLDERS: u32 = u32::MAX - (1 << 20);
 
-    /// A numbered placeholder for a name in a patch that has not been applied yet.
+    /// The placeholder with this number. It stands for a name in a patch that has not been applied yet.
     pub(crate) fn placeholder(number: u32) -> Symbol {
         Symbol(Symbol::PLACEHOLDERS + number % (1 << 20))
     }
@@ -77,7 +78,7 @@ ids! {
     Symbol = "symbol";
 }
 
-/// A use of a value: one operand of one node.
+/// A use of a value, as an operand of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     /// The node that uses the value.
@@ -86,15 +87,15 @@ pub struct Use {
     pub operand: u16,
 }
 
-/// The previous and the next operand in the use list of a value.
+/// The neighbours of an operand in the list of uses of its value: the previous and the next one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub(crate) previous: Option<Use>,
     pub(crate) next: Option<Use>,
 }
 
-/// The largest number of results of one node. Their positions are 8 bits wide.
+/// The largest number of results of one node. The position of a result has 8 bits.
 pub const MAX_RESULTS: usize = 1 << 8;
 
-/// The largest number of operands of one node. Their positions are 16 bits wide.
+/// The largest number of operands of one node. The position of an operand has 16 bits.
 pub const MAX_OPERANDS: usize = 1 << 16;

@@ -3,10 +3,11 @@
 /// The kind of computation that an op does. A pass uses it for ops that it does not know by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The op computes sums or products. On integers the result is an i32 accumulator, unless a requantization is
-    /// fused.
+    /// The op computes sums or products. On integers, its result is an i32 or i64 accumulator, unless a requantization
+    /// is fused.
     Accumulates,
-    /// The op picks one of several elements by their order. It therefore commutes with every non-decreasing function.
+    /// The op picks one of several elements by their order. It can therefore be swapped with every non-decreasing
+    /// function.
     Selects,
     /// The op is a mean, which divides and rounds by itself.
     Divides,
@@ -15,20 +16,20 @@ pub enum Kind {
     Compares,
     /// The op applies a function of one real number to each element.
     Function,
-    /// The op is any other function of real numbers. It is not defined on codes.
+    /// The op computes some other function of real numbers. It is not defined on codes.
     Real,
     /// The result has all elements of the operand, once each, in another shape.
     Rearranges,
     /// The result has only elements of the operands: some of them, or several tensors joined.
     Moves,
-    /// The result has the elements of the operand, and others added to them, as a pad does.
+    /// The result has the elements of the operand, and further elements, as after padding.
     Extends,
     /// The op converts elements to another type.
     Converts,
-    /// The op is a step on integers that a float graph does not have.
+    /// The op computes on integers, and occurs only in graphs that are not float graphs.
     Integer,
     /// The op converts floats to codes, or back.
     Boundary,
-    /// Nothing is known about the op, because its computation is defined elsewhere.
+    /// Nothing is known about the op, because something outside of this crate defines what it computes.
     Elsewhere,
 }

@@ -12,7 +12,7 @@ pub enum LateList {
 }
 
 impl Op {
-    /// The first operand that replaces an attribute, for ops that can have such an operand.
+    /// The position of the first operand that replaces an attribute; `None` if the op has no such operands.
     pub fn first_late(&self) -> Option<usize> {
         matches!(
             self,
@@ -21,8 +21,8 @@ impl Op {
         .then_some(1)
     }
 
-    /// The op with its operands from [`Op::first_late`] on turned into attributes with these elements. `None` if they
-    /// do not fit.
+    /// The same op with attributes instead of the operands from [`Op::first_late`] on. `late` has the elements of these
+    /// operands. `None` if they do not fit the op.
     pub fn with_late(&self, late: &[LateList]) -> Option<Op> {
         Some(match (self, late) {
             (Op::Reshape(_), [LateList::Integers(shape)]) => Reshape {

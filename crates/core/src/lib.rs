@@ -1,10 +1,10 @@
 //! The intermediate representation of Strait, and the basis of all passes.
 //!
 //! A [`Module`] holds graphs and one pool of constants. A [`Graph`] is an arena of nodes and values. Only
-//! [`Module::apply`] changes it, with a [`Patch`], at a cost proportional to the patch. There is one graph type for
-//! every [`Stage`]: a stage is a property that the verifier checks, not a separate data structure.
+//! [`Module::apply`] changes a graph. It applies a [`Patch`], and takes time proportional to the patch. There is one
+//! graph type for every [`Stage`]: a stage is a property that the verifier checks, not a separate data structure.
 //!
-//! This crate knows no target, no model format and no dynamic library.
+//! This crate does not depend on any target, model format or dynamic library.
 
 mod addend;
 mod adopt;

@@ -1,4 +1,4 @@
-//! A module: graphs, one pool of constants, and one table of names.
+//! A module has graphs, one pool of constants, and one table of names.
 
 use crate::elem::Elem;
 use crate::graph::{Def, Graph, Node};
@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// Graphs that call each other, and the constants and names that they share.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The graphs; one of them is `main`.
+    /// The graphs. One of them is the graph `main`.
     pub graphs: Vec<Graph>,
-    /// The graph where a run starts.
+    /// The graph that a run starts with.
     pub main: GraphId,
     /// The names of all graphs, nodes and values.
     pub names: Names,
@@ -25,7 +25,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module whose only graph is `main`. Its names have to be interned in `names` first.
+    /// A module with `main` as its only graph. The names in `main` have to be in `names` already.
     pub fn new(main: Graph, names: Names) -> Module {
         Module {
             graphs: vec![main],
@@ -38,12 +38,12 @@ impl Module {
 
     /// The main graph.
     ///
-    /// It always exists: `main` is set when the module is made, and graphs are never removed.
+    /// The main graph always exists: `main` is set when the module is made, and graphs are never removed.
     pub fn main(&self) -> &Graph {
         &self.graphs[self.main.index()]
     }
 
-    /// The main graph, for passes.
+    /// The main graph, for passes to change.
     pub fn main_mut(&mut self) -> &mut Graph {
         &mut self.graphs[self.main.index()]
     }
@@ -66,7 +66,7 @@ impl Module {
             .collect()
     }
 
-    /// Adds a constant to the pool. Its bytes are shared, not copied.
+    /// Adds a constant to the pool. The bytes are shared with `tensor`, not copied.
     pub fn add_data(&mut self, tensor: TensorData) -> DataId {
         self.data.push(tensor);
         DataId::new(self.data.len() - 1)
@@ -77,7 +77,7 @@ impl Module {
         self.data.get(id.index())
     }
 
-    /// Frees a constant that nothing reads any more. The ids of the others do not change.
+    /// Frees a constant that nothing reads any more. The ids of the other constants do not change.
     pub fn drop_data(&mut self, id: DataId) {
         if let (Some(tensor), Ok(nothing)) = (
             self.data.get_mut(id.index()),
@@ -92,18 +92,19 @@ impl Module {
         &self.data
     }
 
-    /// The numbers from which a rule has rounded a constant, as long as rules run and something reads it. Another rule
-    /// that computes on the constant uses these numbers, so that several steps together round only once.
+    /// The numbers that a rule rounded to get this constant. They are kept as long as rules run and something reads the
+    /// constant. Another rule that computes on the constant uses the unrounded numbers, so that several rules together
+    /// round only once.
     pub fn unrounded(&self, id: DataId) -> Option<&[f64]> {
         self.unrounded.get(&id).map(AsRef::as_ref)
     }
 
-    /// Remembers the numbers that were rounded to a constant.
+    /// Remembers the numbers that a rule rounded to get this constant.
     pub(crate) fn remember(&mut self, id: DataId, numbers: Vec<f64>) {
         self.unrounded.insert(id, numbers.into());
     }
 
-    /// Forgets the unrounded numbers of one constant, or of all.
+    /// Forgets the unrounded numbers of the constant `id`, or of all constants.
     pub(crate) fn forget(&mut self, id: Option<DataId>) {
         match id {
             Some(id) => _ = self.unrounded.remove(&id),
@@ -111,8 +112,9 @@ impl Module {
         }
     }
 
-    /// Keeps these graphs, the graphs that they run, and the constants that they read, and removes everything else. One
-    /// of the graphs has to be the main graph. Ids change, but the order of graphs and constants does not.
+    /// Keeps the graphs in `roots`, the graphs that they run, and the constants that these graphs read, and removes
+    /// everything else. One of `roots` has to be the main graph. Ids change, but the order of graphs and constants does
+    /// not.
     pub(crate) fn keep(&mut self, roots: &[GraphId]) {
         self.forget(None);
         let kept = self.reached(roots.iter().copied());
@@ -154,14 +156,14 @@ impl Module {
         }
     }
 
-    /// The constant for a value of `graph`, if it is one.
+    /// The constant that a value of `graph` stands for; `None` if the value is not a constant.
     pub fn constant(&self, graph: &Graph, value: crate::ids::ValueId) -> Option<&TensorData> {
         self.data(graph.data_of(value)?)
     }
 }
 
 impl IllegalMove {
-    /// The error with the name of the node.
+    /// The reason of the refusal, with the name of the node added.
     pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
         let name = graph.node(self.node).map(|node| module.name(node.name));
         let of = name.map(|name| format!(" of {name}")).unwrap_or_default();

@@ -1,32 +1,32 @@
-//! Interned names.
+//! The table of names.
 
 use crate::ids::Symbol;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
-/// A table of names. Each string is stored once, and is referred to by its [`Symbol`].
+/// A table of names. Each string is stored once, and a [`Symbol`] stands for it.
 ///
-/// All names are stored in a single string, so that a table can be cloned and dropped quickly, however many names it
-/// has.
+/// All names are stored in a single string, so that a table with many names can be cloned and dropped quickly.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// The names, concatenated.
     texts: String,
-    /// The end of each name; a name begins where the previous one ends.
+    /// The end of each name in `texts`. A name begins where the previous one ends.
     ends: Vec<usize>,
-    /// Maps the hash of each name to its symbol. If the hash is taken, the next free number is used.
-    // tidy: allow(hash): only looked up by a text; the order of symbols is that of their first use.
+    /// The symbol of each name, by the hash of the name. If another name already has that hash, the next free number is
+    /// used.
+    // tidy: allow(hash): symbols are only looked up by a text; the order of symbols is that of their first use.
     symbols: HashMap<u64, Symbol>,
-    /// The hash function. Its keys differ in each process, so that no file can be made to cause collisions.
+    /// The hash function. Its keys differ in each process, so nobody can write a file whose names collide on purpose.
     hasher: RandomState,
-    /// For each base: the number of its last generated name.
+    /// For each base of generated names, the number that was used last.
     last_number: BTreeMap<Symbol, usize>,
-    /// For each symbol: true if the name was generated here, so that nobody outside knows it.
+    /// For each symbol, true if the name was generated here and does not come from a model.
     are_made: Vec<bool>,
 }
 
 impl Names {
-    /// The symbol for `text`. A new name is added.
+    /// The symbol for `text`. If `text` is not in the table yet, it is added.
     pub fn intern(&mut self, text: &str) -> Symbol {
         self.place(text).unwrap_or_else(|free| self.add(free, text, false))
     }
@@ -36,7 +36,7 @@ impl Names {
         self.place(text).ok()
     }
 
-    /// The symbol for a text, or a free number in the hash table for it.
+    /// The symbol for `text` if `text` is in the table; otherwise the number under which `symbols` can store it.
     fn place(&self, text: &str) -> Result<Symbol, u64> {
         let mut number = self.hasher.hash_one(text);
         while let Some(&symbol) = self.symbols.get(&number) {
@@ -48,7 +48,7 @@ impl Names {
         Err(number)
     }
 
-    /// Adds a new text, at a free number.
+    /// Adds a text that is not in the table yet. `free` is a number that `symbols` does not use yet.
     fn add(&mut self, free: u64, text: &str, is_made: bool) -> Symbol {
         let symbol = Symbol::new(self.ends.len());
         self.texts.push_str(text);
@@ -58,7 +58,7 @@ impl Names {
         symbol
     }
 
-    /// The text of a symbol; empty for a symbol of another table.
+    /// The text of a symbol; empty if the symbol belongs to another table.
     pub fn text(&self, symbol: Symbol) -> &str {
         slice(&self.texts, &self.ends, symbol)
     }
@@ -79,8 +79,8 @@ impl Names {
         Some(self.add(free, text, true))
     }
 
-    /// A new generated name: `base` itself, or `base_1`, `base_2`, … Each base remembers its last number, so the
-    /// hundred-thousandth name costs no more than the first.
+    /// A new generated name: `base` itself, or `base_1`, `base_2`, … For each base, the last number is remembered, so
+    /// the hundred-thousandth name takes no longer to find than the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let base_symbol = match self.place(base) {
             Ok(symbol) => symbol,

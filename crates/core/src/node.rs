@@ -1,4 +1,4 @@
-//! Operands and requantization of a node, by their meaning.
+//! Access to a node's operands by their role, and to its requantization and channels.
 
 use crate::addend::Addend;
 use crate::graph::Node;
@@ -6,19 +6,19 @@ use crate::ids::ValueId;
 use crate::op::Op;
 use strait_requantize::Requantization;
 
-/// How the channel of an element is found.
+/// Which channel an element belongs to. Each channel has its own requantization parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// The channel of an element is its index along this axis.
+    /// An element belongs to the channel whose number is the element's index along this axis.
     Axis(usize),
     /// A constant operand gives the channel of each element. The constant is i32, and its shape broadcasts to the
-    /// result's shape. So channels do not have to be slices of a tensor: if a mean over windows leaves out the padding,
-    /// one divisor is needed in the middle of an image, and others at its edges and corners.
+    /// result's shape. So channels do not have to be slices of a tensor: if a mean over windows does not count the
+    /// padding, windows at the edges and corners of an image need other divisors than windows in the middle.
     Picked(ValueId),
 }
 
 impl Node {
-    /// The requantization that the node computes: the one fused into it, or the node itself if it is a `requantize`.
+    /// The requantization that the node computes: the fused one, or that of the node's op if the op is `requantize`.
     pub fn requantization(&self) -> Option<&Requantization> {
         match (&self.op, &self.fused) {
             (_, Some(fused)) => Some(&fused.requant),
@@ -27,26 +27,26 @@ impl Node {
         }
     }
 
-    /// The addend of a fused node, and its operand.
+    /// The addend of a fused node, and the value that is added.
     pub fn addend(&self) -> Option<(&Addend, ValueId)> {
         let addend = self.fused.as_deref()?.addend.as_ref()?;
         Some((addend, self.inputs.get(Addend::OPERAND).copied().flatten()?))
     }
 
-    /// The operands of the node's own op: all except the addend.
+    /// The operands that belong to the node's op: all operands except the addend.
     pub fn own_inputs(&self) -> &[Option<ValueId>] {
         let adds = self.fused.as_deref().is_some_and(|fused| fused.addend.is_some());
         let own = if adds { Addend::OPERAND } else { self.inputs.len() };
         self.inputs.get(..own).unwrap_or(&self.inputs)
     }
 
-    /// The operand that picks channels, if there is one.
+    /// The operand that says which channel each element belongs to, if the node has one.
     pub fn picked_channels(&self) -> Option<ValueId> {
         self.inputs.get(self.op.channel_operand()?).copied().flatten()
     }
 
-    /// How the channels of the first result's elements are found; the result has `rank` axes. `None` if one set of
-    /// parameters serves all elements.
+    /// Which channel each element of the first result belongs to. That result has `rank` axes. `None` if all elements
+    /// have the same parameters.
     pub fn channels(&self, rank: usize) -> Option<Channels> {
         match self.picked_channels() {
             Some(operand) => Some(Channels::Picked(operand)),

@@ -3,7 +3,7 @@
 use crate::reason::Reason;
 use std::borrow::Cow;
 
-/// Why a pass stopped, and whose fault it is.
+/// Why a pass stopped. The variant says whose fault it is.
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
     /// The model asks for something impossible.
@@ -15,7 +15,7 @@ pub enum PassError {
     /// The target's table or code asks for something impossible.
     #[error("target: {0}")]
     Target(Reason),
-    /// A bug of ours.
+    /// A bug in Strait.
     #[error("defect in Strait: {0}")]
     Ours(Cow<'static, str>),
 }

@@ -1,4 +1,4 @@
-//! Patches: the only way to change a graph once it is built.
+//! Patches. Once a graph is built, only a patch can change it.
 
 use crate::addend::Addend;
 use crate::graph::{Def, Fused, Graph, Node, Placement};
@@ -14,12 +14,12 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// An operand or a replacement in a patch.
+/// What a patch uses as an operand of a new node, or as the replacement of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A value of the graph.
     Old(ValueId),
-    /// A result of a new node: the node's position in the patch, and which of its results.
+    /// A result of a new node, as the node's position in the patch and the position among its results.
     New(u16, u8),
     /// The constant at this position in the patch.
     Data(u16),
@@ -32,13 +32,14 @@ pub struct NewNode {
     pub op: Op,
     /// The operands of the new node.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that it replaces; at least one. It takes the name of the first one if that is removed and no other new
-    /// node has taken it; nodes that compute come before nodes that only move elements. It gets the source names of all
-    /// of them, and runs on the host if one of them does.
+    /// The nodes that the new node replaces; at least one. It gets the source names of all of them, and runs on the
+    /// host if one of them does. It takes over the name of the first one, if that node is removed. If several new nodes
+    /// have the same first origin, one of them takes over the name: the first one that computes, or else the first one
+    /// that moves elements.
     pub origins: SmallVec<[NodeId; 2]>,
-    /// The steps that are fused into it.
+    /// The steps that are fused into the new node.
     pub fused: Option<Fused>,
-    /// The grids of its results. Results beyond the end of the list have none.
+    /// The grids of the new node's results. Results beyond the end of the list have none.
     pub quant: SmallVec<[Option<Arc<QuantParams>>; 1]>,
 }
 
@@ -55,25 +56,25 @@ impl NewNode {
     }
 }
 
-/// A change of a graph. Applying it costs time proportional to the patch, however large the graph is.
+/// A change of a graph. The time to apply a patch depends on the size of the patch, and not on the size of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
-    /// Constants to add to the pool, each with a base for its name.
+    /// Constants to add to the pool. Each has a base from which its name is made.
     pub data: Vec<(String, TensorData)>,
-    /// For constants in `data`, by position in ascending order: the numbers that they were rounded from; see
-    /// [`Module::unrounded`].
+    /// The numbers that were rounded to get a constant of `data`, for constants that a rule has rounded; see
+    /// [`Module::unrounded`]. The first field is the constant's position in `data`, in ascending order.
     pub unrounded: Vec<(u16, Vec<f64>)>,
-    /// Nodes to add. Later nodes may use results of earlier ones.
+    /// Nodes to add. A node may use results of nodes before it.
     pub add: Vec<NewNode>,
-    /// Values to replace. All uses, except those by the added nodes, move to the replacement, which must have the same
-    /// type. The replacement takes over the name, unless one of the two is an input or a constant, or the replacement
-    /// is an output, or the replacement has a name from the model and the replaced value does not. It also takes over
-    /// the grid if it has none.
+    /// Values to replace, and their replacements, which must have the same type. All uses of a value, except those by
+    /// the added nodes, become uses of the replacement. The replacement takes over the name, unless one of the two is
+    /// an input or a constant, or the replacement is an output, or the replacement has a name from the model and the
+    /// replaced value does not. The replacement also takes over the grid, if it has no grid yet.
     pub replace: Vec<(ValueId, Source)>,
-    /// Pairs of a value that is removed and a value that has the same elements in another order. If only the removed
-    /// value has a name from the model, the other value takes it over.
+    /// Pairs of a value that is removed, and a value with the same elements in another order. If only the removed value
+    /// has a name from the model, the other value takes over that name.
     pub rename: Vec<(ValueId, Source)>,
-    /// Nodes to remove. Nothing may use them any more.
+    /// Nodes to remove. No other node may use their results any more.
     pub remove: Vec<NodeId>,
 }
 
@@ -82,11 +83,12 @@ pub struct Patch {
 pub struct Applied {
     /// The added nodes, in the order of the patch.
     pub added: Vec<NodeId>,
-    /// Nodes to look at again: the added nodes, their producers, and the users of replaced values.
+    /// Nodes that rules should look at again: the added nodes, their producers, and the users of replaced values.
     pub touched: Vec<NodeId>,
 }
 
-/// A patch that does not fit the graph. The fault is in the rule that made it, which is ours or a plugin's.
+/// Why a patch does not fit the graph. The fault is in the rule that made the patch, which is a rule of Strait or of a
+/// plugin.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatchError {
     /// The patch refers to something that does not exist.
@@ -99,30 +101,30 @@ pub enum PatchError {
         position: usize,
         /// The node's op.
         op: &'static str,
-        /// The error of shape inference.
+        /// Why shape inference refuses the operands.
         reason: Reason,
     },
-    /// A value would change its type.
+    /// The replacement of a value has another type.
     #[error("{value} of type {from} would become {to}")]
     Replaced {
         /// The value to replace.
         value: ValueId,
-        /// The value's type.
+        /// The type of the value to replace.
         from: Box<TensorType>,
-        /// The replacement's type.
+        /// The type of the replacement.
         to: Box<TensorType>,
     },
-    /// A node to remove is still used.
+    /// A node is to be removed, but its results are still used.
     #[error("{0} would be removed but is still used")]
     StillUsed(NodeId),
-    /// A new node replaces no node.
+    /// A new node states no node that it replaces.
     #[error("new node {0} names no origin")]
     NoOrigin(usize),
 }
 
 impl Module {
-    /// Applies a patch, or fails without changing anything. The time is proportional to the patch, including all uses
-    /// of the replaced values.
+    /// Applies a patch, or fails without changing anything. The time depends on the size of the patch, including all
+    /// uses of the replaced values.
     pub fn apply(&mut self, graph: GraphId, patch: Patch) -> Result<Applied, PatchError> {
         let mut types = self.check(graph, &patch)?;
         let mut names: BTreeMap<Symbol, Symbol> = BTreeMap::new();
@@ -160,8 +162,8 @@ impl Module {
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
-                // Two nodes never have the same name, and a node that is added beside an operator of the model gets a
-                // name that does not look like an operator's.
+                // Two nodes never have the same name. A node that is added to an operator of the model gets a name that
+                // cannot be mistaken for the operator's.
                 let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
                 let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
                 (taken_over.unwrap_or_else(own), values)
@@ -183,7 +185,8 @@ impl Module {
             }
         }
         for id in &patch.remove {
-            // Producers that lost a user may now be dead or foldable.
+            // The producers of removed nodes have lost a user, so they may now be unused, or a rule may be able to fold
+            // them.
             let producers: Vec<NodeId> = g.producers(*id).collect();
             applied.touched.extend(producers);
         }
@@ -289,7 +292,7 @@ impl Module {
             replaced.insert(old);
         }
         let removed: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
-        // The operands of new nodes and the replacements must not be removed.
+        // Values that new nodes read, and values that replace others, must not be removed.
         let read = patch.add.iter().flat_map(|n| n.inputs.iter().flatten());
         let needed: BTreeSet<ValueId> = read
             .chain(patch.replace.iter().map(|(_, source)| source))
@@ -311,8 +314,8 @@ impl Module {
         Ok(types)
     }
 
-    /// The types of a node's results. Inference on the op gives them; a fused requantization changes the element type.
-    /// For an op that runs graphs, they come from the graphs.
+    /// The types of a node's results. They come from inference on the op; a fused requantization changes the element
+    /// type. For an op that runs graphs, they come from the graphs.
     pub fn result_types(
         &self,
         op: &Op,
@@ -337,8 +340,8 @@ impl Module {
     }
 }
 
-/// For each removed node: the position of the new node that takes over its name. It is the first new node that
-/// computes, or else the first one that moves elements.
+/// For each removed node, the position of the new node that takes over its name: the first new node that computes, or
+/// else the first one that moves elements.
 fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     let gone: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
     let mut heirs = BTreeMap::new();
@@ -354,7 +357,7 @@ fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
     heirs
 }
 
-/// The placeholders for names in a type, with their axes.
+/// The placeholders for names in a type, each with its axis.
 fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
     let dims = ty.shape.iter_mut().enumerate();
     dims.filter_map(|(axis, dim)| match dim {
@@ -363,8 +366,8 @@ fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize
     })
 }
 
-/// True if a value of type `from` may be replaced by one of type `to`. Placeholders in `to` then get the names in
-/// `from`.
+/// True if a value of type `from` may be replaced by a value of type `to`. If so, the placeholders in `to` get the
+/// names that `from` has at the same axes.
 fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
     to.elem == from.elem
         && to.shape.len() == from.shape.len()
@@ -427,10 +430,12 @@ impl Graph {
         id
     }
 
-    /// Moves the uses of `old` to `new`, except uses by nodes from `first_new` on. Returns the users that were moved.
+    /// Turns the uses of `old` into uses of `new`, except uses by nodes from `first_new` on. Returns the nodes whose
+    /// operands changed.
     fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize, names: &Names) -> Vec<NodeId> {
         let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
-        // The list runs from the latest use to the first. Moving in reverse keeps this order.
+        // The list of uses starts with the latest one. Uses are moved in reverse, so that the list of `new` keeps this
+        // order.
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }
@@ -445,7 +450,7 @@ impl Graph {
             self.outputs[position as usize] = new;
         }
         if let Some(value) = self.values[new.index()].as_mut() {
-            // An input, constant or output keeps its name, because it is known outside of the graph.
+            // Inputs, constants and outputs keep their names, because the names are known outside of the graph.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
             let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
             if both_are_results && value.output_positions.is_empty() && !is_known {
@@ -456,7 +461,7 @@ impl Graph {
                 value.quant = quant;
             }
         }
-        // Two values must never have the same name, in case the replaced one stays.
+        // Two values must never have the same name, so the replaced value gives up its name even if it stays.
         if let Some(value) = self.values[old.index()].as_mut() {
             value.name = given_up;
         }

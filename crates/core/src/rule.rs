@@ -11,7 +11,7 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a rule says about one node.
+/// What a rule answers when it is asked about a node.
 #[derive(Debug)]
 pub enum Outcome {
     /// The node does not match the rule's pattern.
@@ -22,10 +22,10 @@ pub enum Outcome {
     Apply(Patch),
 }
 
-/// The anchors of a rule that looks at every node.
+/// The anchors of a rule that wants to look at every node.
 pub const ANY: &[Term] = Term::ALL;
 
-/// The depth of a rule whose answer may depend on any part of the graph.
+/// The depth of a rule whose answer may depend on any part of the graph, however far away.
 pub const EVERYWHERE: usize = usize::MAX;
 
 /// A local rewrite.
@@ -33,29 +33,29 @@ pub trait Rule: Send + Sync {
     /// The name in kebab-case, as used by configurations and reports.
     fn name(&self) -> &'static str;
 
-    /// The terms of the nodes that the rule looks at, or [`ANY`]. It is not asked about other nodes.
+    /// The terms of the nodes that the rule wants to look at, or [`ANY`]. The rule is not asked about other nodes.
     fn anchors(&self) -> Vec<Term>;
 
-    /// How far up the rule looks: the number of nodes on the longest path, including the anchor. After a change, the
-    /// rule is asked again for nodes up to this far below. About the readers of these nodes, the rule may only use
-    /// their ops and their number. A rule that looks farther has to return [`EVERYWHERE`].
+    /// How far up the rule looks, as the number of nodes on the longest path that starts at the anchor and includes it.
+    /// If a node changes, the rule is asked again about nodes below it, up to this distance. Of the readers of these
+    /// nodes, the rule may only use the ops and the number. A rule that looks farther has to return [`EVERYWHERE`].
     fn depth(&self) -> usize;
 
-    /// True for a rule that merges a layer into another one. Users call this a fusion and can switch it off.
+    /// True if the rule merges a layer into another one. Users call this a fusion and can switch it off.
     fn is_fusion(&self) -> bool {
         false
     }
 
-    /// Looks at one node, without changing anything.
+    /// Looks at one node and says what should be done. Nothing is changed yet.
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
 }
 
-/// What a run of rules did, in order.
+/// What rules did in one run, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Rewritten {
-    /// For each rewrite: the rule, and the name of the node that it was anchored at.
+    /// For each patch that was applied, the rule, and the name of the node that the rule looked at.
     pub applied: Vec<(&'static str, String)>,
-    /// For each refusal: the rule, the node's name and the reason. There is one entry per rule and node, with the last
+    /// For each refusal, the rule, the node's name and the reason. There is one entry per rule and node, with the last
     /// answer.
     pub refused: Vec<(&'static str, String, Reason)>,
 }
@@ -63,20 +63,20 @@ pub struct Rewritten {
 /// How often a rule matched, and how often it changed the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Number of matches: applied, or refused at the end.
+    /// How often the rule matched a node. In the end, it was either applied or refused there.
     pub matched: usize,
-    /// Number of applied patches.
+    /// How many of the rule's patches were applied.
     pub applied: usize,
 }
 
 impl Rewritten {
-    /// Appends what another run did.
+    /// Appends what rules did in another run.
     pub fn extend(&mut self, other: Rewritten) {
         self.applied.extend(other.applied);
         self.refused.extend(other.refused);
     }
 
-    /// The counts of each rule that matched, by its name.
+    /// The counts of each rule that matched a node, by the rule's name.
     pub fn counts(&self) -> BTreeMap<&'static str, Counts> {
         let mut counts: BTreeMap<&'static str, Counts> = BTreeMap::new();
         for (rule, _) in &self.applied {
@@ -96,9 +96,10 @@ impl Rewritten {
 pub struct Switches {
     /// The names of rules that are off.
     pub off: BTreeSet<String>,
-    /// True if all rules are off that merge a layer into another one ([`Rule::is_fusion`]).
+    /// True to switch off all rules that merge a layer into another one ([`Rule::is_fusion`]).
     pub no_fusion: bool,
-    /// Layers, by their names in the model, that no rule may merge into another layer or another layer into them.
+    /// Layers that stay as they are, by their names in the model. No rule may merge such a layer into another one, or
+    /// another layer into it.
     pub kept: BTreeSet<String>,
 }
 
@@ -110,21 +111,21 @@ pub struct RuleSet {
     kept: BTreeSet<String>,
 }
 
-/// The rules that look at nodes of one term.
+/// The rules that look at nodes with one term.
 #[derive(Default)]
 struct Anchored {
     rules: Vec<usize>,
-    /// The largest depth of these rules.
+    /// The largest depth that one of the rules has.
     depth: usize,
 }
 
-/// A rule set that keeps rewriting its own results is a bug of ours. A run stops with an error after this many rewrites
-/// per node on average.
+/// The largest number of rewrites per node, on average. A run that exceeds it stops with an error: a rule set that
+/// keeps rewriting its own results is a bug in Strait.
 const REWRITES_PER_NODE: usize = 32;
 
-/// Detects that a patch removes a value on a grid from the model, where the model rounds, while other values are
-/// computed from it. Returns the reason to refuse. Nodes that only move elements do not round. The grid is not lost if
-/// the value is replaced by another one, or if a new node for it has the same grid.
+/// Detects a patch that loses a rounding of the model: it removes a value for which the model gives a grid, while other
+/// values are computed from it. Returns the reason to refuse the patch. Nodes that only move elements do not round. The
+/// grid is not lost if the value is replaced by another one, or if a new node in its place has the same grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);
@@ -148,7 +149,7 @@ fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     Some(Reason::new(ReasonCode::GivenGrid, text))
 }
 
-/// Detects that a patch would merge a layer that the user wants to keep. Returns the reason to refuse.
+/// Detects a patch that would merge a layer that the user wants to keep. Returns the reason to refuse the patch.
 fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<String>) -> Option<Reason> {
     let graph = module.graph(graph).filter(|_| !kept.is_empty())?;
     let nodes = patch.remove.iter().filter_map(|&id| graph.node(id));
@@ -159,7 +160,7 @@ fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<St
 }
 
 impl RuleSet {
-    /// A set that tries the rules of an anchor in this order, with the rules for every node first.
+    /// A set that tries the rules in this order at each node, but those that look at every node first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
         let mut by_anchor: BTreeMap<Term, Anchored> = BTreeMap::new();
         let (any, some): (Vec<usize>, Vec<usize>) = (0..rules.len()).partition(|&index| rules[index].anchors() == ANY);
@@ -201,10 +202,10 @@ impl RuleSet {
         self.run_in(module, graph, order)
     }
 
-    /// Applies the rules to a graph until none matches, beginning with the nodes in this order. What a patch touches is
-    /// queued again at once. When the queue is empty, the nodes below all changes since then are asked again, as far
-    /// down as the rules look. They are asked together, so that each node is asked once for any number of changes. The
-    /// cost is a small multiple of the graph's size, plus the rewrites.
+    /// Applies the rules to a graph until none matches, beginning with the nodes in `order`. The nodes that a patch
+    /// touches go back into the queue at once. When the queue is empty, the nodes below all changes since then are
+    /// asked again, as far down as the rules look. They are asked together, so that each node is asked once for any
+    /// number of changes. The time is a small multiple of the graph's size, plus the rewrites.
     pub fn run_in(&self, module: &mut Module, graph: GraphId, order: Vec<NodeId>) -> Result<Rewritten, PassError> {
         let mut run = Run {
             set: self,
@@ -233,7 +234,8 @@ impl RuleSet {
         }
     }
 
-    /// The nodes whose rules look at one of the changed nodes, ordered by their distance below them.
+    /// The nodes that have to be asked again because a rule at them may look at a changed node. They are ordered by
+    /// their distance below the changed nodes.
     fn below(&self, graph: &Graph, changed: Vec<NodeId>) -> Vec<NodeId> {
         let depth = |id: NodeId| {
             let anchored = graph.node(id).and_then(|node| self.by_anchor.get(&node.op.term()));
@@ -257,7 +259,7 @@ impl RuleSet {
     }
 }
 
-/// A set of nodes.
+/// A set of nodes, with a flag for each node.
 #[derive(Default)]
 struct Marks(Vec<bool>);
 
@@ -279,7 +281,7 @@ impl Marks {
     }
 }
 
-/// A run of a rule set over a graph.
+/// The state of a run, in which a rule set is applied to a graph.
 struct Run<'a> {
     set: &'a RuleSet,
     graph: GraphId,
@@ -300,7 +302,7 @@ impl Run<'_> {
         }
     }
 
-    /// Asks the rules about a node. The first patch is applied.
+    /// Asks the rules about a node, and applies the first patch that a rule returns.
     fn ask(&mut self, module: &mut Module, at: NodeId) -> Result<(), PassError> {
         let Some(node) = module.graph(self.graph).and_then(|g| g.node(at)) else {
             return Ok(());
@@ -338,7 +340,7 @@ impl Run<'_> {
                 .map_err(|error| PassError::Ours(format!("rule {}: {error}", rule.name()).into()))?;
             self.changed.extend(&applied.touched);
             applied.touched.into_iter().for_each(|node| self.put(node));
-            // The node may have been removed or changed; if it was touched, it is in the queue again.
+            // The patch may have removed or changed the node. If the patch touched it, the node is in the queue again.
             self.put(at);
             return Ok(());
         }

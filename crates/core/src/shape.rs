@@ -5,13 +5,13 @@ use crate::ids::Symbol;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The largest rank of a shape. Every format that we read stays below it. The limit keeps a malicious file from making
-/// shape code take quadratic time.
+/// The largest rank that a tensor may have. Every format that Strait reads stays below it. Because of the limit, a
+/// malicious file cannot make code for shapes take quadratic time.
 pub const MAX_RANK: usize = 16;
 
-/// The largest product of the extents of a tensor that are not 0: 2^40. Larger tensors are refused before anything is
-/// allocated. If one extent is 0, the others still have to stay within the limit, because code may loop over these
-/// axes.
+/// The largest number of elements that a tensor may have: 2^40. It is compared with the product of all extents that are
+/// not 0. Larger tensors are refused before anything is allocated. Tensors with an extent of 0 have no elements, but
+/// their other extents have to stay within the limit, too, because code may loop over these axes.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// One dimension.
@@ -32,7 +32,7 @@ impl fmt::Display for Dim {
     }
 }
 
-/// Formats a dimension as in messages, where a shape is a list: `[1, 3, ?]`.
+/// Formats a dimension for messages. A shape is a list of dimensions: `[1, 3, ?]`.
 impl fmt::Debug for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -40,11 +40,11 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
-    /// An extent that depends on data, as inference returns it. Whoever adds the node gives it a name of its own
+    /// An extent that depends on data, as inference returns it. Whoever adds the node has to give the extent a name
     /// ([`crate::Module::name_extents`]).
     pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
 
-    /// False only if both are numbers and differ.
+    /// False if both dimensions are numbers that differ. Otherwise they may turn out to be equal.
     pub fn may_equal(self, other: Dim) -> bool {
         self == other || self.fixed().is_none() || other.fixed().is_none()
     }
@@ -92,8 +92,8 @@ impl TensorType {
         fixed_dims(&self.shape)
     }
 
-    /// True if a result of this inferred type may be stated as `stated`: the same type, with a name for each
-    /// [`Dim::OPEN`].
+    /// True if a value whose inferred type is this one may have the type `stated`: the two are the same, except that
+    /// `stated` has a name for each [`Dim::OPEN`].
     pub fn is_stated_by(&self, stated: &TensorType) -> bool {
         let named = |(own, other): (&Dim, &Dim)| own == other || (*own == Dim::OPEN && other.fixed().is_none());
         self.elem == stated.elem
@@ -121,7 +121,7 @@ pub fn count_of(dims: &[u64]) -> Option<u64> {
     (product <= MAX_ELEMENTS).then_some(count)
 }
 
-/// The number of elements in a window; saturates.
+/// The number of elements in a window; the largest u64 if it does not fit.
 pub fn window_elements(size: &[u32]) -> u64 {
     size.iter()
         .fold(1, |product, &extent| product.saturating_mul(extent.into()))

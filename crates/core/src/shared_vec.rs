@@ -1,4 +1,4 @@
-//! A vector that can be cloned and compared at the cost of one pointer per chunk.
+//! A vector that is quick to clone and to compare: both take one pointer per chunk.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl<T: Clone> SharedVec<T> {
         self.chunks.get(index / CHUNK)?.get(index % CHUNK)
     }
 
-    /// A mutable entry. If its chunk is shared, the chunk is copied first.
+    /// A reference to an entry, to change it. If the entry's chunk is shared, the chunk is copied first.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         Arc::make_mut(self.chunks.get_mut(index / CHUNK)?).get_mut(index % CHUNK)
     }
@@ -50,7 +50,8 @@ impl<T: Clone> SharedVec<T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// The positions that may differ: those in chunks that are not shared, and those that only one vector has.
+    /// The positions at which the two vectors may differ: all positions of chunks that they do not share, and positions
+    /// that only one of them has.
     pub(crate) fn apart<'a>(&'a self, other: &'a SharedVec<T>) -> impl Iterator<Item = usize> + 'a {
         let chunks = 0..self.chunks.len().max(other.chunks.len());
         let shared = |chunk: &usize| match (self.chunks.get(*chunk), other.chunks.get(*chunk)) {

@@ -3,18 +3,19 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What kind of graph this is, which says what the verifier checks and passes may assume. A module moves through the
+/// The stage of a graph. It decides what the verifier checks and what passes may rely on. A module goes through the
 /// stages only in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Float operators on float values.
+    /// The graph has float operators on float values.
     Float,
-    /// Float operators, whose operands have quantization configs in the graph's [`crate::QuantTable`].
+    /// The graph has float operators, and their operands have quantization configs in the graph's
+    /// [`crate::QuantTable`].
     Annotated,
-    /// Integer primitives on the accelerator. Float operators are only allowed on the host.
+    /// The accelerator runs integer primitives. Float operators are only allowed on the host.
     Integer,
-    /// A graph that a target passes to a writer. `Foreign` nodes are allowed.
+    /// A target has prepared the graph for a writer. `Foreign` nodes are allowed.
     Export,
 }
 
@@ -22,7 +23,7 @@ impl Stage {
     /// All stages, in order.
     pub const ALL: [Stage; 4] = [Stage::Float, Stage::Annotated, Stage::Integer, Stage::Export];
 
-    /// The tag in IR bytes.
+    /// The tag of the stage in IR bytes.
     pub fn tag(self) -> u8 {
         match self {
             Stage::Float => 0,
@@ -32,7 +33,7 @@ impl Stage {
         }
     }
 
-    /// The name in the text form.
+    /// The name of the stage in the text form.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Float => "float",

@@ -1,4 +1,4 @@
-//! Constants: bytes, which may be in a mapped file, with a type and a shape.
+//! Constants. A constant has bytes, which may be in a mapped file, a type and a shape.
 
 use crate::elem::Elem;
 use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, count_of};
@@ -10,8 +10,8 @@ use std::borrow::Cow;
 /// aligned.
 ///
 /// Elements of 4 bits are packed two to a byte over the whole tensor, without gaps between rows: the first in the low
-/// half, the second in the high half. If the number of elements is odd, the last high half is 0, so that equal tensors
-/// have equal bytes.
+/// half of a byte, the second in the high half. If the number of elements is odd, the high half of the last byte is 0,
+/// so that equal tensors have equal bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorData {
     elem: Elem,
@@ -19,7 +19,7 @@ pub struct TensorData {
     bytes: Bytes,
 }
 
-/// A tensor whose parts contradict each other. The fault is in what made it: a model file or a pass.
+/// Why these parts do not make a tensor. The fault is in the model file or the pass that stated them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
     /// The number of bytes does not match type and shape.
@@ -30,7 +30,7 @@ pub enum TensorError {
         elem: Elem,
         /// The extents.
         shape: Vec<u64>,
-        /// The number of bytes for this type and shape.
+        /// The number of bytes that this type and shape need.
         expected: u64,
         /// The number of bytes that were found.
         found: u64,
@@ -50,7 +50,7 @@ pub enum TensorError {
         /// The unused half of the last byte.
         found: u8,
     },
-    /// The element type cannot represent a number.
+    /// A number is not in the range of the element type.
     #[error("{value} does not fit into {elem}")]
     Range {
         /// The element type.
@@ -78,7 +78,7 @@ macro_rules! elements { ($($t:ty = $e:ident),*) => { $(impl Element for $t { con
 elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16, u32 = U32, u64 = U64 }
 
 impl TensorData {
-    /// A tensor with these bytes, which are checked against type and shape but not copied.
+    /// A tensor with these bytes. Their number is compared with the type and the shape; they are not copied.
     pub fn new(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let count = count_of(shape)
             .filter(|_| shape.len() <= MAX_RANK)
@@ -108,8 +108,8 @@ impl TensorData {
     /// A tensor of an integer type with these numbers.
     ///
     /// # Errors
-    /// [`TensorError::Range`] if the type cannot represent a number, [`TensorError::Type`] if it is not an integer
-    /// type; otherwise as [`TensorData::new`].
+    /// [`TensorError::Range`] if a number is not in the range of the type, [`TensorError::Type`] if it is not an
+    /// integer type; otherwise as [`TensorData::new`].
     pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
         fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {
             let one = |&value: &i64| T::try_from(value).map_err(|_| TensorError::Range { elem, value });
@@ -135,11 +135,11 @@ impl TensorData {
         TensorData::from_unpacked(elem, shape, bytes)
     }
 
-    /// A tensor from elements as they are at run time. Like [`TensorData::new`], but 4-bit elements have a byte each
-    /// and are packed.
+    /// A tensor from elements as they are stored at run time. Like [`TensorData::new`], except that each 4-bit element
+    /// is in a byte of its own and is packed here.
     ///
     /// # Errors
-    /// [`TensorError::Range`] for a byte that is not a 4-bit element; otherwise as [`TensorData::new`].
+    /// [`TensorError::Range`] if a byte is not a 4-bit element; otherwise as [`TensorData::new`].
     pub fn from_unpacked(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
         let value = |byte: u8| match elem {
             Elem::I4 => i64::from(byte.cast_signed()),
@@ -162,7 +162,7 @@ impl TensorData {
         TensorData::new(elem, shape, packed.into())
     }
 
-    /// A tensor that owns `values`.
+    /// A tensor with these values, in memory of its own.
     pub fn from_values<T: Element>(shape: &[u64], values: &[T]) -> Result<TensorData, TensorError> {
         TensorData::new(T::ELEM, shape, Bytes::copy_from_slice(bytemuck::cast_slice(values)))
     }
@@ -193,7 +193,7 @@ impl TensorData {
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        // The product was checked when the tensor was made.
+        // The product was checked against overflow when the tensor was made.
         self.shape.iter().product::<u64>() as usize
     }
 
@@ -207,19 +207,20 @@ impl TensorData {
         TensorType::fixed(self.elem, &self.shape)
     }
 
-    /// The same bytes with another shape of the same number of elements.
+    /// A tensor with the same bytes and another shape, which must have the same number of elements.
     pub fn reshaped(&self, shape: &[u64]) -> Result<TensorData, TensorError> {
         TensorData::new(self.elem, shape, self.bytes.clone())
     }
 
-    /// The bytes of the elements as they are at run time: the tensor's own bytes, or one byte for each 4-bit element.
+    /// The bytes of the elements as they are stored at run time: the tensor's own bytes, or one byte for each 4-bit
+    /// element.
     pub fn unpacked(&self) -> Bytes {
         if !self.elem.is_packed() {
             return self.bytes.clone();
         }
         let halves = self.bytes.iter().flat_map(|&pair| [pair & 15, pair >> 4]);
         let bytes: Vec<u8> = match self.elem {
-            // The arithmetic shift to the right extends the sign.
+            // The arithmetic shift to the right repeats the sign bit.
             Elem::I4 => halves
                 .map(|half| ((half << 4).cast_signed() >> 4).cast_unsigned())
                 .take(self.len())
@@ -229,8 +230,8 @@ impl TensorData {
         bytes.into()
     }
 
-    /// The elements. They are borrowed if the bytes are aligned, and copied if they are not (protobuf does not align
-    /// anything) or are packed. Elements of 4 bits are read as `i8` or `u8`.
+    /// The elements. If the bytes are aligned, they are borrowed. If they are not aligned (as protobuf does not align
+    /// anything) or are packed, they are copied. Elements of 4 bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -247,7 +248,7 @@ impl TensorData {
         })
     }
 
-    /// The elements of a float tensor as `f32` (f64 is rounded to nearest even).
+    /// The elements of a float tensor as `f32`. An f64 is rounded to the nearest f32, halves to even.
     pub fn to_f32(&self) -> Result<Cow<'_, [f32]>, TensorError> {
         if let Some(format) = self.elem.half_float() {
             let pairs = self.bytes.chunks_exact(2);
@@ -260,7 +261,8 @@ impl TensorData {
         }
     }
 
-    /// The smallest and the largest element of an integer tensor. `None` for any other type, and without elements.
+    /// The smallest and the largest element of an integer tensor. `None` for any other type, and for a tensor without
+    /// elements.
     pub fn extremes(&self) -> Option<(i64, i64)> {
         fn of<T: Element + Ord + Into<i64>>(bytes: &[u8]) -> Option<(i64, i64)> {
             let elements = || {

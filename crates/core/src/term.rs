@@ -1,4 +1,4 @@
-//! Properties that passes may take for granted of the op that a term is for.
+//! Properties of the op that a term stands for. Passes may rely on them.
 
 use crate::kind::Kind;
 use crate::op::{Op, Term};
@@ -15,13 +15,13 @@ impl Term {
         Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
     }
 
-    /// True if the results have the same codes as the operands, on the same grid.
+    /// True if the results have the same codes as the operands, on the same grid: the op only moves elements.
     pub const fn moves_codes(self) -> bool {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
 
-    /// True for an op of two operands whose result does not change if the operands are swapped, bit for bit except for
-    /// the payload of a NaN.
+    /// True if the op has two operands, and its result stays the same if they are swapped, bit for bit except for the
+    /// payload of a NaN.
     pub const fn commutes(self) -> bool {
         matches!(
             self,
@@ -29,29 +29,29 @@ impl Term {
         )
     }
 
-    /// True if the op computes no element: it only brings operands into the form that another op takes. `resize` does
-    /// not count, because it is a layer of its own.
+    /// True if the op computes nothing, and only brings its operand into the shape or layout that another op takes.
+    /// `resize` does not count, because it is a layer of its own.
     pub const fn is_form(self) -> bool {
         let is_moved = self.moves_codes() && !matches!(self, Term::Resize);
         is_moved || matches!(self.kind(), Kind::Converts | Kind::Boundary)
     }
 
-    /// True if the result has the operand's elements in the same order, with another shape.
+    /// True if the result has the operand's elements in the same order, and only another shape.
     pub const fn keeps_order(self) -> bool {
         matches!(self.kind(), Kind::Rearranges) && !matches!(self, Term::Transpose)
     }
 
-    /// True if the op is a function of real numbers, which is not defined on codes.
+    /// True if the op computes a function of real numbers that is not defined on codes.
     pub const fn is_real_function(self) -> bool {
         matches!(self.kind(), Kind::Function | Kind::Real) || matches!(self, Term::ReduceMean)
     }
 
-    /// True if only lowered graphs have the op.
+    /// True if only lowered graphs have this op.
     pub const fn is_lowered(self) -> bool {
         matches!(self.kind(), Kind::Integer) || matches!(self, Term::SumPool)
     }
 
-    /// The attribute keys of the term's op.
+    /// The attribute keys of the op that the term stands for.
     pub fn attribute_keys(self) -> &'static [&'static str] {
         Op::find(self.op_name()).map_or(&[], |(_, _, keys)| keys)
     }

@@ -1,11 +1,11 @@
-//! Use lists: which operands use a value. A list is doubly linked and stored inside these operands, so each change
-//! takes constant time, however many uses there are.
+//! Use lists: for each value, the operands that use it. A list is doubly linked, and its links are stored in the nodes
+//! that use the value. So each change takes constant time, however many uses there are.
 
 use crate::graph::Graph;
 use crate::ids::{Link, Use, ValueId};
 
 impl Graph {
-    /// The operands that use a value, starting with the one added last.
+    /// The operands that use a value. The one that was added last comes first.
     pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
         let mut next = self.value(id).and_then(|v| v.first_use);
         std::iter::from_fn(move || {
@@ -17,7 +17,7 @@ impl Graph {
         })
     }
 
-    /// The only use of a value. `None` if it has several, or is also an output of the graph.
+    /// The only use of a value. `None` if it has no or several uses, or is also an output of the graph.
     pub fn only_use(&self, id: ValueId) -> Option<Use> {
         let mut uses = self.uses(id);
         let first = uses.next()?;

@@ -1,21 +1,21 @@
-//! Zero points that ops carry: the codes of real zero of their operands.
+//! Zero points that ops have as attributes: the codes of their operands that stand for real zero.
 
 use crate::attribute::{Attribute, Field};
 use strait_requantize::Per;
 
-/// The code of real zero of an operand, as an op carries it.
+/// The code of an operand that stands for real zero, as an attribute of the op states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zero {
     /// The position of the operand.
     pub operand: usize,
     /// The code; 0 if the operand is float.
     pub code: i32,
-    /// True if padding elements are this code.
+    /// True if padding elements have this code.
     pub pads: bool,
 }
 
 impl Zero {
-    /// The code that elements beside the first operand read as.
+    /// The code of real zero of the first operand, which is also the value of padding elements, if `pad` has any.
     pub(crate) fn padding(code: i32, pad: &[u32]) -> Zero {
         Zero {
             operand: 0,
@@ -24,7 +24,7 @@ impl Zero {
         }
     }
 
-    /// The zero point of an operand, beside which nothing is read.
+    /// The code of real zero of an operand that gets no padding.
     pub(crate) fn of(operand: usize, code: i32) -> Zero {
         Zero {
             operand,
@@ -34,22 +34,23 @@ impl Zero {
     }
 }
 
-/// Zero points of the constant weights of a product: one for all, or one for each output channel. In float they are 0.
+/// Zero points of the constant weights of a convolution or Gemm: one for all, or one for each output channel. In float
+/// they are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightZero(pub Per<i32>);
 
 impl WeightZero {
-    /// The zero point for the weights of an output channel; 0 beyond the last one.
+    /// The zero point for the weights of an output channel. If there are fewer zero points than channels, it is 0.
     pub fn of(&self, output: usize) -> i32 {
         self.0.get(output).copied().unwrap_or(0)
     }
 
-    /// Each as the zero of the operand that the weights are.
+    /// Each zero point as the code of real zero of operand 1, which has the weights.
     pub(crate) fn zeros(&self) -> impl Iterator<Item = Zero> {
         self.0.values().iter().map(|&code| Zero::of(1, code))
     }
 
-    /// True if all zero points are 0, so that codes are the weights themselves.
+    /// True if all zero points are 0, so that nothing has to be subtracted from the codes.
     pub fn is_zero(&self) -> bool {
         self.0.all(|&zero| zero == 0)
     }

@@ -1,16 +1,16 @@
 //! Measures how fast accumulators are requantized from i32 to i8, in cache and on one thread: `cargo bench -p
-//! strait-kernels --bench requantize [-- NAME]`. Figures are in 10⁹ elements a second. Each is the median of many short
-//! runs, once for accumulators that stay in the first-level cache (16 KB of them) and once for the second-level cache
-//! (256 KB).
+//! strait-kernels --bench requantize [-- NAME]`. Speeds are in 10⁹ elements a second. Each is the median of many short
+//! runs, once for accumulators that stay in the first-level cache (16 KB of them) and once for accumulators that stay
+//! in the second-level cache (256 KB).
 //!
-//! The same follows for 64-bit accumulators, for float to integer, for integer to float, and for functions of two
-//! codes. The figures count result elements.
+//! After that, the same is measured for 64-bit accumulators, for float to integer, for integer to float, and for
+//! functions of two codes. These speeds count elements of the result.
 //!
 //! Three layouts are measured. Per tensor: all elements share the same constants. Per channel: each row of 512 elements
-//! has its own. Channels last: each of 64 columns has its own. `i32` is a plain copy without requantization and shows
-//! what the loads and stores alone cost.
+//! has constants of its own. Channels last: each of 64 columns has constants of its own. `i32` is a plain copy without
+//! requantization, and shows how long only the loads and stores take.
 //!
-//! The program ends with an error if the best instruction set misses one of its marks.
+//! The program ends with an error if one of the speeds in `MARKS` is not reached on the best instruction set.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
 
@@ -29,7 +29,7 @@ const ELEMENTS: [usize; 2] = [1 << 12, 1 << 16];
 const ROW: usize = 512;
 const COLUMNS: usize = 64;
 
-/// Speed that one Zen 4 core has to reach with data in its first-level cache: per tensor, then per channel.
+/// The speeds that one Zen 4 core has to reach with data in its first-level cache: first per tensor, then per channel.
 const MARKS: [(&str, [Option<f64>; 2]); 4] = [
     ("31 bits, one rounding, half up", [Some(12.8), Some(12.2)]),
     ("31 bits, one rounding, half even", [Some(12.8), Some(12.2)]),
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Makes a form with this number of channels, or with one set of parameters for the tensor (`None`).
+/// Makes a form with parameters for this number of channels, or for `None` with one set of parameters for the tensor.
 type Form = fn(Option<usize>) -> Option<Requantization>;
 
 const FORMS: [(&str, Form); 10] = [
@@ -137,8 +137,8 @@ const FORMS: [(&str, Form); 10] = [
     }),
 ];
 
-/// Prepares a kernel for this number of channels and an array of these extents, and returns a closure that runs it
-/// once. `None` if the kernel has no per-channel version.
+/// Prepares a kernel for this number of channels and an array of these extents. Returns a closure that runs the kernel
+/// once, or `None` if the kernel has no version with parameters per channel.
 type Prepare = fn(Context, Option<usize>, [usize; 3]) -> Option<Box<dyn FnMut()>>;
 
 const OTHERS: [(&str, Prepare); 7] = [
@@ -303,7 +303,8 @@ fn per<T>(channels: Option<usize>, value: impl Fn(usize) -> T) -> Per<T> {
     }
 }
 
-/// For a number of elements: the number of channels, and the extents of an array with that many elements.
+/// A layout: it takes a number of elements, and returns the number of channels and the extents of an array with that
+/// many elements.
 type Layout = fn(usize) -> (Option<usize>, [usize; 3]);
 
 const LAYOUTS: [Layout; 3] = [
@@ -312,13 +313,13 @@ const LAYOUTS: [Layout; 3] = [
     |n| (Some(COLUMNS), [n / COLUMNS, COLUMNS, 1]),
 ];
 
-/// The speeds of one form: for each layout, in both caches.
+/// The speeds of one form. For each layout, there is one speed for each of the two caches.
 fn speeds(cx: &Context, form: Form) -> [[f64; 2]; 3] {
     LAYOUTS.map(|layout| {
         ELEMENTS.map(|count| {
             let (channels, extents) = layout(count);
             let loops = form(channels).map_or_else(accumulators, |form| standard(&form, Some([-100, 127])).unwrap());
-            // Allocated as i32, so that the addresses are aligned like those of real accumulators.
+            // The accumulators are allocated as i32, so that their addresses are aligned as they are in a run.
             let words = words(count);
             let input: Vec<u8> = words.iter().flat_map(|x| x.to_ne_bytes()).collect();
             let mut out = vec![0; count * usize::from(loops.out().bits()) / 8];
@@ -331,7 +332,7 @@ fn speeds(cx: &Context, form: Form) -> [[f64; 2]; 3] {
     })
 }
 
-/// The table cells of the other kernels, which do not start from i32 accumulators.
+/// The speeds of a kernel that does not start from i32 accumulators, as cells of the table.
 fn other_cells(cx: &Context, prepare: Prepare) -> Vec<String> {
     let cell = |layout: &Layout| {
         let speeds = ELEMENTS.map(|count| {
@@ -346,9 +347,9 @@ fn other_cells(cx: &Context, prepare: Prepare) -> Vec<String> {
     LAYOUTS.iter().map(cell).collect()
 }
 
-/// Speed of `run`, in 10⁹ elements a second.
+/// The speed of `run`, in 10⁹ elements a second.
 fn speed(count: usize, mut run: impl FnMut()) -> f64 {
-    // One measurement takes about 20 µs, and each benchmark makes a hundred.
+    // One measurement takes about 20 µs. A hundred are made, and their median is returned.
     let repeats = (1 << 18) / count;
     let mut seconds: Vec<f64> = (0..100)
         .map(|_| {

@@ -1,5 +1,5 @@
-//! Measures how fast the kernels run: `cargo bench -p strait-kernels [-- NAME]`. Each figure is the best of several
-//! runs on one thread, in 10⁹ multiply-adds a second, or for elementwise kernels in 10⁹ elements a second. `--bench
+//! Measures how fast the kernels run: `cargo bench -p strait-kernels [-- NAME]`. Each number is the best of several
+//! runs on one thread, in 10⁹ multiply-adds a second. For elementwise kernels, it is in 10⁹ elements a second. `--bench
 //! requantize` measures requantization alone.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
@@ -12,7 +12,8 @@ use strait_kernels::{
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
-/// Convolutions of ResNet-50 and MobileNetV2: input channels, image size, output channels, kernel, groups and stride.
+/// Convolutions of ResNet-50 and MobileNetV2. After the name come input channels, image size, output channels, kernel,
+/// groups and stride.
 const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
     ("1x1 64→256 at 56", 64, 56, 256, 1, 1, 1),
     ("3x3 128→128 at 28", 128, 28, 128, 1, 3, 1),
@@ -25,7 +26,7 @@ const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
     ("depthwise 384 at 14", 384, 14, 384, 384, 3, 1),
 ];
 
-/// Matrix products: rows, columns, K.
+/// Matrix products: number of rows, number of columns, and K.
 const PRODUCTS: [[usize; 3]; 8] = [
     [3136, 256, 64],
     [784, 128, 1152],
@@ -180,7 +181,7 @@ fn all(cx: &Context, wanted: &str) {
     });
 }
 
-/// The shortest time of one run, in seconds.
+/// The shortest time that one run took, in seconds.
 fn best(run: &mut dyn FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     let start = Instant::now();
@@ -192,7 +193,7 @@ fn best(run: &mut dyn FnMut()) -> f64 {
     black_box(best)
 }
 
-/// One requantization form of each arithmetic family, with parameters per channel.
+/// One requantization form for each family of arithmetic, with parameters per channel.
 fn forms(channels: usize) -> Vec<(&'static str, Box<dyn Loops>)> {
     let narrowing = |shift: u8, rounding| Narrowing {
         shift: Per::Channel(vec![shift; channels].into()),

@@ -1,60 +1,60 @@
-//! The instruction set of a kernel call, and the call of a job that is compiled for it.
+//! The instruction set that a kernel runs on, and how a job is run in the version that is compiled for it.
 
 use crate::isa::Isa;
 use crate::simd::{I32s, Job, Scalar, Simd};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{with_avx2, with_avx512};
 
-/// The instruction set to use, passed to every kernel call. There is no global state.
+/// The instruction set that kernels use. It is passed to every kernel call; there is no global state.
 ///
-/// Kernels use the threads of the rayon pool that the caller runs in (`ThreadPool::install`). Work is split by output
-/// tile only, so the number of threads does not change any result.
+/// Kernels use the threads of the rayon pool in which the caller runs (`ThreadPool::install`). Work is only split by
+/// tiles of the output, so the number of threads does not change any result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     isa: Isa,
 }
 
 impl Context {
-    /// Chooses the best instruction set of this machine.
+    /// A context with the best instruction set that this machine has.
     pub fn detect() -> Context {
         Context { isa: Isa::detect() }
     }
 
-    /// Chooses the given instruction set, or the best one that this machine has if the given one is better than that.
+    /// Chooses the given instruction set, or the best one that this machine has if the given one goes beyond that.
     pub fn with_isa(isa: Isa) -> Context {
         Context {
             isa: isa.min(Isa::detect()),
         }
     }
 
-    /// The instruction set in use. The machine is known to have it.
+    /// The instruction set that kernels use. The machine has it.
     pub fn isa(self) -> Isa {
         self.isa
     }
 
-    /// A context for code that is already compiled for the instruction set `S`.
+    /// A context for calls from code that is compiled for the instruction set `S`.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set `S`.
     #[inline(always)]
     pub(crate) unsafe fn of<S: Simd>() -> Context {
         Context { isa: S::ISA }
     }
 
-    /// Runs a job on vectors of this context's instruction set. If the set has no vectors, it does nothing and returns
-    /// false.
+    /// Runs a job on vectors of this context's instruction set. If the instruction set has no vectors, this does
+    /// nothing and returns false.
     pub(crate) fn run_on_vectors<J: VectorJob>(self, job: J) -> bool {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => {
-                // SAFETY: the field is private, and every constructor allows only an instruction set that the machine
-                // has.
+                // SAFETY: the field `isa` is private, and every constructor allows only an instruction set that the
+                // machine has.
                 unsafe { on_avx2_vectors(job) };
                 true
             }
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                // SAFETY: as above, the machine has AVX-512.
+                // SAFETY: as above, the field says AVX-512 only if the machine has it.
                 unsafe { on_avx512_vectors(job) };
                 true
             }
@@ -65,15 +65,16 @@ impl Context {
         }
     }
 
-    /// Runs a job compiled for this context's instruction set.
+    /// Runs a job, in the version that is compiled for this context's instruction set.
     #[inline]
     pub(crate) fn run<J: Job>(self, job: J) -> J::Output {
         match self.isa {
             Isa::Scalar => job.run::<Scalar>(),
-            // SAFETY: the field is private, and every constructor allows only an instruction set that the machine has.
+            // SAFETY: the field `isa` is private, and every constructor allows only an instruction set that the machine
+            // has.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => unsafe { with_avx2(job) },
-            // SAFETY: as above, the machine has AVX-512.
+            // SAFETY: as above, the field says AVX-512 only if the machine has it.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => unsafe { with_avx512(job) },
             #[cfg(not(target_arch = "x86_64"))]
@@ -82,7 +83,8 @@ impl Context {
     }
 }
 
-/// A loop nest written by hand for vectors of i32. Mark `run` and everything that it calls `#[inline(always)]`.
+/// A loop nest that is written by hand with vectors of i32. Mark `run` and everything that it calls
+/// `#[inline(always)]`.
 #[cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "only x86-64 has vectors so far")
@@ -91,20 +93,20 @@ pub(crate) trait VectorJob {
     /// Runs the job.
     ///
     /// # Safety
-    /// The machine has the vectors' instruction set.
+    /// The machine must have the instruction set of the vectors `V`.
     unsafe fn run<V: I32s>(self);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn on_avx2_vectors<J: VectorJob>(job: J) {
-    // SAFETY: this function is compiled for AVX2, so the machine has it.
+    // SAFETY: this function enables AVX2, so it is only called on machines that have AVX2.
     unsafe { job.run::<std::arch::x86_64::__m256i>() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn on_avx512_vectors<J: VectorJob>(job: J) {
-    // SAFETY: this function is compiled for AVX-512, so the machine has it.
+    // SAFETY: this function enables AVX-512, so it is only called on machines that have AVX-512.
     unsafe { job.run::<std::arch::x86_64::__m512i>() }
 }

@@ -2,21 +2,22 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// The caller's fault: slices, shapes and parameters do not fit together. Nothing was written.
+    /// The caller is at fault: slices, shapes and parameters do not fit together. Nothing was written.
     #[error("kernel shapes do not fit: {0}")]
     Shape(String),
-    /// The model's fault: an extent, a stride or a buffer beyond what the kernels address.
+    /// The model is at fault: an extent, a stride or a buffer is larger than the kernels can address.
     #[error("kernel size out of range: {0}")]
     Size(String),
-    /// The target's fault: a requantization that these loops cannot compute, or one with parameters outside its domain.
+    /// The target is at fault: these loops cannot compute the requantization, or its parameters are outside of their
+    /// domain.
     #[error("requantization cannot be computed: {0}")]
     Requantization(String),
-    /// A target's own batch kernel failed.
+    /// A batch kernel of the target failed.
     #[error("target's kernel: {0}")]
     Tile(String),
 }
 
-/// Checks that a slice has the length that its shape asks for. `None` stands for a length that overflows.
+/// Checks that a slice has the length that its shape requires. `wanted` is `None` if that length overflows.
 pub(crate) fn expect_len(what: &str, found: usize, wanted: Option<usize>) -> Result<(), KernelError> {
     match wanted {
         Some(wanted) if wanted == found => Ok(()),
@@ -29,7 +30,7 @@ pub(crate) fn expect_len(what: &str, found: usize, wanted: Option<usize>) -> Res
     }
 }
 
-/// The product of some extents; `None` if it overflows.
+/// The product of all extents; `None` if it overflows.
 pub(crate) fn product(extents: &[usize]) -> Option<usize> {
     extents.iter().try_fold(1_usize, |p, &e| p.checked_mul(e))
 }

@@ -1,10 +1,10 @@
 //! Instruction sets.
 
-/// The instruction set that a kernel runs on. Which one never changes a bit of the result.
+/// The instruction set that a kernel runs on. It never changes a bit of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// Only the instructions that the compiler assumes every machine to have. Fused multiply-adds may become calls into
-    /// the C library: correct, but slow.
+    /// Only instructions that, as the compiler assumes, every machine has. Fused multiply-adds may become calls of the
+    /// C library, which are correct but slow.
     Scalar,
     /// x86-64 with AVX2 and FMA.
     Avx2,
@@ -13,7 +13,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// The best instruction set of this machine.
+    /// The best instruction set that this machine has.
     pub fn detect() -> Isa {
         #[cfg(target_arch = "x86_64")]
         {
@@ -30,7 +30,7 @@ impl Isa {
         Isa::Scalar
     }
 
-    /// Every instruction set that this machine can run, the simplest first.
+    /// Every instruction set that this machine has, beginning with the simplest.
     pub fn available() -> impl Iterator<Item = Isa> {
         let best = Isa::detect();
         [Isa::Scalar, Isa::Avx2, Isa::Avx512]
@@ -38,7 +38,7 @@ impl Isa {
             .filter(move |&isa| isa <= best)
     }
 
-    /// The name that reports and `--isa` use.
+    /// The name of the instruction set in reports and after `--isa`.
     pub fn name(self) -> &'static str {
         match self {
             Isa::Scalar => "scalar",

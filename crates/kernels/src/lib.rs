@@ -1,19 +1,22 @@
-//! The compute loops of the project, scalar and SIMD: GEMM, convolution, pooling, elementwise operations and lookup,
-//! all on slices.
+//! The loops that compute tensors, scalar and SIMD: GEMM, convolution, pooling, elementwise operations and lookup. All
+//! work on slices.
 //!
-//! Tensors are row-major, and images are NCHW. Kernels know extents and strides, but neither graphs nor targets.
+//! Tensors are row-major, and images are NCHW. Kernels get extents and strides; they do not depend on graphs or
+//! targets.
 //!
 //! # The same bits everywhere
 //! Neither the instruction set ([`Isa`]) nor the number of threads changes a bit of any result.
-//! - **Integers** are exact. Sums wrap like i32 does; the caller makes sure that none of them overflows.
+//! - **Integers** are exact. Sums wrap as i32 does; the caller makes sure that none of them overflows.
 //! - **Float products** (GEMM, convolution): the products of an output element are added in blocks of 256. Each block
-//!   is a chain of fused multiply-adds (`f32::mul_add`) that starts at +0. The blocks are then added to the bias (+0
-//!   without one) one after the other. K ascends, and padding takes part as zeros. No such sum is split over threads.
-//! - **Float sums** over an axis, also those of softmax, use sixteen partial sums; see [`float::reduce`].
-//! - **Elementary functions** are our own, and use only operations that IEEE 754 defines to the last bit.
+//!   is a chain of fused multiply-adds (`f32::mul_add`) that starts at +0. The results of the blocks are then added to
+//!   the bias (+0 if there is none) one after the other. K ascends, and padding elements are multiplied as zeros. No
+//!   such sum is split over threads.
+//! - **Float sums** over an axis, including those in a softmax, have sixteen partial sums; see [`float::reduce`].
+//! - **Elementary functions** do not come from a C library. They use only operations whose results IEEE 754 defines to
+//!   the last bit.
 //!
 //! # Threads
-//! A kernel uses the rayon pool that it is called in, and splits its work by output tile only.
+//! A kernel uses the rayon pool in which it is called. Work is only split by tiles of the output.
 
 #![allow(
     unsafe_code,

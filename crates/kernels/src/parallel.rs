@@ -1,5 +1,5 @@
-//! Splits work over the threads of the current rayon pool. Each thread computes its own part of the output, so no sum
-//! is ever split.
+//! Splits work over the threads of the current rayon pool. Each thread computes its own part of the output, so a sum is
+//! never split.
 
 use crate::error::KernelError;
 use rayon::prelude::*;
@@ -7,11 +7,11 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 thread_local! {
-    /// True while work stays on this thread, inside [`alone`].
+    /// True while this thread runs [`alone`], so that kernels stay on it.
     static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` with all its kernels on this thread only, so that no thread pool has to be created for it.
+/// Runs `work`. All kernels in it stay on this thread, so that no thread pool has to be created for them.
 pub fn alone<R>(work: impl FnOnce() -> R) -> R {
     struct Before(bool);
     impl Drop for Before {
@@ -23,19 +23,21 @@ pub fn alone<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// The number of threads that kernels split their work over: the size of the current rayon pool, or one inside
+/// The number of threads that kernels split their work over. It is the size of the current rayon pool, or 1 inside of
 /// [`alone`].
 pub fn threads() -> usize {
     if ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 
-/// With fewer multiply-adds than this (or comparable steps), a kernel stays on its thread, because waking another one
-/// would cost more than it saves.
+/// The number of multiply-adds, or steps that take as long, from which on a kernel uses several threads. With fewer,
+/// waking another thread would take longer than it saves.
 const WORTH_SPLITTING: usize = 1 << 17;
 
-/// Runs `task(0)` to `task(tasks − 1)`, on several threads if the work has at least `WORTH_SPLITTING` steps in total.
+/// Runs `task(0)` to `task(tasks − 1)`. Several threads are used if the whole work has at least `WORTH_SPLITTING`
+/// steps.
 ///
-/// No task may write an output element of another task. Then neither the order nor the number of threads matters.
+/// No task may write an output element of another task. Then neither the order of tasks nor the number of threads
+/// matters.
 pub(crate) fn for_each(tasks: usize, steps: usize, task: &(dyn Fn(usize) + Sync)) {
     if tasks > 1 && steps >= WORTH_SPLITTING && threads() > 1 {
         (0..tasks).into_par_iter().for_each(task);
@@ -44,33 +46,33 @@ pub(crate) fn for_each(tasks: usize, steps: usize, task: &(dyn Fn(usize) + Sync)
     }
 }
 
-/// Like `for_each`, for tasks that can fail. If several fail, the error of the first of these tasks is returned.
+/// Like `for_each`, for tasks that can fail. If several tasks fail, the error is that of the first of them.
 pub(crate) fn try_for_each(
     tasks: usize,
     steps: usize,
     task: &(dyn Fn(usize) -> Result<(), KernelError> + Sync),
 ) -> Result<(), KernelError> {
     if tasks > 1 && steps >= WORTH_SPLITTING && threads() > 1 {
-        // `reduce` combines neighbours in order, so the first error wins.
+        // `reduce` combines neighbours in order, so the error of the first task is returned.
         (0..tasks).into_par_iter().map(task).reduce(|| Ok(()), Result::and)
     } else {
         (0..tasks).try_for_each(task)
     }
 }
 
-/// Runs a task on each piece of `out`, where pieces are consecutive and have `size` elements (the last may be shorter).
+/// Divides `out` into consecutive pieces of `size` elements (the last may be shorter), and runs a task on each piece.
 pub(crate) fn for_each_chunk<T: Send>(out: &mut [T], size: usize, steps: usize, task: impl Fn(usize, &mut [T]) + Sync) {
     let len = out.len();
     let out = Shared::new(out);
     for_each(len.div_ceil(size), steps, &|i| {
         let start = i * size;
-        // SAFETY: the pieces do not overlap, and each belongs to one task.
+        // SAFETY: the pieces do not overlap, and each piece belongs to one task.
         task(i, unsafe { out.slice(start, size.min(len - start)) });
     });
 }
 
-/// An output slice that several tasks write at the same time, each its own elements. Tiles of a matrix are not
-/// contiguous, so `chunks_mut` cannot split them.
+/// An output slice that several tasks write at the same time. Each task writes only its own elements. `chunks_mut`
+/// could not split the slice, because tiles of a matrix are not contiguous.
 pub(crate) struct Shared<'a, T> {
     start: *mut T,
     len: usize,
@@ -80,7 +82,7 @@ pub(crate) struct Shared<'a, T> {
 // SAFETY: `Shared` holds an exclusive borrow of the slice and hands it out piece by piece. `slice` requires of its
 // callers that the pieces of different threads do not overlap.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
-// SAFETY: as above; pieces of different threads do not overlap.
+// SAFETY: as above, pieces of different threads do not overlap.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
 
 impl<'a, T> Shared<'a, T> {
@@ -95,13 +97,13 @@ impl<'a, T> Shared<'a, T> {
     /// Borrows `len` elements from index `at` on.
     ///
     /// # Safety
-    /// While the returned borrow lives, no other borrow, on any thread, may overlap it.
+    /// While the returned borrow is alive, no other borrow, on any thread, may overlap it.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn slice(&self, at: usize, len: usize) -> &mut [T] {
         assert!(at <= self.len && len <= self.len - at, "a tile outside its output");
-        // SAFETY: the assertion keeps the borrow in bounds, the caller guarantees that it is unique, and it cannot
-        // outlive `'a`.
+        // SAFETY: the assertion keeps the borrow inside of the slice, the caller guarantees that no other borrow
+        // overlaps it, and it cannot outlive `'a`.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
     }
 }

@@ -1,4 +1,4 @@
-//! The few vector operations that the compiler does not find by itself, for each instruction set.
+//! For each instruction set, the few vector operations that the compiler does not use by itself.
 
 #[cfg_attr(
     not(target_arch = "x86_64"),
@@ -19,56 +19,56 @@ pub(crate) trait Simd {
     const ISA: Isa;
     /// The instruction set's vectors of f32.
     type F32s: F32s;
-    /// The instruction set's accumulators for dot products of four bytes or of two 16-bit words, sixteen at a time.
+    /// Sixteen accumulators of dot products. A dot product is of four bytes or of two 16-bit words.
     type Dots: Dots;
 
-    /// Runs a part of a job that is large enough to be worth a function call. It is compiled once, and not inlined in
-    /// each caller.
+    /// Runs a part of a job. The part is large enough to be worth a function call, so it is compiled once, and not
+    /// inlined in each caller.
     ///
     /// # Safety
-    /// The machine has the instruction set, because code compiled for it is already running.
+    /// The machine must have the instruction set. It does if the calling code is compiled for it.
     unsafe fn call<J: Job>(job: J) -> J::Output;
 }
 
-/// A vector of f32 with a fused multiply-add: each lane is `f32::mul_add`, on every instruction set.
+/// A vector of f32 with a fused multiply-add. On every instruction set, each lane computes `f32::mul_add`.
 pub(crate) trait F32s: Copy {
-    /// Number of lanes.
+    /// Number of lanes of the vector.
     const LANES: usize;
-    /// Number of rows of the widest GEMM tile whose accumulators (two vectors a row) fit in registers.
+    /// Number of rows of a GEMM tile. It is the largest number whose accumulators (two vectors a row) fit in registers.
     const ROWS: usize;
-    /// All lanes are `x`.
+    /// A vector whose lanes are all `x`.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set.
     unsafe fn splat(x: f32) -> Self;
     /// Loads `LANES` elements.
     ///
     /// # Safety
-    /// `LANES` elements are readable at `from`, and the machine has the instruction set.
+    /// `LANES` elements must be readable at `from`, and the machine must have the instruction set.
     unsafe fn load(from: *const f32) -> Self;
     /// Stores `LANES` elements.
     ///
     /// # Safety
-    /// `LANES` elements are writable at `to`, and the machine has the instruction set.
+    /// `LANES` elements must be writable at `to`, and the machine must have the instruction set.
     unsafe fn store(self, to: *mut f32);
     /// `self + x·y` in every lane, rounded once.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set.
     unsafe fn add_product(self, x: f32, y: Self) -> Self;
 }
 
-/// Sixteen i32 accumulators of dot products. A dot product is of four bytes, one operand unsigned and the other signed,
-/// or of two signed 16-bit words. Sums wrap like i32 does.
+/// Sixteen i32 accumulators of dot products. A dot product is of four bytes, where one operand is unsigned and the
+/// other signed, or of two signed 16-bit words. Sums wrap as i32 does.
 pub(crate) trait Dots: Copy {
-    /// Number of rows of the widest register tile.
+    /// Number of rows that the largest register tile has.
     const ROWS: usize;
     /// True if register tiles of three panels are faster than narrower ones.
     const WIDE: bool;
-    /// Starts the sixteen accumulators: lane `l` is `start + columns[l]`.
+    /// Sixteen accumulators with their first values: lane `l` is `start + columns[l]`.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set.
     unsafe fn new(start: i32, columns: &[i32; 16]) -> Self;
     /// The values of the accumulators.
     fn to_array(self) -> [i32; 16];
@@ -76,27 +76,27 @@ pub(crate) trait Dots: Copy {
     /// otherwise `four` is.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set.
     unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self;
-    /// Adds to lane `l` the dot product of two 16-bit words: the two in `panel` from byte `4·l` on, and the two in
-    /// `two`.
+    /// Adds the dot product of two 16-bit words to lane `l`. The words are those in `panel` from byte `4·l` on, and
+    /// those in `two`.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set.
     unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self;
     /// Adds `weight·bytes[l]` to lane `l`. The bytes are signed if `SIGNED` is true.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set.
     unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self;
     /// Adds `weight·words[l]` to lane `l`.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set.
     unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self;
 }
 
-/// Only the instructions that the compiler assumes every machine to have.
+/// Only instructions that, as the compiler assumes, every machine has.
 pub(crate) struct Scalar;
 impl Simd for Scalar {
     const ISA: Isa = Isa::Scalar;
@@ -120,13 +120,15 @@ impl F32s for [f32; 8] {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: the caller guarantees that the elements are readable, and an array of f32 has the alignment of f32.
+        // SAFETY: the caller guarantees that the elements are readable, and an array of f32 has the same alignment as
+        // f32.
         unsafe { *from.cast::<[f32; 8]>() }
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
-        // SAFETY: as for `load`, with elements that are writable.
+        // SAFETY: the caller guarantees that the elements are writable, and an array of f32 has the same alignment as
+        // f32.
         unsafe { *to.cast::<[f32; 8]>() = self }
     }
 
@@ -141,7 +143,7 @@ impl F32s for [f32; 8] {
 }
 
 impl Dots for [i32; 16] {
-    // The compiler keeps one row of accumulators in vector registers, but not several.
+    // The compiler keeps the accumulators of one row in vector registers, but not those of several rows.
     const ROWS: usize = 1;
     const WIDE: bool = false;
 
@@ -213,7 +215,7 @@ impl Dots for [i32; 16] {
     }
 }
 
-/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.
+/// Interleaves four lines of sixteen bytes. Byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
@@ -242,7 +244,7 @@ pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
     }
 }
 
-/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.
+/// Interleaves four lines of sixteen bytes. Byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
@@ -255,7 +257,8 @@ pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
     row
 }
 
-/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are word `l` of both lines.
+/// Interleaves two lines of sixteen words. Words `2·l` and `2·l + 1` of the result are word `l` of the first and of the
+/// second line.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
@@ -274,7 +277,8 @@ pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
     }
 }
 
-/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are word `l` of both lines.
+/// Interleaves two lines of sixteen words. Words `2·l` and `2·l + 1` of the result are word `l` of the first and of the
+/// second line.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
@@ -381,9 +385,9 @@ mod x86 {
         }
     }
 
-    /// Sixteen accumulators for AVX2, each kept as two neighbouring i32 that are added at the end. AVX2 has no exact
-    /// product of bytes (`vpmaddubsw` saturates), so bytes are widened to i16, and `vpmaddwd` adds the products of two
-    /// neighbours.
+    /// Sixteen accumulators for AVX2. Each is kept as two neighbouring i32, which are added at the end. AVX2 has no
+    /// exact product of bytes (`vpmaddubsw` saturates), so bytes are widened to i16, and `vpmaddwd` adds the products
+    /// of two neighbours.
     #[derive(Clone, Copy)]
     pub(crate) struct Pairs([__m256i; 4]);
 
@@ -399,7 +403,7 @@ mod x86 {
                 let mut sums = [_mm256_setzero_si256(); 4];
                 for (i, sum) in sums.iter_mut().enumerate() {
                     let four = _mm_loadu_si128(columns.as_ptr().add(4 * i).cast());
-                    // The second i32 of each pair starts at 0.
+                    // The second i32 of each accumulator starts at 0.
                     *sum = _mm256_cvtepu32_epi64(_mm_add_epi32(four, start));
                 }
                 Pairs(sums)
@@ -412,7 +416,7 @@ mod x86 {
             // SAFETY: a value of this type exists only on a machine with AVX2. The last step converts between types of
             // 64 bytes, and every bit pattern is valid for both.
             unsafe {
-                // `vphaddd` works on each half of a register by itself, so the two middle quarters have to be swapped.
+                // `vphaddd` works on each half of a register separately, so the two middle quarters have to be swapped.
                 let low = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b));
                 let high = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(c, d));
                 std::mem::transmute::<[__m256i; 2], [i32; 16]>([low, high])
@@ -453,7 +457,7 @@ mod x86 {
                 let mut sums = self.0;
                 for (i, sum) in sums.iter_mut().enumerate() {
                     let words = _mm_loadu_si128(panel.as_ptr().add(16 * i).cast());
-                    // Adds 0 to the second accumulator of each pair.
+                    // Each 64-bit lane has two words and then zeros, so the second i32 of each accumulator gets 0.
                     let wide = _mm256_cvtepu32_epi64(words);
                     *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(wide, two));
                 }
@@ -465,7 +469,7 @@ mod x86 {
         unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self {
             // SAFETY: the caller guarantees that the machine has AVX2. Each load reads four of the sixteen words.
             unsafe {
-                // The second factor of each pair is 0.
+                // The second factor of each pair is 0, so only `weight` times the word is added.
                 let weight = _mm256_set1_epi64x(i64::from(weight.cast_unsigned()));
                 let mut sums = self.0;
                 for (i, sum) in sums.iter_mut().enumerate() {
@@ -480,7 +484,7 @@ mod x86 {
         unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
             // SAFETY: the caller guarantees that the machine has AVX2. The load reads the 16 bytes of `bytes`.
             unsafe {
-                // The second factor of each pair is 0.
+                // The second factor of each pair is 0, so only `weight` times the byte is added.
                 let weight = _mm256_set1_epi64x(i64::from(weight.cast_unsigned()));
                 let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
                 let four = [
@@ -503,7 +507,7 @@ mod x86 {
         }
     }
 
-    /// Sixteen accumulators for AVX-512, in one register.
+    /// Sixteen accumulators for AVX-512, in a single register.
     #[derive(Clone, Copy)]
     pub(crate) struct Vnni(__m512i);
 

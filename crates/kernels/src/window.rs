@@ -1,4 +1,4 @@
-//! Windows that slide over NCHW images: what convolutions and pools have in common.
+//! Windows that slide over NCHW images. Convolutions and pools have them in common.
 
 use crate::error::{KernelError, product};
 
@@ -26,13 +26,13 @@ pub struct Images {
     pub size: [usize; 2],
 }
 
-/// Larger extents are refused, so that no sum of products below can overflow.
+/// The largest extent. Larger extents are refused, so that no sum of products below can overflow.
 const LARGEST_EXTENT: usize = 1 << 24;
 /// The largest number of elements in one padded image.
 const LARGEST_IMAGE: usize = 1 << 29;
 
-/// The largest number of taps in a pool's window, padding included. With this limit, a sum of 16-bit codes stays far
-/// inside 64 bits.
+/// The largest number of taps in the window of a pool, padding included. With this limit, a sum of 16-bit codes is far
+/// below the limit of 64 bits.
 const LARGEST_WINDOW: usize = 1 << 40;
 
 impl Window {
@@ -46,13 +46,13 @@ impl Window {
         }
     }
 
-    /// Number of elements that the taps span along an axis, dilation included: `(kernel − 1)·dilation + 1`. Call
-    /// `check` first.
+    /// Number of elements from the first tap to the last along an axis: `(kernel − 1)·dilation + 1`. Call `check`
+    /// first.
     pub(crate) fn reach(&self, axis: usize) -> usize {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
     }
 
-    /// Checks that every extent is in range, and that none is zero where zero makes no sense.
+    /// Checks that every extent is within the limits, and that those that must not be zero are not.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         let positive = [self.kernel, self.stride, self.dilation].concat();
         if positive.contains(&0) {
@@ -77,7 +77,7 @@ impl Window {
         }
     }
 
-    /// Height and width of the output for images of `size`: `⌊(size + pads − reach) / stride⌋ + 1`.
+    /// Height and width of the output for images with height and width `size`: `⌊(size + pads − reach) / stride⌋ + 1`.
     pub fn output(&self, size: [usize; 2]) -> Result<[usize; 2], KernelError> {
         self.check()?;
         let mut out = [0; 2];
@@ -99,7 +99,7 @@ impl Window {
 }
 
 impl Images {
-    /// Number of elements of the batch; `None` if it overflows `usize`.
+    /// Number of elements of all images together; `None` if it overflows `usize`.
     pub fn elements(&self) -> Option<usize> {
         product(&[self.batch, self.channels, self.size[0], self.size[1]])
     }
@@ -115,16 +115,16 @@ impl Images {
     }
 }
 
-/// A convolution: its window, and the shapes of its input and output.
+/// The shapes of a convolution: its window, and its input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conv {
-    /// The kernel's taps, strides, dilation and padding.
+    /// The taps, strides, dilation and padding of the window.
     pub window: Window,
     /// Extents of the input.
     pub input: Images,
-    /// Number of output channels, all groups together.
+    /// Number of output channels of all groups together.
     pub out_channels: usize,
-    /// Number of groups. It divides both the input channels and the output channels.
+    /// Number of groups. The number of input channels and the number of output channels are multiples of it.
     pub groups: usize,
 }
 
@@ -138,13 +138,13 @@ impl Conv {
         })
     }
 
-    /// Number of weights of one output channel: the input channels of a group times the taps.
+    /// Number of weights of one output channel: the number of input channels of a group times the number of taps.
     pub fn depth(&self) -> usize {
         let [height, width] = self.window.kernel;
         self.input.channels / self.groups.max(1) * height * width
     }
 
-    /// Checks the extents, and that the groups divide the channels.
+    /// Checks that the extents are within the limits, and that the groups divide the channels.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         self.window.check()?;
         let (channels, outputs, groups) = (self.input.channels, self.out_channels, self.groups);
@@ -160,25 +160,26 @@ impl Conv {
     }
 }
 
-/// Memory layout of one image in which 16 neighbouring output positions of a row read 16 neighbouring elements.
+/// A layout of one image in memory. In this layout, 16 neighbouring output positions of a row read 16 neighbouring
+/// elements.
 ///
-/// Rows are padded. For a horizontal stride `s`, each row is split into `s` phases (elements `0, s, 2s, …`, then `1, 1
-/// + s, …`). Output column `x` and tap column `t` then read element `x + t·d div s` of phase `t·d mod s`, where `d` is
-/// the dilation. The im2col matrix `[taps][positions]` is `image[tap_offset + position_offset]`, so it never has to be
-/// stored as a whole.
+/// Rows are padded. If the horizontal stride is `s`, each row is split into `s` phases (elements `0, s, 2s, …`, then
+/// `1, 1 + s, …`). Output column `x` and tap column `t` then read element `x + t·d div s` of phase `t·d mod s`, where
+/// `d` is the dilation. An element of the im2col matrix `[taps][positions]` is `image[tap_offset + position_offset]`,
+/// so the matrix never has to be stored as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     window: Window,
     input: [usize; 2],
-    /// Number of elements in one phase of a row.
+    /// Number of elements that one phase of a row has.
     phase: usize,
-    /// Number of elements in a row with all its phases.
+    /// Number of elements that a row has, with all its phases.
     row: usize,
-    /// Number of elements in one channel.
+    /// Number of elements that one channel has.
     pub(crate) plane: usize,
     /// Height and width of the output.
     pub(crate) output: [usize; 2],
-    /// True if the image in memory already has this layout.
+    /// True if an image already has this layout before it is copied.
     pub(crate) in_place: bool,
 }
 
@@ -217,8 +218,7 @@ impl Layout {
         self.output[0] * self.output[1]
     }
 
-    /// Copies one channel into this layout. `padded` has `plane` elements; `pad` fills the elements outside of the
-    /// image.
+    /// Copies one channel to this layout. `padded` has `plane` elements. Elements outside of the image become `pad`.
     pub(crate) fn pad_plane<T: Copy>(&self, plane: &[T], pad: T, padded: &mut [T]) {
         let [top, left, ..] = self.window.pads;
         let stride = self.window.stride[1];
@@ -233,7 +233,7 @@ impl Layout {
                 let column = left + first;
                 let to = &mut row[(column % stride) * self.phase + column / stride..];
                 if stride == 2 {
-                    // The common case, written as a loop that the compiler vectorises.
+                    // The case of stride 2, which is frequent, as a loop that the compiler vectorises.
                     let pairs = source[first..].chunks(2);
                     to.iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair[0]);
                 } else {
@@ -244,7 +244,8 @@ impl Layout {
         }
     }
 
-    /// Offsets of all taps in the order channel, row, column. This is the K axis of the im2col matrix.
+    /// The offsets of all taps in the image, in the order channel, row, column. They are the K axis of the im2col
+    /// matrix.
     pub(crate) fn tap_offsets(&self, channels: usize) -> Vec<usize> {
         let Window {
             kernel,
@@ -264,11 +265,11 @@ impl Layout {
         offsets
     }
 
-    /// Splits the output positions `first..first + count` into runs of neighbouring elements, each as `(offset,
-    /// length)`.
+    /// Splits the output positions `first..first + count` into runs of positions that are neighbours in memory. Each
+    /// run is given as `(offset, length)`.
     pub(crate) fn runs(&self, first: usize, count: usize) -> Runs {
         let step = self.row_step();
-        // Rows without a gap between them are treated as one long row.
+        // If there is no gap between rows, all rows are treated as one long row.
         let width = if step == self.output[1] {
             self.positions()
         } else {
@@ -283,7 +284,7 @@ impl Layout {
     }
 }
 
-/// Iterator over runs; see [`Layout::runs`].
+/// An iterator over runs; see [`Layout::runs`].
 pub(crate) struct Runs {
     width: usize,
     step: usize,
@@ -306,11 +307,11 @@ impl Iterator for Runs {
     }
 }
 
-/// Shapes of a pool. The caller gives the output size, because formats round it up or down by rules of their own. Where
-/// a window reaches beyond the padded image, the part outside is ignored.
+/// The shapes of a pool. The caller gives the size of the output, because each format has its own rule whether it is
+/// rounded up or down. If a window reaches beyond the padded image, the part outside is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// The window's taps, strides, dilation and padding.
+    /// The taps, strides, dilation and padding of the window.
     pub window: Window,
     /// Extents of the input.
     pub input: Images,
@@ -318,14 +319,14 @@ pub struct Pool {
     pub output: [usize; 2],
 }
 
-/// Which taps of one output row or column fall into the image.
+/// The taps of one output row or column that lie in the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taps {
-    /// Image coordinate of the first tap inside of the image.
+    /// The image coordinate of the first tap that lies in the image.
     pub(crate) first: usize,
-    /// Number of taps inside of the image.
+    /// Number of taps that lie in the image.
     pub(crate) inside: usize,
-    /// Number of taps inside of the padded image.
+    /// Number of taps that lie in the padded image.
     pub(crate) padded: usize,
 }
 
@@ -343,7 +344,7 @@ impl Pool {
         }
     }
 
-    /// Checks that the extents are in range, and that every window starts inside the padded image.
+    /// Checks that the extents are within the limits, and that every window starts inside of the padded image.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         self.window.check()?;
         let kernel = self.window.kernel;
@@ -375,7 +376,7 @@ impl Pool {
         Ok(())
     }
 
-    /// The taps of each output row (axis 0) or output column (axis 1).
+    /// For each output row (axis 0) or output column (axis 1), its taps that lie in the image.
     pub(crate) fn taps(&self, axis: usize) -> Vec<Taps> {
         let (size, before, dilation) = (
             self.input.size[axis],
@@ -384,7 +385,7 @@ impl Pool {
         );
         let padded_end = before + size + self.window.pads[axis + 2];
         let taps = |o: usize| {
-            // Positions here count from the start of the padded image.
+            // These positions count from the start of the padded image.
             let start = o * self.window.stride[axis];
             let below = |end: usize| {
                 end.saturating_sub(start)

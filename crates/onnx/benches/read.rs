@@ -1,9 +1,10 @@
-//! Measures the time from a file to its module, on one thread. The files are a model of few nodes with 100 MB of
-//! weights, once in one file and once with a data file, and graphs of 100,000 nodes on small tensors. In one of these,
-//! half of the nodes compute shapes, as in the output of exporters.
+//! Measures the time from a file to its module, on one thread. The models are one of few nodes with 100 MB of weights,
+//! once in one file and once with a data file, and graphs of 100,000 nodes on small tensors. In one of these graphs,
+//! half of the nodes compute shapes, as exporters write them.
 //!
 //! `cargo bench -p strait-onnx` prints one line per measurement, the median of several runs, and ends with an error if
-//! a mark is missed. `cargo bench -p strait-onnx -- NAME` measures those whose name contains NAME.
+//! a measurement takes longer than allowed. `cargo bench -p strait-onnx -- NAME` runs only the measurements whose name
+//! contains NAME.
 
 #[path = "shared/file.rs"]
 mod file;
@@ -14,19 +15,19 @@ use strait_core::Module;
 use strait_import::ReadOptions;
 use strait_onnx::read;
 
-/// Number of runs of a measurement. Their median is printed.
+/// Number of runs of each measurement. Their median is printed.
 const TURNS: usize = 9;
 
 /// Number of rows and of columns of each weight.
 const WIDTH: usize = 1024;
-/// Number of layers, and so of weights, which have 104,857,600 bytes together.
+/// Number of layers. Each has one weight, so all weights together have 104,857,600 bytes.
 const LAYERS: usize = 25;
 
 /// Number of nodes of a large graph.
 const NODES: usize = 100_000;
 
-/// A case: its name, a function that writes its files into a folder and returns the number of nodes, and its mark in
-/// seconds.
+/// A case: its name, a function that writes its files into a folder and returns the number of nodes, and the longest
+/// time that is allowed, in seconds.
 struct Case {
     name: &'static str,
     write: fn(&Path) -> Result<usize, Box<dyn Error>>,
@@ -94,7 +95,7 @@ const CHANNELS: usize = 4;
 const SIDE: usize = 4;
 const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
 
-/// Adds a 1 × 1 convolution with weights of its own.
+/// Adds a 1 × 1 convolution whose weights no other convolution reads.
 fn convolution(model: &mut File, of: &str, block: &str) -> String {
     let (weight, result) = (format!("{block}.conv.weight"), format!("/{block}/conv/Conv_output_0"));
     let values: Vec<u8> = (0..CHANNELS * CHANNELS)

@@ -1,4 +1,4 @@
-//! Prints the operators that are read, one line each: `domain name first last versions`. `first` and `last` are
+//! Prints the operators that Strait reads, one line each: `domain name first last versions`. `first` and `last` are
 //! operator sets.
 //!
 //! `cargo run -p strait-onnx --example operators`

@@ -1,5 +1,5 @@
-//! Reads a model, in ONNX or in text form (`.strait`), and writes it as ONNX, for comparisons with other readers of the
-//! format.
+//! Reads a model, in ONNX or in text form (`.strait`), and writes it as ONNX, so that other programs that read ONNX can
+//! be compared with Strait.
 //!
 //! `cargo run -p strait-onnx --example rewrite -- MODEL OUTPUT`
 

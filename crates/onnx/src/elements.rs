@@ -1,8 +1,8 @@
-//! Element types, by their number in the format.
+//! Element types and their numbers in the ONNX format.
 
 use strait_core::Elem;
 
-/// For each type: its number, its name in the specification, and our type if we have one.
+/// For each type, its number, its name in the specification, and the type in Strait, if there is one.
 const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (1, "float", Some(Elem::F32)),
     (2, "uint8", Some(Elem::U8)),
@@ -34,7 +34,7 @@ const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (28, "float6e3m2", None),
 ];
 
-/// The element type with this number in ONNX. If we do not have the type, the error is its name.
+/// The element type with this number in ONNX. If Strait does not have the type, the error is the type's name.
 pub(crate) fn element(number: i64) -> Result<Elem, String> {
     match TYPES.iter().find(|(n, _, _)| i64::from(*n) == number) {
         Some((_, _, Some(elem))) => Ok(*elem),
@@ -43,7 +43,7 @@ pub(crate) fn element(number: i64) -> Result<Elem, String> {
     }
 }
 
-/// The number of an element type.
+/// The number of an element type in ONNX.
 pub(crate) fn number(elem: Elem) -> i32 {
     TYPES
         .iter()

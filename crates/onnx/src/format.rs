@@ -22,7 +22,7 @@ impl Format for Onnx {
         "ONNX"
     }
 
-    /// A model starts with a version, followed by known fields up to the graph.
+    /// A file is recognised if its first field is a version, and a later field has the number of the graph.
     fn recognises(&self, bytes: &[u8]) -> bool {
         let mut fields = fields(bytes);
         matches!(fields.next(), Some((1, Value::Number(_))))

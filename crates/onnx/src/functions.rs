@@ -1,9 +1,9 @@
-//! Functions of one variable that are an operator of ONNX.
+//! Functions of one variable for which ONNX has an operator.
 
 use crate::read::row::{Arg, Row};
 use strait_core::op::{Function, Unary};
 
-/// Each function with its operator and the operator sets that the versions come with.
+/// Each function, with its operator and the operator sets in which the versions of the operator appeared.
 macro_rules! functions {
     ($($function:ident = $name:literal, $first:literal $(, $later:literal)*;)*) => {
         pub(crate) const ROWS: &[Row] = &[$(
@@ -14,7 +14,7 @@ macro_rules! functions {
             .and(&[$($later),*]),
         )*];
 
-        /// The operator for a function, if operator set 17 has one.
+        /// The ONNX operator for a function; `None` if operator set 17 does not have one.
         pub(crate) fn operator(function: Function) -> Option<&'static str> {
             match function {
                 $(Function::$function => ($first <= 17).then_some($name),)*

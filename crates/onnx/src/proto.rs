@@ -1,11 +1,11 @@
-//! The protobuf messages of an ONNX file, by their published field numbers.
+//! The protobuf messages of an ONNX file, with the field numbers that ONNX publishes.
 //!
-//! Only the fields that we read or write are declared; the decoder skips the rest. `bytes` fields are slices of the
-//! decoded buffer. An attribute may be a graph (field 6), whose nodes have attributes again; the decoder accepts 100
-//! nested messages. Lists of graphs (field 11), which no operator has, are left out.
+//! Only the fields that Strait reads or writes are declared; the decoder skips all others. `bytes` fields are slices of
+//! the decoded buffer. An attribute may be a graph (field 6), whose nodes have attributes again; the decoder accepts
+//! 100 nested messages. Lists of graphs (field 11) are not declared, because no operator has such an attribute.
 //!
 //! Fields are `optional` if a reader has to know whether they are present, or if other programs check that they are
-//! there.
+//! present.
 
 use bytes::Bytes;
 use prost::Message;
@@ -38,7 +38,7 @@ pub(crate) struct OperatorSetIdProto {
     pub(crate) version: i64,
 }
 
-/// An operator that the model defines itself, by nodes on formal operands.
+/// An operator that the model itself defines, as nodes on the operator's operands.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FunctionProto {
     #[prost(string, tag = "1")]
@@ -59,7 +59,7 @@ pub(crate) struct FunctionProto {
     /// The attributes with a default.
     #[prost(message, repeated, tag = "11")]
     pub(crate) attribute_proto: Vec<AttributeProto>,
-    /// Distinguishes functions of the same name.
+    /// Tells functions with the same name apart.
     #[prost(string, tag = "13")]
     pub(crate) overload: String,
 }
@@ -98,12 +98,12 @@ pub(crate) struct NodeProto {
     pub(crate) attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
     pub(crate) domain: String,
-    /// Which of several functions with the same name is meant.
+    /// Says which function is meant, if several have the same name.
     #[prost(string, tag = "8")]
     pub(crate) overload: String,
 }
 
-/// A named attribute. `kind` says which field has its value.
+/// A named attribute. `kind` says which of the fields has the value.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct AttributeProto {
     #[prost(string, tag = "1")]
@@ -127,12 +127,12 @@ pub(crate) struct AttributeProto {
     /// One of the numbers in [`kind`].
     #[prost(int32, tag = "20")]
     pub(crate) kind: i32,
-    /// Inside a function: the name of the function's attribute whose value is used.
+    /// If the node is inside of a function, the name of the function's attribute whose value is used.
     #[prost(string, tag = "21")]
     pub(crate) ref_attr_name: String,
 }
 
-/// The possible values of `AttributeProto::kind`.
+/// The possible numbers in `AttributeProto::kind`.
 pub(crate) mod kind {
     pub(crate) const FLOAT: i32 = 1;
     pub(crate) const INT: i32 = 2;
@@ -143,7 +143,7 @@ pub(crate) mod kind {
     pub(crate) const INTS: i32 = 7;
     pub(crate) const STRINGS: i32 = 8;
 
-    /// The names of the kinds in the specification, by number.
+    /// The names of the kinds in the ONNX specification, by number.
     const NAMES: [&str; 15] = [
         "undefined",
         "float",
@@ -162,7 +162,7 @@ pub(crate) mod kind {
         "types",
     ];
 
-    /// The name of a kind, for messages.
+    /// The name of a kind, for error messages.
     pub(crate) fn name(kind: i32) -> &'static str {
         usize::try_from(kind)
             .ok()
@@ -171,40 +171,41 @@ pub(crate) mod kind {
     }
 }
 
-/// A constant. Its elements are in `raw_data`, in the list for their type, or in another file.
+/// A constant. Its elements are in `raw_data`, in the list for their element type, or in another file.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub(crate) dims: Vec<i64>,
-    /// The element type, by its number in [`crate::elements`].
+    /// The number of the element type; see [`crate::elements`].
     #[prost(int32, tag = "2")]
     pub(crate) data_type: i32,
     #[prost(float, repeated, tag = "4")]
     pub(crate) float_data: Vec<f32>,
-    /// Elements that are i32, integers of 8 or 16 bits, booleans, or the bits of 16-bit floats.
+    /// Elements of type i32, of 8-bit or 16-bit integers, or of booleans, or the bits of 16-bit floats.
     #[prost(int32, repeated, tag = "5")]
     pub(crate) int32_data: Vec<i32>,
     #[prost(int64, repeated, tag = "7")]
     pub(crate) int64_data: Vec<i64>,
     #[prost(string, tag = "8")]
     pub(crate) name: String,
-    /// The elements, little-endian, row-major, not aligned.
+    /// The elements in little-endian bytes, row-major. The bytes are not aligned.
     #[prost(bytes = "bytes", optional, tag = "9")]
     pub(crate) raw_data: Option<Bytes>,
     #[prost(double, repeated, tag = "10")]
     pub(crate) double_data: Vec<f64>,
-    /// Elements that are u64 or u32.
+    /// Elements of type u64 or u32.
     #[prost(uint64, repeated, tag = "11")]
     pub(crate) uint64_data: Vec<u64>,
-    /// `location`, `offset` and `length` of the elements, if `data_location` says that they are in another file.
+    /// The entries `location`, `offset` and `length` say where the elements are, if `data_location` says that they are
+    /// in another file.
     #[prost(message, repeated, tag = "13")]
     pub(crate) external_data: Vec<StringStringEntryProto>,
-    /// 0 if the elements are in this message, 1 if they are in another file.
+    /// 0 if the elements are in this message, and 1 if the elements are in another file.
     #[prost(int32, tag = "14")]
     pub(crate) data_location: i32,
 }
 
-/// A sparse constant. We only read its name.
+/// A sparse constant. Strait only reads its name.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct SparseTensorProto {
     #[prost(message, optional, tag = "1")]
@@ -229,7 +230,7 @@ pub(crate) struct ValueInfoProto {
     pub(crate) value_type: Option<TypeProto>,
 }
 
-/// The type of a value. We only read tensor types.
+/// The type of a value. Strait only reads the types of tensors.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TypeProto {
     #[prost(message, optional, tag = "1")]
@@ -252,7 +253,7 @@ pub(crate) struct TensorShapeProto {
     pub(crate) dim: Vec<DimensionProto>,
 }
 
-/// One dimension: a number, a name, or neither if it is unknown.
+/// One dimension: a number or a name. It has neither if it is unknown.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct DimensionProto {
     #[prost(int64, optional, tag = "1")]

@@ -14,13 +14,13 @@ use crate::quant::{
 };
 use strait_requantize::Rounding;
 
-/// The smallest record of a config in bytes, including its size field.
+/// The number of bytes that the shortest config takes, including the field that states the size.
 const CONFIG_SIZE: usize = 27;
 
 // ---- writing ----
 
 impl Encoder<'_> {
-    /// Writes the configs of a graph whose nodes have this order.
+    /// Writes the configs of a graph. `order` is the order of the graph's nodes.
     pub(super) fn configs(&mut self, w: &mut Writer, graph: &Graph, order: &[NodeId]) -> Result<(), BytesError> {
         let entries = graph.quant.entries(order).map_err(|node| {
             let name = self.module.name(graph.name).to_string();
@@ -29,7 +29,7 @@ impl Encoder<'_> {
         let mut position = 0;
         w.u32(count(entries.len()));
         for entry in &entries {
-            // Entries have the same order as their nodes.
+            // Entries are written in the order of the nodes that they belong to.
             let node = if entry.port.is_border() {
                 ABSENT
             } else {
@@ -68,7 +68,7 @@ impl Encoder<'_> {
             }
             Standing::Passive(derivation) => {
                 self.text(w, State::Passive.name());
-                // 0, 1, or 2 followed by the bits of a shift.
+                // The tag is 0, 1 or 2. After a 2, the bits of a shift follow.
                 match *derivation {
                     Derivation::Same(_) => w.u8(0),
                     Derivation::Product(..) => w.u8(1),
@@ -105,7 +105,7 @@ impl Encoder<'_> {
                 for flag in [symmetric, power_of_two, dynamic] {
                     w.u8(flag.into());
                 }
-                // A linear policy has both a type and a range.
+                // Only a linear policy has a type and a range, and it has both.
                 scheme.elem().into_iter().for_each(|elem| w.u8(elem.tag()));
                 scheme.range().into_iter().flatten().for_each(|end| w.i64(end));
             }
@@ -130,7 +130,7 @@ impl Encoder<'_> {
 // ---- reading ----
 
 impl<'a> Decoder<'a> {
-    /// Reads the configs of a graph whose nodes have been read.
+    /// Reads the configs of a graph whose nodes have already been read.
     pub(super) fn configs(&self, r: &mut Reader<'a>, graph: &Graph) -> Read<QuantTable> {
         let mut entries = Vec::new();
         let bound = r.count(CONFIG_SIZE, "the configs of a graph")?;
@@ -260,7 +260,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Reads an item that is stored as its word in the text form.
+    /// Reads an item that is stored as a word, the same word as in the text form.
     fn named<T>(&self, r: &mut Reader<'a>, what: &'static str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
         let at = r.at();
         let index = self.index(r, self.strings.len(), what)?;

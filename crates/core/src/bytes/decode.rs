@@ -23,14 +23,14 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_requantize::{FormKind, Requantization};
 
-/// The smallest record of a value in bytes, including its size field.
+/// The number of bytes that the shortest record of a value takes, including the field that states the size.
 const VALUE_SIZE: usize = 11;
-/// The smallest record of a node in bytes, including its size field.
+/// The number of bytes that the shortest record of a node takes, including the field that states the size.
 const NODE_SIZE: usize = 30;
-/// The smallest number of bytes of an attribute.
+/// The number of bytes that the shortest attribute takes.
 const ATTRIBUTE_SIZE: usize = 10;
 
-/// Reads a module, and verifies it. `tensors` returns the bytes of each constant by position.
+/// Reads a module and verifies it. `tensors` returns the bytes of the constant at a position.
 pub fn decode(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Module, BytesError> {
     let mut r = Reader::new(ir);
     if r.take(MAGIC.len(), "the header").ok() != Some(&MAGIC[..]) {
@@ -70,7 +70,7 @@ pub(super) struct Decoder<'a> {
     pub(super) strings: Vec<&'a str>,
     symbols: Vec<Option<Symbol>>,
     names: Names,
-    /// Name and attribute keys of each op in the file.
+    /// The name and attribute keys of each op in the table of ops.
     ops: Vec<(&'static str, &'static [&'static str])>,
     tensors: Vec<TensorType>,
 }
@@ -305,7 +305,8 @@ impl<'a> Decoder<'a> {
 
     // ---- attributes ----
 
-    /// Reads the attributes that this version knows. Unknown ones are skipped, unless they are marked as critical.
+    /// Reads the attributes that this version knows. Attributes that it does not know are skipped, unless they are
+    /// marked as critical.
     fn attributes(
         &self,
         r: &mut Reader<'a>,
@@ -355,7 +356,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Reads a form. Its fields are neither forms nor constants, so the bytes do not nest deeper.
+    /// Reads a form. The fields of a form are neither forms nor constants, so the bytes cannot nest any deeper.
     fn form(&self, r: &mut Reader<'a>) -> Read<Requantization> {
         let at = r.at();
         let name = self.text(r, "the kind of a form")?;

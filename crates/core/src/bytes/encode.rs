@@ -16,12 +16,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use strait_requantize::Requantization;
 
-/// A module as bytes, and the constants that the bytes refer to by position.
+/// A module as IR bytes, and its constants, to which the IR bytes refer by position.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     /// The IR bytes.
     pub ir: Vec<u8>,
-    /// The constants, in the order of their first use. Their bytes are shared with the module.
+    /// The constants, in the order of their first use. They share their bytes with the module.
     pub tensors: Vec<TensorData>,
 }
 
@@ -75,7 +75,8 @@ pub(super) struct Encoder<'a> {
     pub(super) module: &'a Module,
     /// The strings of the file, in the order of their first use.
     strings: Names,
-    /// For each symbol of the module: the number of its string in the file, once it has one.
+    /// For each symbol of the module, the number of its string in the table `strings`; [`ABSENT`] as long as the string
+    /// has no number.
     symbols: Vec<u32>,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,
@@ -99,12 +100,13 @@ impl<'a> Encoder<'a> {
         w.u32(self.string(text));
     }
 
-    /// The number of a string in the file's table.
+    /// The number of a string in the table of strings.
     fn string(&mut self, text: &str) -> u32 {
         count(self.strings.intern(text).index())
     }
 
-    /// The position of a constant. It is added at its first use, unless an equal one is already there.
+    /// The position of a constant in the list of constants. At its first use, the constant is appended, unless an equal
+    /// one is already in the list.
     pub(super) fn tensor(&mut self, id: DataId) -> Option<u32> {
         if let Some(&position) = self.positions.get(&id) {
             return Some(position);
@@ -170,7 +172,8 @@ impl<'a> Encoder<'a> {
                     }
                 }
             }
-            // A grid that a model gives for real numbers is only for passes and is not written.
+            // A value of real numbers can have a grid that the model gives. Only passes use such a grid, so it is not
+            // written.
             match value.quant.as_ref().filter(|grid| grid.codes.is_none()) {
                 None => w.u8(0),
                 Some(quant) => {
@@ -230,7 +233,7 @@ impl<'a> Encoder<'a> {
         for (key, attribute) in list {
             self.text(w, key);
             w.u8(attribute.tag());
-            // Every attribute of this version affects the computation, so it is marked as critical.
+            // Every attribute that this version has changes what is computed, so each one is marked as critical.
             w.u8(1);
             w.record(|w| self.attribute(w, attribute))?;
         }
@@ -263,7 +266,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// The numbers by which operands refer to values: inputs, then constants in the order of their first use, then results.
+/// The numbers by which operands are written. Inputs have the first numbers, then constants in the order of their first
+/// use, then the results of nodes.
 struct Numbers<'a> {
     /// The number of each value; [`ABSENT`] if nothing refers to it.
     of: Vec<u32>,

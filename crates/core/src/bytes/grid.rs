@@ -1,4 +1,4 @@
-//! Element types, ranks and grids as bytes and back.
+//! Writes and reads element types, ranks and grids as IR bytes.
 
 use super::BytesError;
 use super::reader::{Read, Reader};

@@ -1,10 +1,11 @@
-//! IR bytes: the binary form of a module, used in the container and wherever a graph leaves the process.
+//! IR bytes are the binary form of a module. The container has modules in this form, and so has every graph that leaves
+//! the process.
 //!
-//! `docs/ir-bytes.md` defines the format. Every field is written explicitly; nothing depends on the order of a
-//! declaration. The bytes of constants are stored elsewhere: IR bytes refer to them by position, with element type and
-//! shape, and whoever stores them passes them to the reader. The same module always gives the same bytes, whatever ids
-//! it has used before: nodes are in topological order, values are numbered anew, unused constants are left out, and
-//! equal ones are merged.
+//! `docs/ir-bytes.md` defines the format. Every field is written explicitly, so the order in which Rust code declares
+//! fields has no influence. The bytes of constants are stored elsewhere: IR bytes refer to constants by position, and
+//! state their element type and shape. Whoever stores the constants passes them to the reader. The same module always
+//! gives the same bytes, whatever ids it has used before: nodes are in topological order, values are numbered anew,
+//! unused constants are left out, and equal ones are merged.
 
 mod configs;
 mod decode;
@@ -24,25 +25,28 @@ use crate::quant::{EntryError, SchemeError};
 use crate::tensor::TensorError;
 use crate::verifier::Violations;
 
-/// The first bytes of a file.
+/// The bytes with which IR bytes begin.
 pub const MAGIC: [u8; 8] = *b"STRAITIR";
 
-/// The major version. It is raised when old readers would misunderstand new bytes. Any other version is refused.
+/// The major version of the format. It is raised when old readers would misunderstand new bytes. Bytes with any other
+/// major version are refused.
 pub const MAJOR: u16 = 2;
 
-/// The minor version. It is raised when something is added that old readers may skip. Later versions are read.
+/// The minor version of the format. It is raised when something is added that old readers may skip. Bytes with a later
+/// minor version are read.
 pub const MINOR: u16 = 0;
 
-/// Stands for an absent operand.
+/// The number that stands for an absent operand.
 const ABSENT: u32 = u32::MAX;
 
-/// Why [`encode`] failed (a bug in a pass) or [`decode`] did (damaged or newer bytes).
+/// Why [`encode`] or [`decode`] failed. The cause is a bug in a pass for [`encode`], and damaged or newer bytes for
+/// [`decode`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BytesError {
-    /// The bytes are not IR bytes at all.
+    /// The bytes do not begin as IR bytes begin.
     #[error("these are not IR bytes of Strait")]
     Magic,
-    /// The bytes have another major version.
+    /// The bytes state a major version that is not this one.
     #[error("the IR bytes are of version {0}.{1}, and this version of Strait reads {MAJOR}.{MINOR}: {remedy}", remedy = remedy(*.0))]
     Version(u16, u16),
     /// The bytes end in the middle of an item.
@@ -53,7 +57,7 @@ pub enum BytesError {
         /// The position where the item starts.
         at: usize,
     },
-    /// A record has bytes after its last field, although the bytes are not of a later version.
+    /// A record has bytes after its last known field, although the bytes state no later version.
     #[error("{what} does not end where it should, at byte {at} of the IR bytes")]
     Trailing {
         /// The item that has more bytes.
@@ -61,7 +65,7 @@ pub enum BytesError {
         /// Where the item should end.
         at: usize,
     },
-    /// A number that is not allowed at its place.
+    /// A number has a value that is not allowed at its position.
     #[error("{found} is not {what}, at byte {at} of the IR bytes")]
     Malformed {
         /// What was expected at that place.
@@ -71,7 +75,7 @@ pub enum BytesError {
         /// The number that was found.
         found: u64,
     },
-    /// An op of a later version, or one that does not exist.
+    /// The bytes have an op of a later version, or one that does not exist.
     #[error("the graph needs the op `{name}` in version {version}, which this version of Strait does not know")]
     UnknownOp {
         /// The name of the op.
@@ -79,7 +83,7 @@ pub enum BytesError {
         /// The version of the op.
         version: u16,
     },
-    /// A critical attribute that this version does not know.
+    /// The bytes have a critical attribute that this version does not know.
     #[error("{of}: the critical attribute `{key}` is not known to this version of Strait")]
     UnknownAttribute {
         /// The op or form with this attribute.
@@ -98,7 +102,7 @@ pub enum BytesError {
     Tensor {
         /// The position of the constant.
         index: usize,
-        /// What is wrong with it.
+        /// What is wrong with the bytes of the constant.
         error: TensorError,
     },
     /// The bytes are not a valid module.
@@ -107,20 +111,20 @@ pub enum BytesError {
     /// The type, the range and the policy of a config contradict each other.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// A config is not allowed as the bytes state it.
+    /// The bytes state a config that is not allowed.
     #[error("config {index} of a graph: {error}")]
     Config {
-        /// The position of the config.
+        /// The position of the config in the table of configs.
         index: usize,
-        /// Why it is not allowed.
+        /// Why the config is not allowed.
         error: EntryError,
     },
-    /// A node is on a cycle, or an operand has been removed.
+    /// A node is on a cycle, or one of its operands has been removed.
     #[error("graph `{0}` is broken: {1}")]
     Broken(String, String),
 }
 
-/// What to do about bytes of another major version.
+/// What the user can do about bytes of another major version.
 fn remedy(major: u16) -> &'static str {
     if major < MAJOR {
         "compile the model again"

@@ -1,8 +1,8 @@
-//! Reads fields and checks them. Nothing is allocated that is larger than the bytes could fill.
+//! Reads fields of IR bytes and checks them. Memory is only allocated for items that the bytes are long enough to hold.
 
 use super::BytesError;
 
-/// A position in the bytes, up to the end of the record that is being read.
+/// The bytes and the position of the next field. Fields are read up to the end of the current record.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -86,7 +86,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the number of items that follow. Each takes at least `size` bytes, so the number is limited.
+    /// Reads the number of items that follow. Each item takes at least `size` bytes, so a number that is too large for
+    /// the remaining bytes is refused.
     pub(super) fn count(&mut self, size: usize, what: &'static str) -> Read<usize> {
         let at = self.at;
         let count = self.u32(what)? as usize;
@@ -96,7 +97,7 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// Reads a list: a count, and then items of at least `size` bytes.
+    /// Reads a list: first the number of items, then the items, which take at least `size` bytes each.
     pub(super) fn list<T>(
         &mut self,
         size: usize,
@@ -111,7 +112,7 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    /// Reads the fields of one record. Any bytes after them belong to later versions.
+    /// Reads the fields of one record. If bytes follow the known fields, they were written by a later version.
     pub(super) fn record<T>(&mut self, what: &'static str, body: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let size = self.u32(what)? as usize;
         let start = self.at;
@@ -126,7 +127,7 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    /// Checks that there is nothing after what this version knows, unless the bytes have a later version.
+    /// Checks that no bytes follow the fields that this version knows, unless the bytes state a later version.
     pub(super) fn finish(&self, what: &'static str) -> Read<()> {
         if self.newer || self.at == self.bytes.len() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Writes little-endian fields, lists with a count, and records with their size.
 
-/// A count as it is stored. Ids are 32 bits wide, so every count fits.
+/// A count as the 32-bit number that is stored. Ids have 32 bits, so there are never more items than a count can state.
 pub(super) fn count(n: usize) -> u32 {
     debug_assert!(u32::try_from(n).is_ok());
     n as u32

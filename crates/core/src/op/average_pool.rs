@@ -3,41 +3,42 @@
 use super::prelude::*;
 
 op! {
-    /// The mean of each window of [N, C, spatial…]. On integers it is the sum divided by the count, rounded half away
-    /// from zero, on the operand's own grid (as in LiteRT's AVERAGE_POOL_2D).
+    /// The mean of each window of [N, C, spatial…]. On integers, the mean is the sum divided by the count, rounded half
+    /// away from zero, on the operand's own grid (as in LiteRT's AVERAGE_POOL_2D).
     AveragePool = "average_pool" v 1: Divides, 1 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
         /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// Padding: all begins, then all ends.
+        /// Padding: first the padding before each axis, then the padding after each axis.
         pad: SmallVec<[u32; 4]>,
         /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
         /// True to round the number of windows up. Windows that would start in the trailing padding are dropped.
         ceil: bool,
-        /// True if padding counts in the divisor.
+        /// True if padding elements count when the sum is divided.
         count_include_pad: bool,
     }
 }
 
-/// The divisors by which the sums of windows become means.
+/// The numbers by which the sums of windows are divided to get means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divisors {
     /// The different divisors, in ascending order; none is 0.
     pub numbers: Vec<u64>,
-    /// For each position, in row-major order: the index of its divisor in `numbers`. Empty if there is only one
-    /// divisor.
+    /// For each position of the result, in row-major order, the index of its divisor in `numbers`. Empty if there is
+    /// only one divisor.
     pub picks: Vec<u32>,
 }
 
 impl AveragePool {
-    /// The divisors for an operand with these spatial extents, and this number of positions along each axis. A divisor
-    /// is the number of elements in a window, and also of padding elements if these count. If rounding up makes a
-    /// window reach beyond the padding, that part never counts.
+    /// The divisors for an operand with these spatial extents, and a result with this number of positions along each
+    /// axis. A divisor is the number of elements in a window. Padding elements are included if `count_include_pad` says
+    /// so. If a window reaches beyond the padding because the number of windows was rounded up, the part beyond the
+    /// padding is not counted.
     ///
     /// # Errors
-    /// A window has nothing to count, so it has no mean; or there are too many positions.
+    /// All elements of some window are left out of the count, so it has no mean; or there are too many positions.
     pub fn divisors(&self, extents: &[u64], positions: &[u64]) -> Result<Divisors, Reason> {
         let counts_all = self.count_include_pad || self.pad.iter().all(|&p| p == 0);
         if counts_all && !self.ceil {
@@ -68,7 +69,7 @@ impl AveragePool {
         })?;
         let picks = match numbers.len() {
             0 | 1 => Vec::new(),
-            // Every count is in `numbers`, which has no more entries than there are positions.
+            // Every count is in `numbers`, so its index is below the number of positions, which fits in a u32.
             _ => (counted.iter())
                 .map(|n| numbers.partition_point(|m| m < n) as u32)
                 .collect(),

@@ -5,13 +5,13 @@ use super::prelude::*;
 words! {
     /// The functions that [`Binary`] computes.
     BinaryFunction {
-        /// The smaller operand; NaN if one of them is NaN.
+        /// The smaller operand; NaN if one of the operands is NaN.
         Minimum = "minimum",
-        /// The larger operand; NaN if one of them is NaN.
+        /// The larger operand; NaN if one of the operands is NaN.
         Maximum = "maximum",
-        /// The remainder of a division that rounds down. It has the sign of the divisor.
+        /// The remainder of a division that rounds down. The remainder has the sign of the divisor.
         Modulo = "modulo",
-        /// The remainder of a division that truncates. It has the sign of the dividend.
+        /// The remainder of a division that truncates. The remainder has the sign of the dividend.
         Remainder = "remainder",
         /// Bitwise and, or logical and on booleans.
         And = "and",
@@ -19,18 +19,21 @@ words! {
         Or = "or",
         /// Bitwise exclusive or, or logical exclusive or on booleans.
         Xor = "xor",
-        /// Shifts the first operand left by the second. From 64 on the result is 0.
+        /// Shifts the first operand left by as many bits as the second operand says. If that is 64 or more, the result
+        /// is 0.
         ShiftLeft = "bit_shift_left",
-        /// Arithmetic shift right of the first operand by the second. From 64 on only the sign is left.
+        /// Arithmetic shift of the first operand to the right, by as many bits as the second operand says. If that is
+        /// 64 or more, the result is 0 or −1, by the sign.
         ShiftRight = "bit_shift_right",
-        /// Logical shift right of the first operand, as an unsigned number, by the second. From 64 on the result is 0.
+        /// Logical shift of the first operand, as an unsigned number, to the right, by as many bits as the second
+        /// operand says. If that is 64 or more, the result is 0.
         ShiftRightUnsigned = "bit_shift_right_unsigned",
     }
 }
 
 op! {
-    /// A function of two operands of the same type, applied to each pair of elements. The type is a float, i64 or
-    /// boolean, depending on the function. Minimum and maximum also work on codes of one grid.
+    /// A function of two operands of the same type, applied to each pair of elements. Depending on the function, the
+    /// type is a float, i64 or boolean. Minimum and maximum also take codes, if both operands are on the same grid.
     ///
     /// Operands broadcast as in NumPy.
     Binary = "binary" v 1: 2 {
@@ -43,7 +46,8 @@ impl OpFacts for Binary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::operand(operands, 0)?.elem;
         let fits = match self.function {
-            // Codes of one grid are ordered like the real numbers that they stand for.
+            // Codes of one grid are ordered like the real numbers that they stand for, so minimum and maximum can take
+            // them.
             BinaryFunction::Minimum | BinaryFunction::Maximum => {
                 elem.is_float() || elem == Elem::I64 || matches!(elem, Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16)
             }

@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// The operand's bits, reinterpreted as another element type of the same width: 8, 16, 32 or 64 bits. Booleans are
-    /// not allowed.
+    /// The operand's bits, read as another element type of the same width: 8, 16, 32 or 64 bits. Booleans are not
+    /// allowed.
     BitCast = "bit_cast" v 1: Converts, 1 {
         /// The element type of the result.
         to: Elem,

@@ -3,8 +3,9 @@
 use super::prelude::*;
 
 op! {
-    /// The same numbers in another element type. Between integers, the low bits are kept. Floats are truncated towards
-    /// zero and saturate in integer types; NaN becomes 0. As a boolean, any number other than 0 is true.
+    /// The same numbers in another element type. Between integer types, the low bits are kept. From a float to an
+    /// integer type, numbers are truncated towards zero and saturate, and NaN becomes 0. To booleans, any number other
+    /// than 0 becomes true.
     Cast = "cast" v 2: Converts, 1 {
         /// The element type of the result.
         to: Elem,

@@ -1,13 +1,13 @@
-//! Adds blocks up to the image that they were cut out of.
+//! Puts an image together from overlapping blocks, and adds up where they overlap.
 
 use super::prelude::*;
 
 op! {
-    /// Adds up overlapping blocks at their positions in an image of one to three axes.
+    /// Adds overlapping blocks into an image of one to three axes. Elements at the same position are summed.
     ///
     /// Operand: `x` `[N, C·taps, blocks]`. The blocks are those that a window of extents `block` cuts out of the padded
-    /// image when it slides over it. Result: `[N, C, image…]`. Tap k of block b is added at position b·stride +
-    /// k·dilation − begin.
+    /// image when it slides over the image. Result: `[N, C, image…]`. Tap k of block b is added at position b·stride +
+    /// k·dilation − begin, where begin is the padding before the axis.
     Col2Im = "col2im" v 1: Real, 1 {
         /// Shape of the image.
         image: SmallVec<[u32; 4]>,
@@ -15,7 +15,7 @@ op! {
         block: SmallVec<[u32; 4]>,
         /// Stride along each axis.
         stride: SmallVec<[u32; 2]>,
-        /// Padding: all begins, then all ends.
+        /// Padding: first the padding before each axis, then the padding after each axis.
         pad: SmallVec<[u32; 4]>,
         /// Dilation along each axis.
         dilation: SmallVec<[u32; 2]>,
@@ -61,7 +61,7 @@ impl Col2Im {
     /// The number of blocks along each axis.
     ///
     /// # Errors
-    /// The window does not fit its axis.
+    /// The window is longer than the padded axis.
     pub fn blocks(&self) -> Result<SmallVec<[u64; 4]>, Reason> {
         let along = |axis: usize| {
             let window = support::Window {

@@ -3,19 +3,20 @@
 use super::prelude::*;
 
 words! {
-    /// The relations that [`Compare`] tests. Any other relation is one of these with swapped operands, or its negation.
+    /// The relations that [`Compare`] tests. Every other relation is one of these with its operands swapped, or the
+    /// negation of one of these.
     Relation {
-        /// a = b; false if one of them is NaN.
+        /// a = b; false if a or b is NaN.
         Equal = "equal",
-        /// a < b; false if one of them is NaN.
+        /// a < b; false if a or b is NaN.
         Less = "less",
-        /// a ≤ b; false if one of them is NaN.
+        /// a ≤ b; false if a or b is NaN.
         LessOrEqual = "less_or_equal",
     }
 }
 
 op! {
-    /// True where the relation is true between the elements of two operands. Both have the same type: floats, i64,
+    /// A boolean for each pair of elements: true if the relation holds. Both operands have the same type: floats, i64,
     /// booleans, or codes on one grid.
     ///
     /// Operands broadcast as in NumPy.

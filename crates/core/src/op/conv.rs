@@ -6,12 +6,13 @@ op! {
     /// Convolution over one to three spatial axes.
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and optionally `bias` `[O]`. Result: `[N, O,
-    /// spatial…]`. On integers it is Σ (weight − `weight_zero`)·x + bias, where padding elements are `pad_value`. The
-    /// zero point of x is folded into the bias when parameters become integers.
+    /// spatial…]`. On integers the result is Σ (weight − `weight_zero`)·x + bias, where padding elements are
+    /// `pad_value`. The zero point of x is not subtracted here; it is folded into the bias when parameters become
+    /// integers.
     Conv = "conv" v 3: Accumulates, 2 to 3 {
         /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// Padding: all begins, then all ends.
+        /// Padding: first the padding before each axis, then the padding after each axis.
         pad: SmallVec<[u32; 4]>,
         /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
@@ -19,10 +20,11 @@ op! {
         groups: u32,
         /// The value of a padding element: 0 in float, and the zero point of x on integers.
         pad_value: i32,
-        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
+        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
+        /// operands are not codes.
         accumulator: Carrier,
-        /// Zero point of the weights: one for all, or one for each output channel. The default is 0, which is also used
-        /// in float.
+        /// Zero point of the weights: one for all, or one for each output channel. The default is 0, which is also
+        /// stated in float.
         weight_zero: WeightZero,
     }
 }
@@ -103,7 +105,7 @@ impl OpFacts for Conv {
 }
 
 impl Conv {
-    /// True if each input channel has its own filters: there are C groups, and more than one.
+    /// True if each input channel has filters of its own: the number of groups is C, and is more than one.
     pub fn is_depthwise(&self, weight_shape: &[u64]) -> bool {
         self.groups > 1 && weight_shape.get(1) == Some(&1)
     }

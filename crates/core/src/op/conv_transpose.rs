@@ -7,16 +7,17 @@ op! {
     /// result.
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[C, O/groups, kernel…]` and optionally `bias` `[O]`, all float.
-    /// Result: `[N, O, spatial…]` with extents (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads. With
-    /// tap k, position p of x is added at position p·stride + k·dilation − begin of the result.
+    /// Result: `[N, O, spatial…]` with extents (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − begin −
+    /// end, where begin and end are the two numbers that `pad` has for an axis. The element of x at position p, times
+    /// tap k, is added at position p·stride + k·dilation − begin of the result.
     ConvTranspose = "conv_transpose" v 1: Real, 2 to 3 {
         /// Distance between the kernels of neighbouring elements of x, along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// How much of the result is cut off: all begins, then all ends.
+        /// How much of the result is cut off: first at the begin of each axis, then at the end of each axis.
         pad: SmallVec<[u32; 4]>,
         /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
-        /// How much is added at the end of the result, along each spatial axis.
+        /// How many elements are added at the end of the result, along each spatial axis.
         output_padding: SmallVec<[u32; 2]>,
         /// Number of independent groups into which C and O are divided.
         groups: u32,

@@ -13,16 +13,17 @@ words! {
 }
 
 op! {
-    /// For each position along an axis: the sum or product of all elements up to it, added or multiplied in order.
+    /// For each position along an axis, the sum or product of all elements from the first to that position, computed in
+    /// this order.
     Cumulative = "cumulative" v 1: Real, 1 {
         /// Whether sums or products are computed.
         of: Running,
         /// The axis; a negative one counts from the end.
         axis: i64,
-        /// True to leave out the element at the position itself. The first result is then 0 for a sum, or 1 for a
-        /// product.
+        /// True to leave out the element at the position itself. The first element of the result is then 0 for a sum,
+        /// or 1 for a product.
         exclusive: bool,
-        /// True to start at the end of the axis.
+        /// True to go from the end of the axis to its begin.
         reverse: bool,
     }
 }

@@ -1,7 +1,7 @@
 //! [`Op`](super::Op) and [`Term`](super::Term), made from the list of ops.
 
-/// The closed set of ops: what is asked of an op goes to its struct, in the file of its own. A family is an op whose members have
-/// terms of their own.
+/// Declares the closed set of ops, and the functions of `Op` and `Term`, which pass each question on to the struct of
+/// the op. A family is an op whose members have terms of their own.
 macro_rules! ops {
     (
         ($d:tt)
@@ -32,21 +32,21 @@ macro_rules! ops {
         }
 
         impl $function_type {
-            /// The term for this function.
+            /// The term that belongs to this function.
             pub fn term(self) -> Term {
                 match self { $($function_type::$function => Term::$function),* }
             }
         }
 
         $(impl $member_type {
-            /// The term of the op with this member.
+            /// The term that belongs to this member.
             pub fn term(self) -> Term {
                 match self { $($member_type::$member => Term::$member_term),* }
             }
         })*
 
         /// The word that tables, rules and reports use for an op. It is the op's name, or the function of a `unary`
-        /// (`sigmoid`), or the reduction of a `reduce` (`reduce_mean`). A word that no op has does not compile:
+        /// (`sigmoid`), or the reduction of a `reduce` (`reduce_mean`). A misspelled term does not compile:
         ///
         /// ```compile_fail,E0599
         /// let anchor = strait_core::Term::BatchNormalisation;
@@ -76,7 +76,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The kind of computation that the term's op does.
+            /// The kind of computation that the op with this term does.
             pub const fn kind(self) -> Kind {
                 match self {
                     $(Term::$op => $op::KIND,)*
@@ -86,7 +86,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The name of the term's op ([`Op::name`]).
+            /// The name of the op that this term belongs to ([`Op::name`]).
             pub const fn op_name(self) -> &'static str {
                 match self {
                     $(Term::$function => <$unary as Attributes>::NAME,)*
@@ -106,8 +106,9 @@ macro_rules! ops {
             $variant(Box<$variant>)
         ),* }
 
-        /// Evaluates an expression on the struct of whichever op it is: `for_op!(op, name => name.method())`. A crate that has a
-        /// trait of its own for ops calls it so, and does not compile before each op implements the trait.
+        /// Evaluates an expression on the struct inside of an `Op`: `for_op!(op, name => name.method())`. A crate that
+        /// has a trait of its own for ops uses this macro to call the trait's methods. The crate only compiles once
+        /// every op implements the trait.
         #[macro_export]
         macro_rules! for_op {
             ($d of:expr, $d op:ident => $d value:expr) => {
@@ -120,13 +121,13 @@ macro_rules! ops {
             pub const ALL: &'static [(&'static str, u16, &'static [&'static str])] =
                 &[$((<$variant as Attributes>::NAME, <$variant as Attributes>::VERSION, <$variant as Attributes>::KEYS)),*];
 
-            /// The name in the text form, IR bytes and tables.
+            /// The name of the op in the text form, IR bytes and tables.
             pub fn name(&self) -> &'static str {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
             }
 
-            /// The words that the attribute `key` of the op called `name` may have; empty unless it is a word out of a
-            /// closed set.
+            /// The words that the attribute `key` of the op called `name` can have, if its type is a closed set of
+            /// words; otherwise empty.
             pub fn words(name: &str, key: &str) -> Vec<&'static str> {
                 $(if name == <$variant as Attributes>::NAME {
                     return <$variant as Attributes>::words(key);
@@ -147,12 +148,12 @@ macro_rules! ops {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }
             }
 
-            /// Passes every attribute to `put`, in order.
+            /// Calls `put` for every attribute, in order.
             pub fn attributes(&self, put: &mut dyn FnMut(&'static str, Attribute)) {
                 match self { $(Op::$variant(op) => op.write(put)),* }
             }
 
-            /// Makes the op called `name`; `None` if there is no such op.
+            /// Makes the op called `name` from its attributes; `None` if there is no such op.
             pub fn read(
                 name: &str,
                 get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
@@ -193,8 +194,9 @@ macro_rules! ops {
                 match self { $(Op::$variant(op) => op.real()),* }
             }
 
-            /// The types of the results; see [`OpFacts::infer`]. Arity is checked here, so ops may index up to their
-            /// smallest arity; a required operand that is absent is refused here as well.
+            /// The types of the results; see [`OpFacts::infer`]. The number of operands is checked here, and absent
+            /// operands that are required are refused here. So ops may index operands up to the smallest number that
+            /// they need.
             pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
                 let (least, most) = self.arity();
                 if operands.len() < least || operands.len() > most {

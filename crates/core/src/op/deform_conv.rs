@@ -1,4 +1,4 @@
-//! Deformable convolution: an operand moves the taps.
+//! Deformable convolution, in which an operand moves the taps of the kernel.
 
 use super::prelude::*;
 
@@ -7,10 +7,10 @@ op! {
     ///
     /// Operands: `x` `[N, C, H, W]`; `weight` `[O, C/groups, h, w]`; `offset` `[N, offset_groups·h·w·2, rows,
     /// columns]`, with a vertical and a horizontal offset for each tap and position; optionally `bias` `[O]` and `mask`
-    /// `[N, offset_groups·h·w, rows, columns]`. Result: `[N, O, rows, columns]`. A tap between elements is interpolated
-    /// linearly. Outside of the image there are zeros.
+    /// `[N, offset_groups·h·w, rows, columns]`. Result: `[N, O, rows, columns]`. For a tap that is moved to a place
+    /// between elements, the elements are interpolated linearly. All elements outside of the image are zero.
     DeformConv = "deform_conv" v 1: Real, 3 to 5 {
-        /// Vertical and horizontal distance between neighbouring positions.
+        /// Vertical and horizontal distance between the windows of neighbouring results.
         stride: SmallVec<[u32; 2]>,
         /// Padding: top, left, bottom, right.
         pad: SmallVec<[u32; 4]>,
@@ -18,7 +18,7 @@ op! {
         dilation: SmallVec<[u32; 2]>,
         /// Number of independent groups into which C and O are divided.
         groups: u32,
-        /// Number of groups into which C is divided for the offsets. Each group has offsets of its own.
+        /// Number of groups into which C is divided for the offsets. The channels of a group share their offsets.
         offset_groups: u32,
     }
 }

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// scale · (q − zero point), with the grid of the operand, which has codes or accumulators.
+    /// scale · (q − zero point), with the grid of the operand. The operand is codes or accumulators.
     Dequantize = "dequantize" v 1: Boundary, 1 {}
 }
 

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The determinant of each square matrix in the last two axes. The result has the axes before these.
+    /// The determinant of each square matrix in the last two axes. The result has only the axes before those two.
     Det = "det" v 1: Real, 1 {}
 }
 

@@ -7,21 +7,23 @@ words! {
     Transform {
         /// X_k = Σ x_n·e^(−2πi·kn/L).
         Forward = "forward",
-        /// As `forward`, but only for k from 0 to L/2. The other numbers are the conjugates of these if x is real.
+        /// As `forward`, but only for k from 0 to L/2. If x is real, the other numbers are the conjugates of these.
         ForwardHalf = "forward_half",
         /// x_n = (1/L)·Σ X_k·e^(2πi·kn/L).
         Inverse = "inverse",
-        /// As `inverse`, from only X_0 to X_(L/2). The other numbers are the conjugates of these, so x is real.
+        /// As `inverse`, computed only from X_0 to X_(L/2). The other X_k are taken to be the conjugates of these, so x
+        /// is real.
         InverseHalf = "inverse_half",
     }
 }
 
 op! {
-    /// The discrete Fourier transform along an axis. The last axis of the operand has the real part of each number, or
-    /// the real and the imaginary part. The last axis of the result has both, or only the real part for `inverse_half`.
+    /// The discrete Fourier transform along an axis. Along the last axis, the operand has either the real part of each
+    /// number, or its real and its imaginary part. The last axis of the result has both parts, or only the real part
+    /// for `inverse_half`.
     ///
-    /// If the operand is shorter along the axis than the transform, zeros are added at the end. If it is longer, it is
-    /// cut off.
+    /// If the operand is shorter along the axis than the transform, zeros are added at the end. If the operand is
+    /// longer, its end is cut off.
     Dft = "dft" v 1: Real, 1 {
         /// Which transform to compute.
         transform: Transform,

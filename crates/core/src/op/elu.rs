@@ -5,7 +5,7 @@ use super::prelude::*;
 op! {
     /// x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
     Elu = "elu" v 1: Function, 1 {
-        /// The negated limit of the function for x → −∞.
+        /// The negated limit of the function as x goes to −∞.
         alpha: f32,
     }
 }

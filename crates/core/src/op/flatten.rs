@@ -3,9 +3,9 @@
 use super::prelude::*;
 
 op! {
-    /// The same elements with shape [d0·…·d(axis−1), d(axis)·…].
+    /// The same elements with the shape [d0·…·d(axis−1), d(axis)·…], where d0, d1, … are the operand's extents.
     Flatten = "flatten" v 1: Rearranges, 1 {
-        /// The first axis of the second group; a negative one counts from the end.
+        /// The first of the axes that become the second axis of the result; a negative one counts from the end.
         axis: i64,
     }
 }

@@ -3,8 +3,8 @@
 use super::prelude::*;
 use crate::attribute::{Attribute, AttributeError, Attributes};
 
-/// A node of an external format, such as `AscendQuant` or `QLinearConv`. It only occurs in the export stage. It is not
-/// computed here; whoever makes it also sets the types of its results.
+/// A node of an external format, such as `AscendQuant` or `QLinearConv`. It occurs only in the export stage. Strait
+/// cannot compute it, and so the code that makes the node also sets the types of its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Foreign {
     /// The namespace of the format.
@@ -15,8 +15,8 @@ pub struct Foreign {
     pub attributes: Vec<(String, Attribute)>,
 }
 
-/// The attributes of a `Foreign` op have arbitrary names, so the text form and IR bytes write them as `x.<name>` after
-/// the two fixed ones. They are read with [`Foreign::with_attributes`].
+/// The attributes of a `Foreign` op have arbitrary names. The text form and IR bytes write them as `x.<name>`, after
+/// the two attributes `domain` and `name`. They are read with [`Foreign::with_attributes`].
 impl Attributes for Foreign {
     const NAME: &'static str = "foreign";
     const VERSION: u16 = 1;
@@ -46,7 +46,7 @@ impl Attributes for Foreign {
 }
 
 impl Foreign {
-    /// The kind of computation that the term's op does.
+    /// The kind of computation that this op does.
     pub const KIND: Kind = Kind::Elsewhere;
 
     /// The same op with these attributes.

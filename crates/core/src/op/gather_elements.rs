@@ -1,11 +1,11 @@
-//! Picks one element for each position.
+//! Picks one element for each index.
 
 use super::prelude::*;
 
 op! {
-    /// For each position of `indices` (i64; negative ones count from the end): the element of `x` at the same position,
-    /// except that the index gives the position along `axis`. The result has the shape of `indices`, which has the rank
-    /// of `x` and is not longer along any other axis.
+    /// For each position of `indices` (i64; negative ones count from the end), the element of `x` at the same position,
+    /// except that along `axis` the index itself is the position. The result has the shape of `indices`. `indices` has
+    /// the rank of `x`, and is not longer than `x` along any other axis.
     GatherElements = "gather_elements" v 1: Moves, 2 {
         /// The axis; a negative one counts from the end.
         axis: i64,

@@ -5,9 +5,9 @@ use super::prelude::*;
 op! {
     /// Slices of `x` at the coordinates in `indices` (i64; negative ones count from the end).
     ///
-    /// The first `batch` axes of both operands are the same, and each batch entry has its own slices. The last axis of
-    /// `indices` has the coordinates for the following axes of `x`. The result has the shape of `indices` without its
-    /// last axis, followed by the axes of `x` that have no coordinate.
+    /// The first `batch` axes of both operands are the same, and slices are picked separately for each batch entry. The
+    /// last axis of `indices` has the coordinates for the following axes of `x`. The result has the shape of `indices`
+    /// without its last axis, followed by the axes of `x` that have no coordinate.
     GatherNd = "gather_nd" v 1: Moves, 2 {
         /// Number of batch axes that both operands share.
         batch: u32,

@@ -6,8 +6,8 @@ op! {
     /// `a`·`b` + `bias`, the fully connected layer.
     ///
     /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]` (or `[N, K]` with `transpose_b`),
-    /// and optionally `bias`, which broadcasts to `[N]`. Result: `[…, N]`. `alpha` scales the product and `beta` the
-    /// bias. On integers both are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
+    /// and optionally `bias`, which broadcasts to `[N]`. Result: `[…, N]`. The product is multiplied by `alpha` and the
+    /// bias by `beta`. On integers, `alpha` and `beta` are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
     Gemm = "gemm" v 3: Accumulates, 2 to 3 {
         /// True if `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,
@@ -17,9 +17,11 @@ op! {
         alpha: f32,
         /// Factor of the bias.
         beta: f32,
-        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
+        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
+        /// operands are not codes.
         accumulator: Carrier,
-        /// Zero point of `b`: one for all, or one for each of N. The default is 0, which is also used in float.
+        /// Zero point of `b`: one for all, or one for each of its N outputs. The default is 0, which is also stated in
+        /// float.
         weight_zero: WeightZero,
     }
 }
@@ -83,7 +85,7 @@ impl OpFacts for Gemm {
 }
 
 impl Gemm {
-    /// `a`·`b`ᵀ + `bias`: the canonical form, in which a row of `b` has the weights of one output.
+    /// `a`·`b`ᵀ + `bias`: the canonical form of a Gemm. Each row of `b` has the weights of one output.
     pub fn canonical() -> Gemm {
         Gemm {
             transpose_a: false,
@@ -95,7 +97,8 @@ impl Gemm {
         }
     }
 
-    /// True if this is the canonical form, whatever its accumulator and weight zero points are.
+    /// True if the op has this canonical form. The type of the accumulator and the zero points of weights do not
+    /// matter.
     pub fn is_canonical(&self) -> bool {
         let canonical = Gemm {
             accumulator: self.accumulator,

@@ -3,8 +3,8 @@
 use super::prelude::*;
 
 op! {
-    /// The mean over all axes after the channel axis. These axes are kept with extent 1. On integers it is the sum
-    /// divided by the count, rounded half away from zero, on the operand's own grid.
+    /// The mean over all axes after the channel axis. These axes are kept with extent 1. On integers, the mean is the
+    /// sum divided by the count, rounded half away from zero, on the operand's own grid.
     GlobalAveragePool = "global_average_pool" v 1: Divides, 1 {}
 }
 

@@ -1,11 +1,11 @@
-//! Samples at positions that are an operand.
+//! Reads an image at positions that an operand gives.
 
 use super::prelude::*;
 
 words! {
     /// How [`GridSample`] computes a value between elements.
     Sampling {
-        /// The nearest element; if two are equally near, the one with the even index.
+        /// The nearest element. If two are equally near, it is the one with the even index.
         Nearest = "nearest",
         /// Linear interpolation along each axis.
         Linear = "linear",
@@ -15,13 +15,13 @@ words! {
 }
 
 words! {
-    /// The values outside of the image in [`GridSample`].
+    /// What [`GridSample`] reads outside of the image.
     Border {
-        /// Zeros are outside of the image.
+        /// Outside of the image are zeros.
         Zeros = "zeros",
-        /// The border element continues outside of the image.
+        /// Outside of the image, the border elements are repeated.
         Edge = "border",
-        /// The elements inside, mirrored at the border.
+        /// Outside of the image, its elements are mirrored at the border.
         Reflection = "reflection",
     }
 }
@@ -29,15 +29,16 @@ words! {
 op! {
     /// Elements of `x` at the positions in `grid`.
     ///
-    /// Operands: `x` `[N, C, spatial…]` with S spatial axes, and `grid` `[N, out…, S]` with the same number of axes.
-    /// The last axis of `grid` has a coordinate for each spatial axis, starting with the innermost, from −1 at the
-    /// begin to 1 at the end. Result: `[N, C, out…]`.
+    /// Operands: `x` `[N, C, spatial…]` with S spatial axes, and `grid` `[N, out…, S]`, which has as many axes as `x`.
+    /// The last axis of `grid` has a coordinate for each spatial axis, beginning with the innermost. A coordinate goes
+    /// from −1 at the begin of the axis to 1 at its end. Result: `[N, C, out…]`.
     GridSample = "grid_sample" v 1: Real, 2 {
         /// How values between elements are computed.
         mode: Sampling,
-        /// The values outside of the image.
+        /// What is read outside of the image.
         border: Border,
-        /// True if −1 and 1 are the centres of the outermost elements, false if they are their outer edges.
+        /// True if −1 and 1 are the centres of the outermost elements, false if they are the outer edges of these
+        /// elements.
         align_corners: bool,
     }
 }
@@ -54,7 +55,7 @@ impl OpFacts for GridSample {
         support::ensure(fits, ReasonCode::Operands, || {
             format!("a grid of {grid} does not name positions in {x}")
         })?;
-        // An empty image has nothing to sample.
+        // An empty image has no elements that could be read.
         let is_empty = x.shape[2..].contains(&Dim::Fixed(0));
         support::ensure(!is_empty, ReasonCode::Operands, || {
             format!("{x} has no elements to sample")

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The operand itself, under another name.
+    /// The operand itself. The result is a value with a name of its own.
     Identity = "identity" v 1: Rearranges, 1 {}
 }
 

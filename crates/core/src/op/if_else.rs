@@ -3,11 +3,11 @@
 use super::prelude::*;
 
 op! {
-    /// The results of one of two graphs of the module: of `then_graph` if the first operand, a single boolean, is true,
-    /// and of `else_graph` otherwise. The operands after the condition are the inputs of both graphs.
+    /// Runs one of two graphs of the module, and returns its outputs: `then_graph` if the first operand, a single
+    /// boolean, is true, and `else_graph` otherwise. The operands after the condition are the inputs of both graphs.
     ///
-    /// The results of both graphs have the same element types and ranks. An extent in which they differ depends on
-    /// data.
+    /// The results of both graphs have the same element types and ranks. If an extent differs between the two graphs,
+    /// it is only known at run time.
     If = "if" v 1: Elsewhere, 1 to 65_536 {
         /// The position in the module of the graph that runs if the condition is true.
         then_graph: u32,

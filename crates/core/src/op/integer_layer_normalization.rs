@@ -1,26 +1,26 @@
-//! Layer normalization of codes, with the mean subtracted or not.
+//! Layer normalization of codes. The definition says whether the mean is subtracted.
 
 use super::prelude::*;
 use crate::shape::element_count;
 use strait_requantize::function::{Definition, FunctionError, LayerNorm};
 
 op! {
-    /// A layer normalization of codes over the axes from `axis` to the last, computed as `definition` says.
+    /// A layer normalization of codes over the axes from `axis` to the last. `definition` says how it is computed.
     ///
     /// Operands: `x`, of at most 16 bits; the gains, i16, one for each element of a row; and optionally the biases, i32
-    /// or i64, on the grid of the product of `x` and gains. The result has the type `to`.
+    /// or i64, on the grid of the product of `x` and gains. The result has the element type `to`.
     IntegerLayerNormalization = "integer_layer_normalization" v 1: Integer, 2 to 3 {
         /// The first normalized axis; a negative one counts from the end.
         axis: i64,
-        /// Name and version of the function, one of those in `docs/functions.md`.
+        /// Name and version of the function that the op computes. `docs/functions.md` defines these functions.
         definition: Definition,
-        /// A number that is added to the variance, in the unit of the definition.
+        /// A number that is added to the variance, in the unit that the definition uses.
         epsilon: i64,
         /// Factor of the gains, with 31 fractional bits.
         multiplier: i32,
         /// Factor of the biases.
         bias_multiplier: i64,
-        /// The number of bits by which results are shifted right, after both factors.
+        /// The number of bits by which results are shifted right, after they were multiplied by both factors.
         shift: u8,
         /// Zero point of the result.
         zero: i32,
@@ -47,7 +47,7 @@ impl IntegerLayerNormalization {
     /// The function that the op computes.
     ///
     /// # Errors
-    /// The definition is not a layer normalization, or does not allow these parameters.
+    /// The definition is not that of a layer normalization, or does not allow these parameters.
     pub fn norm(&self) -> Result<LayerNorm, FunctionError> {
         let kind = || FunctionError::Kind {
             definition: self.definition,

@@ -7,8 +7,8 @@ use strait_requantize::Rounding;
 use strait_requantize::function::{Resampled, Sampling};
 
 op! {
-    /// Linear resizing of codes with weights of a fixed number of fractional bits, by [`Resampled`] along each axis
-    /// whose extent changes. The products of codes and weights are summed exactly, and the sum is rounded once.
+    /// Linear resizing of codes. The weights have a fixed number of fractional bits; [`Resampled`] gives them for each
+    /// axis whose extent changes. The products of codes and weights are summed exactly, and the sum is rounded once.
     IntegerResize = "integer_resize" v 1: Integer, 1 {
         /// Extent of the result along each axis.
         sizes: SmallVec<[i64; 4]>,
@@ -22,18 +22,19 @@ op! {
 }
 
 impl IntegerResize {
-    /// The largest number of axes whose extent changes. With each axis, an element has twice as many neighbours.
+    /// The largest number of axes whose extent may change. Each further axis doubles the number of neighbours from
+    /// which an element is computed.
     pub const MOST_AXES: usize = 4;
-    /// The largest total of fractional bits over these axes. With 16-bit codes, sums then stay below 2^62.
+    /// The largest number of fractional bits of all these axes together. With 16-bit codes, sums then stay below 2^62.
     pub const MOST_BITS: usize = 44;
 
-    /// True if this number of axes can be resized with this number of fractional bits each.
+    /// True if this many axes can be resized with this many fractional bits each.
     pub fn takes(axes: usize, fraction: u8) -> bool {
         let bits = usize::from(fraction).saturating_mul(axes);
         (1..=16).contains(&fraction) && axes <= Self::MOST_AXES && bits <= Self::MOST_BITS
     }
 
-    /// The positions of the result along an axis with these extents.
+    /// Positions and weights of the result's elements along an axis that is resized from extent `from` to extent `to`.
     pub fn along(&self, from: u64, to: u64) -> Resampled {
         let sampling = match self.coordinate {
             Coordinate::PytorchHalfPixel if to <= 1 => Sampling::Asymmetric,

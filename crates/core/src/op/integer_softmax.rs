@@ -4,12 +4,12 @@ use super::prelude::*;
 use strait_requantize::function::{Definition, FunctionError, Softmax};
 
 op! {
-    /// A softmax of codes along one axis, computed as `definition` says. The definition also gives the type, scale and
-    /// zero point of the result.
+    /// A softmax of codes along one axis. `definition` says how it is computed, and also gives the type, scale and zero
+    /// point of the result.
     IntegerSoftmax = "integer_softmax" v 1: Integer, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,
-        /// Name and version of the function, one of those in `docs/functions.md`.
+        /// Name and version of the function that the op computes. `docs/functions.md` defines these functions.
         definition: Definition,
         /// A difference of codes is multiplied by `multiplier`·2^(`exponent` − 31) to be in the unit of the definition.
         multiplier: i32,
@@ -22,7 +22,7 @@ impl IntegerSoftmax {
     /// The function that the op computes.
     ///
     /// # Errors
-    /// The definition is not a softmax, or does not allow this factor.
+    /// The definition is not that of a softmax, or does not allow this factor.
     pub fn softmax(&self) -> Result<Softmax, FunctionError> {
         Softmax::with_factor(self.definition, self.multiplier, self.exponent)
     }

@@ -5,11 +5,12 @@ use strait_requantize::Rounding;
 use strait_requantize::function::Interpolated;
 
 op! {
-    /// A function of one code by [`Interpolated`], with linear interpolation between the entries of a table. Operands:
-    /// `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for every 2^`step` codes, starting
-    /// with the type's minimum, and one more at the end. The result has the table's element type.
+    /// A function of one code, by [`Interpolated`]: a table has some of its values, and the others are interpolated
+    /// linearly. Operands: `x`, of 4, 8 or 16 bits, and `table`, which has an entry of at most 16 bits for every
+    /// 2^`step` codes, starting with the smallest code of the type, and one more entry at the end. The result has the
+    /// table's element type.
     Interpolate = "interpolate" v 1: Integer, 2 {
-        /// The number of codes between neighbouring entries is 2 to the power of this.
+        /// There are 2^`step` codes from one entry to the next.
         step: u8,
         /// How an interpolated value is rounded.
         rounding: Rounding,
@@ -17,7 +18,7 @@ op! {
 }
 
 impl Interpolate {
-    /// The function on codes of type `x`. `None` if the type does not have that many codes between two entries.
+    /// The function on codes of type `x`. `None` if `x` does not have as many codes as lie between two entries.
     pub fn on(&self, x: Elem) -> Option<Interpolated> {
         let lines = Interpolated {
             elements: x.int_type()?,

@@ -5,7 +5,8 @@ use super::prelude::*;
 op! {
     /// (x − mean(x)) / √(variance(x) + epsilon) · scale + bias over the axes from `axis` to the last.
     ///
-    /// Operands: `x`, `scale` and optionally `bias`. The latter two broadcast to `x`. The result has the type of `x`.
+    /// Operands: `x`, `scale` and optionally `bias`. `scale` and `bias` broadcast to `x`. The result has the type of
+    /// `x`.
     LayerNormalization = "layer_normalization" v 1: Real, 2 to 3 {
         /// The first normalized axis; a negative one counts from the end.
         axis: i64,

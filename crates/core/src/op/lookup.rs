@@ -4,7 +4,7 @@ use super::prelude::*;
 
 op! {
     /// `table[x]`: any function of one code. Operands: `x`, of 4, 8 or 16 bits, and `table`, with one entry for each
-    /// code, starting with the type's minimum. The result has the table's element type.
+    /// code, starting with the smallest code of the type. The result has the table's element type.
     Lookup = "lookup" v 1: Integer, 2 {}
 }
 

@@ -6,15 +6,16 @@ op! {
     /// Runs a graph of the module again and again, with values that are carried from run to run.
     ///
     /// The operands are the largest number of runs (i64, one element), whether the first run takes place (boolean, one
-    /// element), the initial carried values, and values that every run reads. The first two are optional; an absent one
-    /// does not limit the loop.
+    /// element), the initial carried values, and values that every run reads. The first two operands are optional. If
+    /// one is absent, it does not limit the loop.
     ///
     /// The body's inputs are the number of runs before this one (i64, a scalar), the condition (boolean, a scalar), the
-    /// carried values, and the values that every run reads. Its outputs are whether another run follows (boolean, one
-    /// element), the carried values, and values that are stacked. The results of the op are the carried values after
-    /// the last run, and the stacks. A stack has the values of one output for all runs, along a new first axis.
+    /// carried values, and the values that every run reads. The body's outputs are whether another run follows
+    /// (boolean, one element), the carried values, and values that are stacked. The results of the op are the carried
+    /// values after the last run, and the stacks. A stack has what one output was in all runs, along a new first axis.
     ///
-    /// A carried value keeps its element type and rank. If its extents change, the body's input has named extents.
+    /// A carried value keeps its element type and rank. If its extents change from run to run, the body's input has
+    /// named extents.
     Loop = "loop" v 1: Elsewhere, 0 to 65_536 {
         /// The position of the body in the module.
         body: u32,
@@ -26,7 +27,8 @@ op! {
 }
 
 impl Loop {
-    /// Number of operands before the carried values: the largest number of runs, and the first condition.
+    /// Number of operands before the carried values. They are the largest number of runs, and whether the first run
+    /// takes place.
     pub const BOUNDS: usize = 2;
 }
 

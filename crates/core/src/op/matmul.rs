@@ -5,14 +5,15 @@ use super::prelude::*;
 op! {
     /// Batched matrix product, with NumPy's rules for ranks and batch axes.
     ///
-    /// Operands: `a` [..., M, K] and `b` [..., K, N]. Result: [..., M, N]. On integers it is Σ (a − a_zero)·(b −
-    /// b_zero).
+    /// Operands: `a` [..., M, K] and `b` [..., K, N]. Result: [..., M, N]. On integers the result is Σ (a − a_zero)·(b
+    /// − b_zero).
     MatMul = "matmul" v 2: Accumulates, 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
-        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
+        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
+        /// operands are not codes.
         accumulator: Carrier,
     }
 }
@@ -28,8 +29,8 @@ impl OpFacts for MatMul {
         let elem = support::factors(a, b, None, self.accumulator)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();
-        // As in NumPy, a vector on the left is a row and on the right a column; the added axis is dropped from the
-        // result.
+        // As in NumPy, a vector on the left counts as a row, and a vector on the right as a column. The axis that is
+        // added for this is removed from the result.
         if left.len() == 1 {
             left.insert(0, Dim::Fixed(1));
         }

@@ -1,8 +1,8 @@
-//! The closed set of ops. Each is a struct in a file of its own.
+//! The closed set of ops. Each op is a struct in a file of its own.
 //!
-//! The same op is used for floats and integers; the types of the operands decide. Integer `conv`, `gemm`, `matmul`,
-//! `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce accumulators, in i32 or i64 ([`Carrier`](crate::Carrier)),
-//! unless the node is `fused`.
+//! The same op is used for floats and for integers; the types of the operands decide what it computes. Integer `conv`,
+//! `gemm`, `matmul`, `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce accumulators, in i32 or i64
+//! ([`Carrier`](crate::Carrier)), unless the node is `fused`.
 
 mod add;
 mod arg_reduce;
@@ -94,7 +94,7 @@ use declare::ops;
 use smallvec::SmallVec;
 use strait_requantize::function::Real;
 
-// Each op by its module, in the order of [`Term::ALL`].
+// The module of each op, and its struct, in the order of [`Term::ALL`].
 unary::functions! { ops! {
     ($)
     plain {

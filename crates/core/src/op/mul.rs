@@ -5,19 +5,20 @@ use super::prelude::*;
 op! {
     /// `a` · `b`; on integers (a − a_zero)·(b − b_zero).
     ///
-    /// Operands broadcast as in NumPy. Their types are equal, or both are codes.
+    /// Operands broadcast as in NumPy. Both have the same type, or both are codes.
     Mul = "mul" v 2: Accumulates, 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
-        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
+        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
+        /// operands are not codes.
         accumulator: Carrier,
     }
 }
 
 impl Mul {
-    /// The product of real numbers.
+    /// The op that multiplies real numbers.
     pub fn float() -> Mul {
         Mul {
             a_zero: 0,

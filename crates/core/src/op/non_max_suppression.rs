@@ -1,18 +1,19 @@
-//! Non-maximum suppression: the best boxes that do not overlap.
+//! Non-maximum suppression, which picks the best boxes that do not overlap.
 
 use super::prelude::*;
 
 op! {
     /// Visits the boxes [batch, boxes, 4] (f32) of each batch and class in the order of their scores [batch, classes,
-    /// boxes] (f32). A box is kept unless its intersection over union with a box kept before exceeds a threshold. Of
-    /// equal scores, the lower index comes first. The result has a row (batch, class, box; i64) for each box that is
-    /// kept.
+    /// boxes] (f32), the highest score first. A box is kept unless its intersection over union with a box that was kept
+    /// earlier exceeds a threshold. If scores are equal, the box with the lower index comes first. The result has a row
+    /// (batch, class, box; i64) for each box that is kept.
     ///
-    /// Further operands have one element each and are optional: the largest number of boxes per batch and class (i64; 0
-    /// if absent), the threshold of the intersection over union (f32; 0 if absent), and a score that boxes have to
-    /// exceed (f32; any score if absent).
+    /// The further operands are optional and have one element each: the largest number of boxes per batch and class
+    /// (i64; 0 if absent), the threshold of the intersection over union (f32; 0 if absent), and a score that boxes have
+    /// to exceed (f32; if absent, any score is enough).
     NonMaxSuppression = "non_max_suppression" v 1: Real, 2 to 5 {
-        /// True if a box is centre x, centre y, width and height. False if it is two opposite corners as y, x, y, x.
+        /// True if a box is given as centre x, centre y, width and height. False if it is given as two opposite
+        /// corners: y, x, y, x.
         centers: bool,
     }
 }

@@ -4,7 +4,7 @@ use super::prelude::*;
 
 op! {
     /// The positions (i64) of all elements that are not zero, in row-major order. The result has a row for each axis of
-    /// the operand, and a column for each such element.
+    /// the operand, and a column for each element that is not zero.
     NonZero = "non_zero" v 1: Real, 1 {}
 }
 

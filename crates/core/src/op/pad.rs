@@ -15,21 +15,22 @@ words! {
 }
 
 op! {
-    /// Extends each axis at both ends; negative amounts crop. A second operand (i64, two numbers for each axis) can
-    /// give the amounts at run time. The attribute then has the amounts that are already known.
+    /// Adds elements at both ends of each axis; a negative amount removes elements. A second operand (i64, two numbers
+    /// for each axis) can give the amounts at run time. The attribute then has the amounts that are already known.
     Pad = "pad" v 1: Extends, 1 to 2 {
-        /// The amounts: the begins of all axes, then their ends. With a second operand, the smallest integer is an
-        /// unknown amount.
+        /// The amounts: first at the begin of each axis, then at the end of each axis. With a second operand, the
+        /// smallest i64 stands for an amount that is not known yet.
         amounts: SmallVec<[i64; 8]>,
         /// How padding elements are chosen.
         mode: PadMode,
-        /// The constant: a real number for floats, and a code for integers (exact, because codes have at most 16 bits).
+        /// The value of padding elements in mode `constant`: a real number for floats, and a code for integers. An f32
+        /// holds codes exactly, because they have at most 16 bits.
         value: f32,
     }
 }
 
 impl Pad {
-    /// An amount that is only known at run time.
+    /// Stands for an amount that is only known at run time.
     pub const UNKNOWN: i64 = i64::MIN;
 }
 
@@ -55,7 +56,7 @@ impl OpFacts for Pad {
                 continue;
             }
             let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
-            // An axis cannot be cropped to less than nothing.
+            // No more elements can be removed from an axis than it has.
             let cropped = extent
                 .and_then(|e| e.checked_add(begin.min(0))?.checked_add(end.min(0)))
                 .filter(|&e| e >= 0);

@@ -1,4 +1,4 @@
-//! Names that the file of nearly every op needs.
+//! What the file of nearly every op imports.
 
 pub(super) use super::support::{self, OpFacts, Operands, Results};
 pub(super) use crate::attribute::{op, words};

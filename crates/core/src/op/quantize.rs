@@ -5,16 +5,17 @@ use strait_requantize::Rounding;
 use strait_requantize::quantize::ZeroPoint;
 
 op! {
-    /// saturate(round(x / scale) + zero point), with the grid of the result. If the zero point is added before
-    /// rounding, it is saturate(round(x / scale + zero point)).
+    /// saturate(round(x / scale) + zero point), with the grid of the result. If `zero_point` says that the zero point
+    /// is added before rounding, it is saturate(round(x / scale + zero point)).
     Quantize = "quantize" v 2: Boundary, 1 {
         /// The integer type of the result.
         to: Elem,
         /// How the quotient is rounded.
         rounding: Rounding,
-        /// True to multiply by the f32 reciprocal of the scale instead of dividing. The results differ at ties.
+        /// True to multiply by the f32 reciprocal of the scale instead of dividing by the scale. The two can give
+        /// different results where x / scale is halfway between two integers.
         reciprocal: bool,
-        /// Where the zero point is added. The default is after rounding.
+        /// Whether the zero point is added before or after rounding. The default is after rounding.
         zero_point: ZeroPoint,
     }
 }

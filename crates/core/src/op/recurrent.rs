@@ -4,23 +4,24 @@ use super::prelude::*;
 use crate::attribute::{Attribute, Field};
 
 words! {
-    /// How a [`Recurrent`] layer computes its state from one step to the next. Let x be the pre-activations of a step,
-    /// h the state before it, R the recurrent weights of a gate, and f, g and k the activations in order:
+    /// How a [`Recurrent`] layer computes its state from one step to the next. In the formulas, x are the
+    /// pre-activations of the step, h is the state before the step, R are the recurrent weights of a gate, φ, g and k
+    /// are the activations in order, and ∘ is the elementwise product:
     Cell {
-        /// h' = f(x + R·h).
+        /// h' = φ(x + R·h).
         Plain = "plain",
-        /// Gates i, o, f, c in this order. i, f and o go through f, with the peepholes times the cell state c added. c'
-        /// = f∘c + i∘g(x + R·h), and h' = o∘k(c').
+        /// Gates i, o, f, c in this order. i, f and o are φ(x + R·h + p∘c), where p are the peepholes and c is the cell
+        /// state; o takes the new cell state c' instead of c. c' = f∘c + i∘g(x + R·h), and h' = o∘k(c').
         Lstm = "lstm",
-        /// Gates z, r, h in this order. z and r go through f. h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
+        /// Gates z, r, h in this order. z and r are φ(x + R·h). h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
         Gru = "gru",
-        /// As `gru`, with h' = (1 − z)∘g(x + r∘(R·h + b)) + z∘h, where b is the operand `bias`.
+        /// As `gru`, but h' = (1 − z)∘g(x + r∘(R·h + b)) + z∘h, where b is the operand `bias`.
         GruLinear = "gru_linear",
     }
 }
 
 impl Cell {
-    /// The number of gates, each of which has its own weights.
+    /// The number of gates. Each gate has its own weights.
     pub fn gates(self) -> u64 {
         match self {
             Cell::Plain => 1,
@@ -29,7 +30,7 @@ impl Cell {
         }
     }
 
-    /// The number of activations of one direction.
+    /// The number of activations that one direction needs.
     pub fn activations(self) -> usize {
         match self {
             Cell::Plain => 1,
@@ -79,8 +80,8 @@ words! {
     }
 }
 
-/// The activations of a layer: first those of the first direction, then those of the second. Written as words separated
-/// by spaces.
+/// The activations of a layer: first those of the first direction, then those of the second. The text form has them as
+/// words separated by spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activations(pub SmallVec<[Activation; 6]>);
 
@@ -104,8 +105,7 @@ impl Field for Activations {
     }
 }
 
-/// Numbers are clipped to the range from minus this bound to plus this bound. The default is infinity, which means no
-/// bound.
+/// Clips numbers to the range from minus this bound to plus this bound. The default is infinity, which clips nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound(pub f32);
 
@@ -136,13 +136,14 @@ op! {
     /// A recurrent layer over T steps of N sequences, with D directions (1 or 2), G gates and a state of H numbers.
     ///
     /// Operands, all float except the lengths: `x` `[T, N, D·G·H]`, the pre-activations, which are the product of the
-    /// input and its weights with biases added; `weight` `[D, G·H, H]`; optionally `lengths` `[N]` (i64), the number of
-    /// steps of each sequence; the state `h` before the first step, `[D, N, H]`; the cell state `c` before it, with the
-    /// same shape; the peepholes of i, o and f, `[D, 3·H]`; and `bias` `[D, H]`. Only an `lstm` has a cell state and
-    /// peepholes, and only a `gru_linear` has the bias. An absent state is 0.
+    /// layer's input and its weights, plus the biases; `weight` `[D, G·H, H]`, the recurrent weights; optionally
+    /// `lengths` `[N]` (i64), the number of steps of each sequence; the state `h` before the first step, `[D, N, H]`;
+    /// the cell state `c` before the first step, with the same shape; the peepholes of i, o and f, `[D, 3·H]`; and
+    /// `bias` `[D, H]`. Only an `lstm` has a cell state and peepholes, and only a `gru_linear` has the bias. A state
+    /// that is absent is 0.
     ///
     /// Results: the states after each step, `[T, D, N, H]`, with 0 after the end of a sequence; the last state, `[D, N,
-    /// H]`; and for an `lstm` the last cell state, with the same shape.
+    /// H]`; and for an `lstm` also the last cell state, `[D, N, H]`.
     Recurrent = "recurrent" v 2: Real, 2 to 7 {
         /// How the state is computed from step to step.
         cell: Cell,
@@ -150,15 +151,16 @@ op! {
         direction: Direction,
         /// The activation functions of gates and states, for each direction.
         activations: Activations,
-        /// The parameter a of each activation; 0 if it has none.
+        /// The parameter a of each activation; 0 for an activation without this parameter.
         alpha: Vec<f32>,
-        /// The parameter b of each activation; 0 if it has none.
+        /// The parameter b of each activation; 0 for an activation without this parameter.
         beta: Vec<f32>,
-        /// The input of an activation is clipped to the range from −clip to clip; infinite if it is not clipped.
+        /// The input of each activation is clipped to the range from −clip to clip. Infinity means that it is not
+        /// clipped.
         clip: f32,
-        /// True if the gate f of an `lstm` is 1 − i.
+        /// True if an `lstm` computes its gate f as 1 − i.
         coupled: bool,
-        /// The bound to which the cell state of an `lstm` is clipped after each step.
+        /// The bound to which an `lstm` clips its cell state after each step.
         cell_clip: Bound,
     }
 }

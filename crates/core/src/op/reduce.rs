@@ -27,7 +27,8 @@ op! {
         axes: SmallVec<[i64; 4]>,
         /// True to keep reduced axes, with extent 1.
         keep_dims: bool,
-        /// The type of the accumulator for sums of codes. The default is i32, which is also used for anything else.
+        /// The integer type of the accumulator for sums of codes. The default is i32, which is also stated for
+        /// everything else.
         accumulator: Carrier,
     }
 }

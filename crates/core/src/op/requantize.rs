@@ -4,13 +4,14 @@ use super::prelude::*;
 use strait_requantize::Requantization;
 
 op! {
-    /// Requantizes each element, an integer of any type, with a requantization form. The form's channels run along
-    /// `axis`. Alternatively, an optional second operand (i32, with a shape that broadcasts to the result's) gives the
-    /// channel of each element.
+    /// Requantizes each element, an integer of any type, with a requantization form. The channels of the form run along
+    /// `axis`. Alternatively, an optional second operand gives the channel of each element. This operand is i32, and
+    /// its shape broadcasts to the shape of the result.
     Requantize = "requantize" v 1: Integer, 1 to 2 {
         /// The form with its parameters.
         form: Requantization,
-        /// The channel axis of a form with parameters per channel. It has no meaning if an operand picks the channels.
+        /// The channel axis of a form with parameters per channel. It has no meaning if the second operand gives the
+        /// channels.
         axis: u32,
     }
 }

@@ -4,9 +4,9 @@ use super::prelude::*;
 use crate::attribute::{Attribute, Field};
 
 words! {
-    /// How an element of the result is interpolated from its neighbours in the operand.
+    /// How an element of the result is computed from its neighbours in the operand.
     ResizeMode {
-        /// An element of the result is the nearest element of the operand.
+        /// An element of the result is the nearest element of the operand. Nothing is interpolated.
         Nearest = "nearest",
         /// Linear interpolation along each resized axis.
         Linear = "linear",
@@ -16,20 +16,22 @@ words! {
 }
 
 words! {
-    /// How a coordinate x of the result is mapped to a coordinate of the operand. `input` is the extent of the operand
-    /// and s = output / input. If a scale is given, it defines `output`, which then does not have to be a whole number:
+    /// How a coordinate x of the result is mapped to a coordinate of the operand. `input` is the extent of the operand,
+    /// `output` the extent of the result, and s = output / input. If a scale s is given, `output` is input · s instead,
+    /// which does not have to be a whole number:
     Coordinate {
         /// (x + ½)/s − ½.
         HalfPixel = "half_pixel",
-        /// As `half_pixel`, but 0 if the extent of the result is 1.
+        /// As `half_pixel`, but always 0 if the extent of the result is 1.
         PytorchHalfPixel = "pytorch_half_pixel",
         /// x·(input − 1)/(output − 1).
         AlignCorners = "align_corners",
         /// x/s.
         Asymmetric = "asymmetric",
-        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output), which keeps the centre where it is.
+        /// (x + ½)/s − ½ + ½·input·(1 − extent of the result/output). The centre of the image stays where it is.
         HalfPixelSymmetric = "half_pixel_symmetric",
-        /// (input − 1)·(begin + x·(end − begin)/(output − 1)), in the region from begin to end.
+        /// (input − 1)·(begin + x·(end − begin)/(output − 1)), where begin and end are the ends of the attribute
+        /// `region` along the axis.
         Crop = "tf_crop_and_resize",
     }
 }
@@ -37,9 +39,9 @@ words! {
 words! {
     /// How a coordinate is rounded in nearest mode.
     Nearest {
-        /// Rounds to the nearest position, ties down.
+        /// Rounds to the nearest position, and halves down.
         RoundPreferFloor = "round_prefer_floor",
-        /// Rounds to the nearest position, ties up.
+        /// Rounds to the nearest position, and halves up.
         RoundPreferCeil = "round_prefer_ceil",
         /// Rounds down.
         Floor = "floor",
@@ -48,7 +50,7 @@ words! {
     }
 }
 
-/// A switch of [`Resize`]; off by default.
+/// A boolean attribute of [`Resize`]. It is false by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switch(pub bool);
 
@@ -92,8 +94,8 @@ impl Field for CubicCoefficient {
     }
 }
 
-/// The region that is resized: the begins of all axes, the ends of all axes, and then the value outside of the operand.
-/// Empty for the whole operand.
+/// The region of the operand that is resized: the begins of all axes, the ends of all axes, and then the value that
+/// elements outside of the operand have. Empty if the whole operand is resized.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Region(pub Vec<f32>);
 
@@ -117,33 +119,34 @@ impl Field for Region {
 
 op! {
     /// Resizes every axis to the extent floor(extent · scale), or to the extent in `sizes` if given (as ONNX's Resize).
-    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Only
-    /// the attribute that it replaces is then present, with the numbers that are already known; an unknown scale is 0
-    /// and an unknown size −1.
+    /// A second operand, with one number for each axis, can give the scales (f32) or the sizes (i64) at run time. Then
+    /// only the attribute that this operand replaces is present. It has the numbers that are already known; 0 stands
+    /// for a scale that is not known yet, and −1 for a size.
     Resize = "resize" v 2: Extends, 1 to 2 {
-        /// How an element is interpolated.
+        /// How an element of the result is computed from its neighbours.
         mode: ResizeMode,
         /// How coordinates of the result are mapped to coordinates of the operand.
         coordinate: Coordinate,
         /// How a coordinate is rounded in nearest mode.
         nearest: Nearest,
-        /// The scale of each axis. If only `sizes` are given, scales are the quotients of the extents.
+        /// The scale of each axis. If only `sizes` are given, the scales are the extents of the result divided by those
+        /// of the operand.
         scales: Vec<f32>,
         /// The extent of each axis; may be omitted if `scales` are given.
         sizes: SmallVec<[i64; 4]>,
-        /// True if, where an axis shrinks, all elements that an element of the result covers are interpolated.
+        /// True to compute an element from all elements of the operand that it covers, if an axis shrinks.
         antialias: Switch,
-        /// True if neighbours outside of the operand are ignored. Otherwise they are replaced by the border element.
+        /// True to ignore neighbours outside of the operand. Otherwise they have the value of the border element.
         exclude_outside: Switch,
         /// The coefficient of cubic convolution.
         cubic: CubicCoefficient,
-        /// The region, for the coordinate mode `tf_crop_and_resize`.
+        /// The region that is resized, for the coordinate mode `tf_crop_and_resize`.
         region: Region,
     }
 }
 
 impl Resize {
-    /// A resize to `sizes` with this mode and coordinate mapping, and defaults otherwise.
+    /// A resize to `sizes` with this mode and coordinate mapping. All other attributes have their defaults.
     pub fn to_sizes(mode: ResizeMode, coordinate: Coordinate, sizes: &[i64]) -> Resize {
         Resize {
             mode,
@@ -158,7 +161,7 @@ impl Resize {
         }
     }
 
-    /// The type of the second operand, if there is one. It replaces one of the lists.
+    /// The type of the second operand, which replaces one of the lists; `None` if there is no second operand.
     fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
         let Some(Some(list)) = operands.get(1) else {
             return Ok(None);
@@ -176,7 +179,7 @@ impl Resize {
         Ok(Some(list.elem))
     }
 
-    /// True if each element of the result is an element of the operand.
+    /// True if each element of the result is a copy of an element of the operand.
     pub fn moves(&self) -> bool {
         self.mode == ResizeMode::Nearest && self.coordinate != Coordinate::Crop
     }
@@ -237,7 +240,8 @@ impl OpFacts for Resize {
                 )
             })?;
             let resized = if !by_size {
-                // In f64 the product of an extent below 2^40 and an f32 is exact, so the floor is exact too.
+                // The extent is below 2^40 and the scale is an f32, so their product is exact in f64, and its floor is
+                // exact, too.
                 (extent as f64 * f64::from(self.scales[axis])).floor()
             } else {
                 self.sizes[axis] as f64

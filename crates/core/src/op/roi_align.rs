@@ -1,4 +1,4 @@
-//! Pools regions of an image, which are an operand.
+//! Pools regions of an image. An operand gives the regions.
 
 use super::prelude::*;
 
@@ -7,7 +7,7 @@ words! {
     RoiMode {
         /// The mean of linearly interpolated samples.
         Average = "average",
-        /// The largest product of a weight and one of the four neighbours, over all samples.
+        /// The largest of all products of a sample's neighbour and its weight. Each sample has four neighbours.
         Maximum = "maximum",
         /// The largest element in a bin whose borders are rounded to whole elements; 0 if the bin is empty.
         Elements = "elements",
@@ -26,11 +26,12 @@ op! {
         height: u32,
         /// Number of bins of a region horizontally.
         width: u32,
-        /// Number of samples of a bin along each axis; 0 for the number of its elements, rounded up.
+        /// Number of samples of a bin along each axis. 0 stands for the number of elements that the bin covers, rounded
+        /// up.
         sampling: u32,
-        /// Factor from the unit of the corners to elements of `x`.
+        /// Factor by which corners are multiplied to get positions in `x`.
         scale: f32,
-        /// True if corners are shifted by half an element, and a region may be smaller than an element. If false, a
+        /// True to shift corners by half an element, and to allow regions that are smaller than an element. If false, a
         /// region is at least one element wide and high.
         half_pixel: bool,
     }

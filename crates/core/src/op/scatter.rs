@@ -15,32 +15,34 @@ words! {
 }
 
 words! {
-    /// How [`Scatter`] combines the existing element and the update.
+    /// How [`Scatter`] combines an element that exists with its update.
     Combination {
         /// The update replaces the element.
         Replace = "replace",
-        /// The sum of both elements.
+        /// The result is the element plus the update.
         Add = "add",
-        /// The product of both elements.
+        /// The result is the element times the update.
         Multiply = "multiply",
-        /// The larger element; NaN if one of them is NaN.
+        /// The result is the larger of the two; NaN if one of them is NaN.
         Maximum = "maximum",
-        /// The smaller element; NaN if one of them is NaN.
+        /// The result is the smaller of the two; NaN if one of them is NaN.
         Minimum = "minimum",
     }
 }
 
 op! {
-    /// `x` with `updates` written or combined at the positions in `indices` (i64; negative ones count from the end), in
-    /// row-major order of the updates.
+    /// `x` after `updates` are written to it, or combined with it, at the positions in `indices` (i64; negative ones
+    /// count from the end). The updates are applied in row-major order.
     ///
-    /// By element: `indices` and `updates` have the same shape, with the rank of `x`, and are not longer along any axis
-    /// except `axis`. By slice: the last axis of `indices` has coordinates for the first axes of `x`; `updates` has the
-    /// other axes of `indices`, followed by the axes of `x` without a coordinate. The result has the type of `x`.
+    /// By element: `indices` and `updates` have the same shape. Its rank is that of `x`, and it is not longer than `x`
+    /// along any axis except `axis`. By slice: the last axis of `indices` has coordinates for the first axes of `x`.
+    /// `updates` has the other axes of `indices`, followed by the axes of `x` without a coordinate. The result has the
+    /// type of `x`.
     Scatter = "scatter" v 1: Real, 3 {
         /// What an index refers to.
         by: ScatterBy,
-        /// The axis, for scattering by element; a negative one counts from the end.
+        /// The axis along which an index gives the position, if elements are scattered; a negative one counts from the
+        /// end.
         axis: i64,
         /// How the existing element and the update are combined.
         combine: Combination,

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The extents of the operand, outermost first (i64). If they depend on data, they are known at run time.
+    /// The extents of the operand, outermost first (i64). Extents that depend on data are read at run time.
     ShapeOf = "shape_of" v 1: Real, 1 {}
 }
 

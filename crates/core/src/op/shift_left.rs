@@ -3,12 +3,13 @@
 use super::prelude::*;
 
 op! {
-    /// (x − zero) · 2^bits, in a type that can hold the result for every code. The result has no zero point, and
-    /// fractional bits below the original unit.
+    /// (x − zero) · 2^bits, in an integer type that can hold the result for every code. The result has no zero point.
+    /// Its unit is 2^bits times finer than that of the operand.
     ShiftLeft = "shift_left" v 2: Integer, 1 {
         /// The zero point that is subtracted.
         zero: i32,
-        /// The shift in bits. For an 8-bit operand and i32 it is at most 23, or 24 for `i8` with zero point 0.
+        /// The shift in bits. If the operand has 8 bits and the result is i32, it is at most 23, or 24 for `i8` with
+        /// zero point 0.
         bits: u8,
         /// The type of the result; i32 by default.
         accumulator: Carrier,
@@ -25,7 +26,8 @@ impl OpFacts for ShiftLeft {
         support::ensure(codes.range().contains(&self.zero), ReasonCode::ShiftLeft, || {
             format!("{} is not a code of {}", self.zero, x.elem)
         })?;
-        // The shifted value of every code has to fit the accumulator. Differences of codes have 17 bits.
+        // The shifted value of every code has to fit in the accumulator. A code minus the zero point has at most 17
+        // bits.
         let shifted = |code: i32| (i128::from(code) - i128::from(self.zero)) << self.bits.min(64);
         let holds = |x: &i128| match self.accumulator {
             Carrier::I32 => i32::try_from(*x).is_ok(),

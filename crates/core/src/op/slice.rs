@@ -4,8 +4,8 @@ use super::prelude::*;
 
 op! {
     /// The elements `starts`, `starts` + `steps`, … before `ends`, along each of `axes`. Positions are clamped as in
-    /// ONNX: negative ones count from the end, and those outside are moved to the border. A second and a third operand
-    /// (i64, one number for each axis) can replace `starts` and `ends`, which are then empty.
+    /// ONNX: negative ones count from the end, and those outside of the axis are moved to its border. A second and a
+    /// third operand (i64, one number for each axis) can replace `starts` and `ends`, which are then empty.
     Slice = "slice" v 1: Moves, 1 to 3 {
         /// First position, for each axis.
         starts: SmallVec<[i64; 4]>,
@@ -13,7 +13,7 @@ op! {
         ends: SmallVec<[i64; 4]>,
         /// The sliced axes.
         axes: SmallVec<[i64; 4]>,
-        /// Step, for each axis; not 0. A negative one walks backwards.
+        /// Distance from one position to the next, for each axis; not 0. A negative one goes backwards.
         steps: SmallVec<[i64; 4]>,
     }
 }
@@ -30,7 +30,7 @@ impl OpFacts for Slice {
             }
             return support::one(x.elem, shape);
         }
-        // The extent of a symbolic axis stays unknown, unless the whole axis is taken.
+        // The extent of a symbolic axis stays unknown, unless the slice takes the whole axis.
         let mut known = self.clone();
         for (position, &axis) in self.axes.iter().enumerate().rev() {
             let axis = support::axis(axis, x.shape.len())?;
@@ -53,7 +53,7 @@ impl OpFacts for Slice {
 pub type Span = (usize, u64, i64, u64);
 
 impl Slice {
-    /// What is taken of each sliced axis, for an operand with this shape.
+    /// What the slice takes of each sliced axis, if the operand has this shape.
     pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
         let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
         support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || {

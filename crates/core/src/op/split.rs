@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::ids::MAX_RESULTS;
 
 op! {
-    /// Consecutive parts along `axis`, one result each.
+    /// Cuts the operand into consecutive parts along `axis`. Each part is a result of its own.
     Split = "split" v 1: Moves, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,

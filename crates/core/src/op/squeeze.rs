@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// The operand without `axes`, which have extent 1. An empty list means all such axes.
+    /// The operand without `axes`, which must have extent 1. An empty list means all axes of extent 1.
     Squeeze = "squeeze" v 1: Rearranges, 1 {
         /// The axes; negative ones count from the end.
         axes: SmallVec<[i64; 4]>,

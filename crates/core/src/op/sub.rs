@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 op! {
-    /// `a` − `b`. On integers the same as for `add`.
+    /// `a` − `b`. For integers, the same holds as for `add`.
     ///
     /// Operands broadcast as in NumPy.
     Sub = "sub" v 1: Accumulates, 2 {}

@@ -3,15 +3,15 @@
 use super::prelude::*;
 
 op! {
-    /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. For a mean, the
-    /// requantization that follows also divides. If that is fused, an optional second operand says for each element
-    /// which channel of its parameters to use; see [`Requantize`](struct@super::Requantize).
+    /// The sum of each window of [N, C, spatial…], on integers only. Padding elements are `pad_value`. If a mean is
+    /// wanted, the requantization after it also divides. If this requantization is fused, an optional second operand
+    /// says for each element which channel of its parameters to use; see [`Requantize`](struct@super::Requantize).
     SumPool = "sum_pool" v 2: Accumulates, 1 to 2 {
         /// Size of the window along each spatial axis.
         size: SmallVec<[u32; 2]>,
         /// Stride along each spatial axis.
         stride: SmallVec<[u32; 2]>,
-        /// Padding: all begins, then all ends.
+        /// Padding: first the padding before each axis, then the padding after each axis.
         pad: SmallVec<[u32; 4]>,
         /// Dilation along each spatial axis.
         dilation: SmallVec<[u32; 2]>,
@@ -19,14 +19,15 @@ op! {
         ceil: bool,
         /// The value of a padding element, which is the zero point of the operand.
         pad_value: i32,
-        /// The type of the accumulator on codes. The default is i32, which is also used if operands are not codes.
+        /// The integer type of the accumulator if operands are codes. The default is i32, which is also stated if
+        /// operands are not codes.
         accumulator: Carrier,
     }
 }
 
 impl SumPool {
-    /// For each position, in row-major order: how many taps of the window are on elements of an operand with these
-    /// spatial extents. All other taps read `pad_value`. `None` if there are too many positions.
+    /// For each position of the result, in row-major order, how many taps of the window are on elements of an operand
+    /// with these spatial extents. All other taps read `pad_value`. `None` if there are too many positions.
     pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
         let lists = support::Lists {
             size: &self.size,

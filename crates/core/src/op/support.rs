@@ -1,4 +1,5 @@
-//! Facts about an op besides its attributes, and the functions that several ops share for inference.
+//! What the compiler knows about an op besides its attributes, and the functions that the inference of several ops
+//! shares.
 
 use crate::attribute::Attributes;
 use crate::carrier::Carrier;
@@ -10,47 +11,48 @@ use crate::zeros::{WeightZero, Zero};
 use smallvec::{SmallVec, smallvec};
 use strait_requantize::function::Real;
 
-/// The operand types that inference gets; `None` for an optional operand that is absent.
+/// The types of the operands that inference gets; `None` for an optional operand that is absent.
 pub type Operands<'a> = [Option<&'a TensorType>];
 
-/// The result types of a node.
+/// The types of a node's results.
 pub type Results = SmallVec<[TensorType; 1]>;
 
-/// Facts about an op besides its attributes.
+/// What the compiler knows about an op besides its attributes.
 pub trait OpFacts: Attributes {
-    /// The types of the results, or why the operands are wrong. Named dimensions are kept where the op allows it. Never
-    /// panics, whatever the attributes are.
+    /// The types of the results, or why the operands are wrong. Named dimensions are kept where the op allows it. This
+    /// function never panics, whatever the attributes are.
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
 
-    /// The axis of the result, which has `rank` axes, that the channels of a requantization run along: the one that is fused
-    /// into this op, or that the op is. `None` where one set of parameters serves all elements.
+    /// The axis of the first result along which a requantization has its channels. The requantization is fused into
+    /// this op, or is this op. The result has `rank` axes. `None` if all elements have the same parameters.
     fn channel_axis(&self, _rank: usize) -> Option<usize> {
         None
     }
 
-    /// The position of the operand that picks channels, for ops that may have one.
+    /// The position of the operand that says which channel each element belongs to, for ops that can have such an
+    /// operand.
     fn channel_operand(&self) -> Option<usize> {
         None
     }
 
-    /// The zero points of constant weights, for ops that have them.
+    /// The zero points of constant weights, for ops with such an attribute.
     fn weight_zero(&self) -> Option<&WeightZero> {
         None
     }
 
-    /// The codes of real zero that the op carries.
+    /// The attributes of the op that are codes of real zero.
     fn zeros(&self) -> SmallVec<[Zero; 2]> {
         SmallVec::new()
     }
 
-    /// The function of real numbers that an op of [`Kind::Function`](crate::Kind::Function) is.
+    /// The function of real numbers that the op computes, if it is of [`Kind::Function`](crate::Kind::Function).
     fn real(&self) -> Option<Real> {
         None
     }
 }
 
-/// The operand at `index`. `Op::infer` has already refused absent required operands, so an error here means that an op
-/// asked for an optional one.
+/// The operand at `index`. `Op::infer` has already refused nodes without a required operand, so an error here means
+/// that an op asked for an optional operand that is absent.
 pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a TensorType, Reason> {
     operands
         .get(index)
@@ -59,13 +61,13 @@ pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a T
         .ok_or_else(|| Reason::new(ReasonCode::Arity, format!("operand {index} is absent")))
 }
 
-/// Refuses with a code and a text, unless `holds` is true.
+/// Returns a refusal with this code and text, unless `holds` is true.
 pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> String) -> Result<(), Reason> {
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// The type of a sum, or of a sum of products. For codes of up to 32 bits it is the accumulator type. For floats it is
-/// the operand's own type, and also for i64, which has shapes and indices, or sums that are already accumulators.
+/// The type of a sum, or of a sum of products. For codes of up to 32 bits it is the type of `carrier`. Floats keep
+/// their own type, and so does i64, whose values are shapes, indices, or sums that are already accumulators.
 pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> {
     if elem.int_type().is_some() {
         return Ok(carrier.elem());
@@ -76,12 +78,14 @@ pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> 
     Ok(elem)
 }
 
-/// The type of a sum or difference of two values: their own type, or i32 for codes of fewer bits.
+/// The type of a sum or difference of two values: i32 for integers of up to 32 bits, and the type of the values
+/// otherwise.
 pub(super) fn summed(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }
 }
 
-/// The type of a sum of products. Both operands are floats, or both are codes. `bias` has the type of the accumulator.
+/// The type of a sum of products. Both operands are floats, or both are codes. `bias` must have the type of the
+/// accumulator.
 pub(super) fn factors(
     a: &TensorType,
     b: &TensorType,
@@ -109,7 +113,7 @@ pub(super) fn factors(
     Ok(sum)
 }
 
-/// Checks that there is one zero point, or one for each of the `outputs`.
+/// Checks that `zeros` has one zero point for all outputs, or one for each of them.
 pub(super) fn one_for_each(zeros: &WeightZero, outputs: u64) -> Result<(), Reason> {
     let fits = zeros.0.channels().is_none_or(|zeros| zeros as u64 == outputs);
     ensure(fits, ReasonCode::WeightZeros, || {
@@ -120,8 +124,8 @@ pub(super) fn one_for_each(zeros: &WeightZero, outputs: u64) -> Result<(), Reaso
     })
 }
 
-/// Checks that the operand at `index` picks a channel for each element of a result: it is i32, and its shape broadcasts
-/// to `result`.
+/// Checks that the operand at `index` can say which channel each element of a result belongs to: it is i32, and its
+/// shape broadcasts to `result`.
 pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Dim]) -> Result<(), Reason> {
     let picks = operand(operands, index)?;
     let fits = broadcast(&picks.shape, result).is_ok_and(|shape| shape[..] == *result);
@@ -133,7 +137,7 @@ pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Di
     })
 }
 
-/// Checks the limits for results; larger ones could never be allocated.
+/// Checks the limits on the sizes of results. Tensors that exceed these limits could never be allocated.
 pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     for ty in results {
         let fixed = ty.dims().is_some();
@@ -148,7 +152,7 @@ pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     Ok(())
 }
 
-/// A single result of the given type.
+/// The types of a node with one result, which has this type.
 pub(super) fn one(elem: Elem, shape: Shape) -> Result<Results, Reason> {
     Ok(smallvec![TensorType { elem, shape }])
 }
@@ -163,8 +167,9 @@ pub(super) struct Window {
     pub(super) ceil: bool,
 }
 
-/// The extent of the result: floor((x + pads − (size − 1)·dilation − 1) / stride) + 1. With `ceil`, the quotient is
-/// rounded up, but a last window that would start in the trailing padding is dropped, as in ONNX and PyTorch.
+/// The extent of the result: floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, where pads is the padding at
+/// both ends. With `ceil`, the quotient is rounded up, but a last window that would start in the trailing padding is
+/// dropped, as in ONNX and PyTorch.
 pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     let Dim::Fixed(x) = x else {
         let same = window.size == 1 && window.stride == 1 && window.pad == (0, 0);
@@ -215,8 +220,8 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     Ok(Dim::Fixed(extent))
 }
 
-/// The attributes that describe a sliding window, with one entry per spatial axis. The pads are all begins, then all
-/// ends.
+/// The attributes that describe a sliding window, with one entry per spatial axis. `pad` has first the padding before
+/// each axis, then the padding after each axis.
 #[derive(Clone, Copy)]
 pub(super) struct Lists<'a> {
     pub(super) size: &'a [u32],
@@ -226,9 +231,9 @@ pub(super) struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    /// For each position along a spatial axis: how many taps of the window are on elements of an operand with this
-    /// extent. With `padding`, taps on its padding count too. At position p, tap k reads the coordinate p · stride + k
-    /// · dilation − begin.
+    /// For each position along a spatial axis, how many taps of the window are on elements of an operand with this
+    /// extent. If `padding` is true, taps on the padding count, too. At position p, tap k reads the coordinate p ·
+    /// stride + k · dilation − begin, where begin is the padding before the axis.
     pub(super) fn taps_inside(&self, axis: usize, extent: u64, positions: u64, padding: bool) -> Vec<u64> {
         let at = |list: &[u32], index: usize| i128::from(list.get(index).copied().unwrap_or(0));
         let (begin, end) = (at(self.pad, axis), at(self.pad, axis + self.pad.len() / 2));
@@ -236,21 +241,21 @@ impl Lists<'_> {
         let dilation = at(self.dilation, axis).max(1);
         let extent = i128::from(extent);
         let (low, high) = if padding { (-begin, extent + end) } else { (0, extent) };
-        // The number of taps before a coordinate: those with k < (coordinate − start) / dilation.
+        // The number of taps that read something before a coordinate: those with k < (coordinate − start) / dilation.
         let before = |coordinate: i128, start: i128| {
             let taps = (coordinate - start + dilation - 1).div_euclid(dilation);
             taps.clamp(0, size)
         };
         let inside = |position: u64| {
             let start = i128::from(position) * stride - begin;
-            // The number of taps is at most the size.
+            // The number of taps is at most the size of the window.
             (before(high, start) - before(low, start)) as u64
         };
         (0..positions).map(inside).collect()
     }
 
-    /// Like `taps_inside`, over all axes in row-major order: the product of the numbers along each axis. `None` for
-    /// more than [`MAX_POSITIONS`] positions.
+    /// Like `taps_inside`, for windows over all axes, in row-major order. The number for a window is the product of the
+    /// numbers along each axis. `None` for more than [`MAX_POSITIONS`] positions.
     pub(super) fn all_inside(&self, extents: &[u64], positions: &[u64], padding: bool) -> Option<Vec<u64>> {
         let count = positions.iter().try_fold(1u64, |n, &p| n.checked_mul(p))?;
         if count > MAX_POSITIONS {
@@ -267,10 +272,10 @@ impl Lists<'_> {
     }
 }
 
-/// The largest number of window positions that are treated individually.
+/// The largest number of window positions for which such lists are made.
 pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 
-/// An axis counted from the front; −1 is the last one.
+/// The position of an axis, counted from the front. A negative `axis` counts from the end: −1 is the last axis.
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     let rank_signed = rank as i64;
     let normal = if axis < 0 { axis + rank_signed } else { axis };
@@ -280,9 +285,9 @@ pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     Ok(normal as usize)
 }
 
-/// The common shape of two operands under NumPy broadcasting. If one extent is unknown and the other one is larger than
-/// 1, the result has the larger one. If both are unknown, the result's extent is unknown too, and they are compared at
-/// run time.
+/// The common shape of two operands under NumPy broadcasting. If one extent is unknown and the other is larger than 1,
+/// the result has the larger extent. If both are unknown, the extent of the result is unknown, too, and the two are
+/// compared at run time.
 pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
     let rank = a.len().max(b.len());
     let at = |shape: &[Dim], index: usize| {
@@ -305,20 +310,20 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
         .collect()
 }
 
-/// True if a shape broadcasts to `to` without changing it. Two named extents may be equal.
+/// True if `shape` broadcasts to `to`, and the result is `to` itself. Two named extents count as equal.
 pub(super) fn broadcasts_to(shape: &[Dim], to: &[Dim]) -> Result<bool, Reason> {
     let found = broadcast(shape, to)?;
     let is_own = |(found, own): (&Dim, &Dim)| found == own || (*found == Dim::OPEN && own.fixed().is_none());
     Ok(found.len() == to.len() && found.iter().zip(to).all(is_own))
 }
 
-/// True if all extents may be equal, axis by axis.
+/// True if the two shapes have the same rank, and their extents may be equal along each axis.
 pub(super) fn may_equal(a: &[Dim], b: &[Dim]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a.may_equal(b))
 }
 
-/// Infers an elementwise op of two operands: their element types are equal, and shapes broadcast. `elem` gives the
-/// result's element type.
+/// Infers an elementwise op of two operands. Their element types must be equal, and their shapes must broadcast. `elem`
+/// gives the element type of the result.
 pub(super) fn binary(operands: &Operands<'_>, elem: impl Fn(Elem) -> Elem) -> Result<Results, Reason> {
     let (a, b) = (operand(operands, 0)?, operand(operands, 1)?);
     ensure(a.elem == b.elem, ReasonCode::ElementTypes, || {
@@ -327,13 +332,14 @@ pub(super) fn binary(operands: &Operands<'_>, elem: impl Fn(Elem) -> Elem) -> Re
     one(elem(a.elem), broadcast(&a.shape, &b.shape)?)
 }
 
-/// Infers an elementwise op of one operand, whose type is also the result's.
+/// Infers an elementwise op of one operand. The result has the type of the operand.
 pub(super) fn same(operands: &Operands<'_>) -> Result<Results, Reason> {
     let x = operand(operands, 0)?;
     one(x.elem, x.shape.clone())
 }
 
-/// The product of dimensions. A single named one keeps its name; a product of several is only known at run time.
+/// The product of dimensions. If a single dimension is not 1, the product is that dimension, with its name if it is
+/// named. A product of several dimensions with a named one among them is only known at run time.
 pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
     let others = || dims.iter().filter(|dim| **dim != Dim::Fixed(1));
     if others().any(|dim| dim.fixed().is_none()) {
@@ -349,7 +355,7 @@ pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
         .ok_or_else(|| Reason::new(ReasonCode::TooLarge, "a product of extents is past 64 bits"))
 }
 
-/// Infers a sliding window over the spatial axes of [N, C, spatial…].
+/// Infers an op with a sliding window over the spatial axes of [N, C, spatial…].
 pub(super) fn pool(
     operands: &Operands<'_>,
     size: &[u32],
@@ -381,7 +387,7 @@ pub(super) fn pool(
             pad: (pad[axis], pad[axis + spatial]),
             ceil,
         };
-        // A window that is entirely in the padding would have no element.
+        // A window that lies entirely in the padding would have no elements.
         let reach = window.size.saturating_sub(1).saturating_mul(u64::from(window.dilation)) + 1;
         ensure(
             u64::from(window.pad.0.max(window.pad.1)) < reach,
@@ -407,7 +413,8 @@ pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
     })
 }
 
-/// Checks that indices of elements along `axis` have the same rank, and are not longer along any other axis.
+/// Checks the shape of indices of elements along `axis`: it has the rank of `x`, and is not longer than `x` along any
+/// other axis.
 pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reason> {
     let fits = |(position, (x, index)): (usize, (&Dim, &Dim))| {
         let longer = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index > x);
@@ -419,7 +426,8 @@ pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reas
     })
 }
 
-/// True if the operand at `index` is present. It must be a list of `length` integers, which replaces an attribute.
+/// True if the operand at `index` is present. The operand must be a list of `length` integers; it replaces an
+/// attribute.
 pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) -> Result<bool, Reason> {
     let Some(Some(list)) = operands.get(index) else {
         return Ok(false);
@@ -431,7 +439,7 @@ pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) ->
     Ok(true)
 }
 
-/// True if the operand at `index` is present. It must be a single integer, which replaces an attribute.
+/// True if the operand at `index` is present. The operand must be a single integer; it replaces an attribute.
 pub(super) fn late_number(operands: &Operands<'_>, index: usize) -> Result<bool, Reason> {
     let Some(Some(number)) = operands.get(index) else {
         return Ok(false);
@@ -441,7 +449,7 @@ pub(super) fn late_number(operands: &Operands<'_>, index: usize) -> Result<bool,
     Ok(true)
 }
 
-/// Checks that there is at least one element along the axis.
+/// Checks that the operand has at least one element along the axis.
 pub(super) fn not_empty(x: &TensorType, axis: usize) -> Result<(), Reason> {
     ensure(x.shape[axis] != Dim::Fixed(0), ReasonCode::Operands, || {
         format!("axis {axis} of {x} has no element")

@@ -5,7 +5,7 @@ use super::prelude::*;
 op! {
     /// Axis i of the result is axis `permutation[i]` of the operand.
     Transpose = "transpose" v 1: Rearranges, 1 {
-        /// A permutation of the axes.
+        /// The axis of the operand for each axis of the result.
         permutation: SmallVec<[u32; 4]>,
     }
 }

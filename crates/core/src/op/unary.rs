@@ -3,8 +3,9 @@
 use super::prelude::*;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// All functions, each a row: its name; the function of real numbers of which a table is made, where its enclosures are proved; what
-/// it is on f64; and on f32, where that is not the same, rounded. `execute` has kernels for the frequent ones.
+/// All functions, each as a row: its name; the function of real numbers from which tables are made (`None` if there is
+/// no function with proved enclosures); the function on f64; and the function on f32, if it is not the f64 result
+/// rounded. `execute` has kernels for the frequent functions.
 macro_rules! functions {
     ($then:ident! { $($given:tt)* }) => {
         $then! {
@@ -15,7 +16,7 @@ macro_rules! functions {
             Tanh = "tanh": Some(Real::Tanh), libm::tanh;
             /// x · sigmoid(x), also called swish.
             Silu = "silu": Some(Real::Silu), |x| x * sigmoid(x);
-            /// x · Φ(x) with the error function.
+            /// x · Φ(x), where Φ is computed with the error function.
             Gelu = "gelu": Some(Real::Gelu), |x| 0.5 * x * (1.0 + libm::erf(x * FRAC_1_SQRT_2));
             /// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))).
             GeluTanh = "gelu_tanh": Some(Real::GeluTanh), gelu_tanh;
@@ -43,7 +44,7 @@ macro_rules! functions {
             Floor = "floor": Some(Real::Floor), f64::floor, f32::floor;
             /// The smallest integer that is not below x.
             Ceil = "ceil": Some(Real::Ceil), f64::ceil, f32::ceil;
-            /// The nearest integer, ties to even.
+            /// The nearest integer; halves are rounded to even.
             Round = "round": Some(Real::Round), f64::round_ties_even, f32::round_ties_even;
             /// The sign: −1, 0 or 1.
             Sign = "sign": None, |x| if x == 0.0 || x.is_nan() { x } else { x.signum() }, |x| if x == 0.0 || x.is_nan() { x } else { x.signum() };
@@ -77,22 +78,23 @@ pub(super) use functions;
 macro_rules! declare {
     ($($(#[$doc:meta])* $function:ident = $word:literal: $real:expr, $wide:expr $(, $narrow:expr)?;)*) => {
         words! {
-            /// The functions that [`Unary`] computes. For int8, a table of 256 entries implements any of them.
+            /// The functions that [`Unary`] computes. For int8 codes, each of them can be computed with a table of 256
+            /// entries.
             Function { $($(#[$doc])* $function = $word),* }
         }
 
         impl Function {
-            /// The function of real numbers that tables are made of.
+            /// The function of real numbers that tables are made from.
             pub const fn real(self) -> Option<Real> {
                 match self { $(Function::$function => $real),* }
             }
 
-            /// The function of f64, of operations that are the same on every machine.
+            /// The function on f64. It uses only operations that give the same result on every machine.
             pub fn wide(self) -> fn(f64) -> f64 {
                 match self { $(Function::$function => $wide),* }
             }
 
-            /// The function of f32, where it is not that of f64, rounded.
+            /// The function on f32; `None` if it is the result of the f64 function, rounded.
             pub fn narrow(self) -> Option<fn(f32) -> f32> {
                 match self { $(Function::$function => narrow!($($narrow)?)),* }
             }
@@ -112,7 +114,7 @@ macro_rules! narrow {
 functions! { declare! {} }
 
 impl Function {
-    /// The kind of computation: without a table it is none that codes go through.
+    /// The kind of computation. A function without a table is not one that codes can go through.
     pub const fn kind(self) -> Kind {
         match self.real() {
             Some(_) => Kind::Function,
@@ -135,8 +137,8 @@ fn gelu_tanh(x: f64) -> f64 {
 }
 
 op! {
-    /// A function of one variable, applied to each element. It works on floats, and on i64 if its results are integers:
-    /// neg, abs and sign.
+    /// A function of one variable, applied to each element. It works on floats. neg, abs and sign, whose results are
+    /// integers for integers, also work on i64.
     Unary = "unary" v 1: 1 {
         /// Which function to compute.
         function: Function,

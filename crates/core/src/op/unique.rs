@@ -3,13 +3,13 @@
 use super::prelude::*;
 
 op! {
-    /// The distinct slices along an axis. Further results (i64): the index of the first occurrence of each; for each
-    /// slice of the operand, its index among the distinct ones; and how often each occurs. Slices are compared by their
-    /// elements in row-major order.
+    /// The distinct slices along an axis. The further results (i64) are the index of the first occurrence of each
+    /// distinct slice; for each slice of the operand, its index among the distinct ones; and how often each distinct
+    /// slice occurs. Slices are compared by their elements in row-major order.
     Unique = "unique" v 1: Real, 1 {
         /// The axis; a negative one counts from the end.
         axis: i64,
-        /// True to sort slices in ascending order, false to keep the order of their first occurrence.
+        /// True to sort slices in ascending order, false to keep them in the order in which they first occur.
         sorted: bool,
     }
 }

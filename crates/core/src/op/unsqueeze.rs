@@ -4,9 +4,9 @@ use super::prelude::*;
 use crate::shape::MAX_RANK;
 
 op! {
-    /// The operand with new axes of extent 1, so that `axes` are their positions in the result.
+    /// The operand with new axes of extent 1. `axes` are the positions of the new axes in the result.
     Unsqueeze = "unsqueeze" v 1: Rearranges, 1 {
-        /// Positions in the result; negative ones count from its end.
+        /// Positions in the result; negative ones count from the end of the result's axes.
         axes: SmallVec<[i64; 4]>,
     }
 }

@@ -13,17 +13,17 @@ pub enum State {
     Initial,
     /// The config has a grid of its own.
     Activated,
-    /// The config reads the grid of another one, which dominates it.
+    /// The config has no grid of its own, but reads the grid of the config that dominates it.
     Overlapped,
     /// The config's grid is derived from other grids.
     Passive,
-    /// The config's grid will be derived from other grids, which do not exist yet.
+    /// The config's grid will be derived from other grids, but some of these do not exist yet.
     PassiveInitial,
-    /// The parameter was turned into integers.
+    /// The config is that of a parameter, which was turned into integers.
     Baked,
-    /// A passive parameter was turned into integers.
+    /// The config is that of a parameter, its grid is derived, and the parameter was turned into integers.
     PassiveBaked,
-    /// The operand or result is not quantized. The previous state of the config is kept.
+    /// The operand or result is not quantized. The config remembers its previous state.
     Float,
 }
 
@@ -40,7 +40,7 @@ impl State {
         State::Float,
     ];
 
-    /// The name in text forms and messages.
+    /// The name of the state in text forms and messages.
     pub fn name(self) -> &'static str {
         match self {
             State::Initial => "initial",
@@ -61,18 +61,18 @@ impl fmt::Display for State {
     }
 }
 
-/// Where a grid comes from.
+/// Who chose a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// An observer, from statistics or from the elements of a constant.
+    /// An observer chose it, from statistics or from the elements of a constant.
     Observed,
-    /// From a range that a rule of the configuration states.
+    /// It follows from a range that a rule of the configuration states.
     Rule,
-    /// From the model, or from a record. It is pinned: only another given grid can change it.
+    /// The model or a record states it. The grid is pinned: only another grid that is given in this way can change it.
     Given,
-    /// Derived from the grids of other configs.
+    /// It is derived from the grids of other configs.
     Derived,
-    /// From an observer, but made coarser afterwards.
+    /// An observer chose it, and it was made coarser afterwards.
     Coarsened,
 }
 
@@ -86,7 +86,7 @@ impl Origin {
         Origin::Coarsened,
     ];
 
-    /// The name in text forms and reports.
+    /// The name of the origin in text forms and reports.
     pub fn name(self) -> &'static str {
         match self {
             Origin::Observed => "observed",
@@ -104,12 +104,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Scale and zero point, and where they come from.
+/// Scale and zero point, and who chose them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Scale and zero point.
     pub params: Arc<QuantParams>,
-    /// Where scale and zero point come from.
+    /// Who chose scale and zero point.
     pub origin: Origin,
 }
 
@@ -129,10 +129,11 @@ pub enum Derivation {
     /// The grid is that of another config.
     Same(ConfigId),
     /// The scale is the product of two scales, and the zero point is 0. This is the grid of an accumulator, and of the
-    /// bias that is added to it. The first config has one scale; the second may have one for each channel.
+    /// bias that is added to the accumulator. The first config has one scale; the second may have one for each channel.
     Product(ConfigId, ConfigId),
-    /// The grid is that of another config with this number of low bits removed: the scale is 2^bits times as large, and
-    /// the zero point, a multiple of 2^bits, is divided by that. A plain shift converts codes.
+    /// The grid is that of another config after its codes lose this number of low bits: the scale is 2^bits times as
+    /// large, and the zero point, which must be a multiple of 2^bits, is divided by 2^bits. A shift of the codes
+    /// converts them to this grid.
     Shifted(ConfigId, u8),
 }
 
@@ -147,13 +148,14 @@ impl Derivation {
     }
 }
 
-/// The codes of a parameter. They are a constant of the module, with the parameter's shape and the scheme's type.
+/// The codes of a parameter. They are a constant of the module that has the shape of the parameter and the type of the
+/// scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterCodes {
     /// The constant that has the codes.
     pub data: DataId,
-    /// True if the codes come from the model, or from a record. They are then pinned, and so are all grids that they
-    /// depend on.
+    /// True if the model or a record gives the codes. The codes are then pinned, and so are all grids that they depend
+    /// on.
     pub given: bool,
 }
 
@@ -162,52 +164,53 @@ pub struct ParameterCodes {
 pub struct QuantConfig {
     /// The node, or [`NodeId::OUTSIDE`] for an input or output of the graph.
     pub node: NodeId,
-    /// Which operand, result, input or output it is.
+    /// The operand or result of the node, or the input or output of the graph.
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// The config's own grid. If the config is the root of its set, the others in the set read this grid.
+    /// The config's own grid. If the config is the root of its set, all configs of the set read this grid.
     pub(super) own: Option<Grid>,
-    /// In the states passive and passive baked: how its grid is derived.
+    /// How the grid is derived, in the states passive and passive baked.
     pub(super) derivation: Option<Derivation>,
     pub(super) state: State,
-    /// In the state float: the state to restore.
+    /// The state to go back to, in the state float.
     pub(super) stored: State,
-    /// The codes, in the states baked and passive baked, and before that if they were given.
+    /// The codes of a parameter. They are present in the states baked and passive baked, and earlier if they were
+    /// given.
     pub(super) codes: Option<ParameterCodes>,
-    /// If there are codes: the configs whose grids they depend on, including this one.
+    /// The configs whose grids the codes depend on, including this config. Empty without codes.
     pub(super) holds: SmallVec<[ConfigId; 1]>,
-    /// How many codes depend on this config's grid. It cannot change while there are any.
+    /// How many parameters have codes that depend on this config's grid. While there are any, the grid cannot change.
     pub(super) held: u32,
-    /// True if the config was removed from the table. Its id is not used again.
+    /// True if the config was removed from the table. Its id is never used again.
     pub(super) withdrawn: bool,
 }
 
 /// A request to change the state of a config.
 #[derive(Clone, Debug)]
 pub enum Move {
-    /// Give the config a grid.
+    /// Give this grid to the config.
     Activate(Grid),
     /// Let the config read another config's grid from now on.
     DominatedBy(ConfigId),
     /// Derive the config's grid from other grids.
     MasteredBy(Derivation),
-    /// Record that the parameter already has codes on its grid. They are used when it is baked.
+    /// Record that the parameter already has codes on its grid. `Bake` then turns it into these codes.
     Give(DataId),
-    /// Turn the parameter into these codes.
+    /// Record that the parameter was turned into these codes.
     Bake(DataId),
-    /// Undo `Bake`. Given codes stay given.
+    /// Undo `Bake`. Codes that were given stay recorded.
     Unbake,
     /// Exclude the config from quantization.
     Dequantize,
-    /// Undo `Dequantize`.
+    /// Undo `Dequantize`, and go back to the state before it.
     Restore,
     /// Forget the config's grid.
     Reset,
 }
 
 impl Move {
-    /// The state that the request leads to, for messages.
+    /// The state that the request leads to, as messages name it.
     pub(super) fn target(&self) -> &'static str {
         match self {
             Move::Activate(_) => "activated",

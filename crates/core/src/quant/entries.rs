@@ -6,31 +6,33 @@ use super::scheme::Scheme;
 use super::table::{IllegalMove, QuantTable};
 use crate::ids::{ConfigId, DataId, NodeId};
 
-/// A config as plain data. Ids of other configs are positions in the list of entries.
+/// A config as plain data. The position of another config in the list of entries serves as its id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The node, or [`NodeId::OUTSIDE`] for an input or output of the graph.
     pub node: NodeId,
-    /// Which operand, result, input or output it is.
+    /// The operand or result of the node, or the input or output of the graph.
     pub port: Port,
     /// Policy, type, range and rounding.
     pub scheme: Scheme,
-    /// Where its grid comes from. For a float config, this is what would be restored.
+    /// Where the config's grid comes from. If the config is excluded from quantization, this is what `Restore` would
+    /// bring back.
     pub standing: Standing,
-    /// The codes of the parameter. For a float config, these are the codes that it would have after it is restored.
+    /// The codes of the parameter. If the config is excluded from quantization, these are the codes that `Restore`
+    /// would bring back.
     pub parameter: Parameter,
-    /// True if it is excluded from quantization.
+    /// True if the config is excluded from quantization.
     pub float: bool,
 }
 
-/// Where the grid of a config comes from. A derived grid is not stored, because it is computed again.
+/// Where the grid of a config comes from. A derived grid is not stored, because it can be computed again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
     /// The config has no grid yet.
     Initial,
     /// The config has a grid of its own.
     Own(Grid),
-    /// The config reads the grid of this one, which is the root of its set.
+    /// The config reads the grid of another config, which is the root of its set.
     Overlapped(ConfigId),
     /// The config's grid is derived from other grids.
     Passive(Derivation),
@@ -39,15 +41,15 @@ pub enum Standing {
 /// The codes of a config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// There are no codes: the config is not of a parameter, or the parameter is still real numbers.
+    /// There are no codes: the config does not belong to a parameter, or the parameter still has real numbers.
     Real,
-    /// Codes were given, but nothing reads them yet.
+    /// Codes were given, but the parameter was not turned into them yet.
     Given(DataId),
     /// The parameter was turned into these codes.
     Baked(ParameterCodes),
 }
 
-/// Why entries do not make a table. The fault is in the file that they come from.
+/// Why no table can be made from entries. The fault is in the file that the entries come from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// An operand or result has a second config.
@@ -58,23 +60,23 @@ pub enum EntryError {
         /// The operand or result of the config.
         port: Port,
     },
-    /// A config reads one that itself reads another, or that does not exist.
+    /// A config reads the grid of another config that is not the root of its set, or that does not exist.
     #[error("{0} is not the config whose grid is read here")]
     NotRoot(ConfigId),
     /// Grids are derived from each other in a circle.
     #[error("its grid would rest on itself")]
     Cycle,
-    /// The config cannot have this state.
+    /// The config cannot reach the state that the entry states.
     #[error(transparent)]
     Move(#[from] IllegalMove),
 }
 
 impl QuantTable {
-    /// All configs as plain data: those of the inputs, then those of the nodes in the order of `nodes` (operands before
-    /// results), then those of the outputs.
+    /// All configs as plain data: first the configs of the graph's inputs, then those of the nodes in the order of
+    /// `nodes` (operands before results), then those of the graph's outputs.
     ///
     /// # Errors
-    /// A node has a config, but is not in the list.
+    /// The id of a node that has a config, but is not in `nodes`.
     pub fn entries(&self, nodes: &[NodeId]) -> Result<Vec<Entry>, NodeId> {
         let bound = nodes.iter().map(|node| node.index() + 1).max().unwrap_or(0);
         let mut ranks = vec![usize::MAX; bound];
@@ -127,10 +129,11 @@ impl QuantTable {
         }
     }
 
-    /// The table of these entries, built only with [`QuantTable::transition`]. The caller has to check nodes and ports.
+    /// The table with these entries. It is built only with [`QuantTable::transition`], which checks every step. The
+    /// caller has to check that the nodes and ports exist.
     ///
     /// # Errors
-    /// The position of the entry that is not legal.
+    /// The position of an entry that is not allowed, and why.
     pub fn from_entries(entries: &[Entry]) -> Result<QuantTable, (usize, EntryError)> {
         let mut table = QuantTable::default();
         for (at, &Entry { node, port, scheme, .. }) in entries.iter().enumerate() {
@@ -145,7 +148,8 @@ impl QuantTable {
                 .transition(ConfigId::new(at), request)
                 .map_err(|error| (at, error.into()))
         };
-        // Configs join the sets of their roots first. Before anything is derived, each of these steps is cheap.
+        // Configs join the sets of their roots first, because these steps take little time as long as no grid is
+        // derived from another.
         for at in 0..entries.len() {
             if let Standing::Overlapped(root) = *standing(at) {
                 step(&mut table, at, Move::DominatedBy(root))?;
@@ -192,13 +196,13 @@ fn parameter(config: &QuantConfig) -> Parameter {
     match config.codes {
         None => Parameter::Real,
         Some(codes) if matches!(state, State::Baked | State::PassiveBaked) => Parameter::Baked(codes),
-        // No other config has codes before it is baked.
+        // Codes that a config has before it is baked were given.
         Some(codes) => Parameter::Given(codes.data),
     }
 }
 
-/// The passive entries, each before the ones that it is derived from. In this order a master has no derivation yet when
-/// another config is derived from it, so the search for a cycle ends at once.
+/// The positions of the passive entries, each before those that its grid is derived from. In this order, a master has
+/// no derivation yet when another config is derived from it, so the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {
@@ -210,7 +214,7 @@ fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>,
     };
     let mut dependents = vec![0usize; entries.len()];
     for master in (0..entries.len()).flat_map(masters) {
-        // A master that does not exist is refused by the transition.
+        // If a master does not exist, the transition will refuse the entry.
         if let Some(count) = dependents.get_mut(master) {
             *count += 1;
         }

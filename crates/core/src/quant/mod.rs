@@ -1,7 +1,7 @@
-//! Quantization of operands: exactly one config for each operand and each result of a node.
+//! Quantization of operands. Each operand and each result of a node has exactly one config.
 //!
 //! The config of a result says on which grid and in which type the codes leave their producer. The config of an operand
-//! says on which grid its reader wants them. All configs are in one [`QuantTable`], which only
+//! says on which grid its reader wants the codes. All configs are in one [`QuantTable`], which only
 //! [`QuantTable::transition`] changes. The states and transitions are those of PPQ (its public sources, 2024), with its
 //! bugs fixed.
 

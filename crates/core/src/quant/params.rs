@@ -13,19 +13,20 @@ pub struct QuantParams {
     pub scale: Per<f32>,
     /// The code that stands for real zero.
     pub zero_point: Per<i32>,
-    /// The axis along which `scale` and `zero_point` run, if they are per channel or per block.
+    /// The axis whose indices or blocks have scales and zero points of their own. Absent if there is one scale and one
+    /// zero point for the whole tensor.
     pub axis: Option<u8>,
     /// How many elements along the axis share a scale. `scale` and `zero_point` then have one number for each block of
-    /// the tensor, in row-major order. Absent if there is one for each index of the axis.
+    /// the tensor, in row-major order. Absent if each index of the axis has its own scale.
     pub block: Option<NonZeroU32>,
-    /// The type of the codes, if this is a grid that a model gives for a tensor of real numbers. Otherwise the type is
-    /// that of the tensor itself, or of the config that the grid belongs to. IR bytes do not store it, because no graph
-    /// that is written still has real numbers to be rounded to such a grid.
+    /// The type of the codes, if a model gives this grid for a tensor of real numbers. Otherwise it is absent, because
+    /// the type is that of the tensor itself, or of the config that the grid belongs to. IR bytes do not store it: no
+    /// graph that is written still has real numbers to be rounded to such a grid.
     pub codes: Option<Elem>,
 }
 
 impl QuantParams {
-    /// One grid for the whole tensor.
+    /// A single grid for the whole tensor.
     pub fn tensor(scale: f32, zero_point: i32) -> QuantParams {
         QuantParams {
             scale: Per::Tensor(scale),
@@ -36,7 +37,7 @@ impl QuantParams {
         }
     }
 
-    /// The same grid for real numbers, with the type of their codes.
+    /// The same grid, for real numbers that codes of type `codes` stand for.
     pub fn of_codes(self, codes: Elem) -> QuantParams {
         QuantParams {
             codes: Some(codes),
@@ -52,7 +53,7 @@ impl QuantParams {
         }
     }
 
-    /// The grid of the same numbers with all codes larger by `distance`.
+    /// A grid on which the same numbers have codes that are larger by `distance`.
     pub fn moved(&self, distance: i32) -> QuantParams {
         QuantParams {
             zero_point: self.zero_point.map(|zero| zero.saturating_add(distance)),
@@ -60,7 +61,7 @@ impl QuantParams {
         }
     }
 
-    /// A symmetric grid for each index of `axis`.
+    /// A symmetric grid with a scale for each index of `axis`.
     pub fn channel(scales: Arc<[f32]>, axis: u8) -> QuantParams {
         QuantParams {
             scale: Per::Channel(scales),
@@ -69,7 +70,7 @@ impl QuantParams {
         }
     }
 
-    /// Scale and zero point, if both are per tensor.
+    /// Scale and zero point, if there is one of each for the whole tensor.
     pub fn as_tensor(&self) -> Option<(f32, i32)> {
         match (&self.scale, &self.zero_point) {
             (Per::Tensor(scale), Per::Tensor(zero_point)) => Some((*scale, *zero_point)),
@@ -77,9 +78,10 @@ impl QuantParams {
         }
     }
 
-    /// The grid of products of codes on this grid and on another one, each minus its zero point: its scale is the
-    /// product of both scales. If the other grid has a scale for each channel, the products have channels along `axis`.
-    /// `None` if this grid has several scales, the other one has scales per block, or channels have no axis.
+    /// The grid of products of codes on this grid and on another one, after the zero points are subtracted. Its scale
+    /// is the product of both scales. If the other grid has a scale for each channel, the products have channels along
+    /// `axis`. `None` if this grid has several scales, if the other one has scales per block, or if it has channels and
+    /// `axis` is absent.
     pub fn product(&self, other: &QuantParams, axis: Option<u8>) -> Option<QuantParams> {
         let (scale, _) = self.as_tensor()?;
         let per_channel = other.scale.channels().is_some();
@@ -90,8 +92,8 @@ impl QuantParams {
         })
     }
 
-    /// The grid of codes from which this number of low bits is removed. `None` if that would change the code of real
-    /// zero, for grids per block, and for more than 31 bits.
+    /// The grid of the codes after they lose `bits` low bits. `None` if the code of real zero would change, for grids
+    /// per block, and for more than 31 bits.
     pub fn shifted(&self, bits: u8) -> Option<QuantParams> {
         let step = 1i32.checked_shl(bits.into())?;
         let whole = self.block.is_none() && self.zero_point.all(|zero| zero % step == 0);
@@ -102,8 +104,8 @@ impl QuantParams {
         })
     }
 
-    /// The grid of the same numbers with permuted axes: axis i of the result is axis `permutation[i]`. `None` for grids
-    /// per block.
+    /// The grid of the tensor after its axes are permuted: axis i of the result is axis `permutation[i]` of this
+    /// tensor. `None` for grids per block.
     pub fn permuted(&self, permutation: &[u32]) -> Option<QuantParams> {
         let axis = match self.axis {
             None => None,
@@ -112,7 +114,7 @@ impl QuantParams {
         self.block.is_none().then(|| QuantParams { axis, ..self.clone() })
     }
 
-    /// The grid of the transpose of a matrix with this shape. Scales per block are transposed too.
+    /// The grid of a matrix with this shape after it is transposed. Scales per block are reordered accordingly.
     pub fn turned(&self, shape: &[u64]) -> Option<QuantParams> {
         let Some(block) = self.block.map(|block| u64::from(block.get())) else {
             return self.permuted(&[1, 0]);
@@ -135,14 +137,15 @@ impl QuantParams {
         })
     }
 
-    /// The real numbers for the smallest and the largest code of a type, if there is one grid for the whole tensor.
+    /// The real numbers that the smallest and the largest code of a type stand for. `None` if the tensor does not have
+    /// a single grid.
     pub fn ends_of(&self, codes: Elem) -> Option<[f32; 2]> {
         let ((scale, zero), (least, greatest)) = (self.as_tensor()?, codes.integers()?);
         Some([least, greatest].map(|code| (code - i64::from(zero)) as f32 * scale))
     }
 
-    /// The number of scales or zero points for a tensor with this shape: one for each index of the grid's axis, or one
-    /// for each block. `None` if an extent is unknown, or the blocks do not fill the axis.
+    /// The number of scales and zero points that a tensor with this shape needs: one for each index of the grid's axis,
+    /// or one for each block. `None` if an extent is unknown, or the blocks do not fill the axis.
     pub fn parts(&self, shape: &[Dim]) -> Option<u64> {
         let axis = usize::from(self.axis?);
         let extent = shape.get(axis)?.fixed()?;
@@ -160,23 +163,23 @@ impl QuantParams {
 /// How the elements of a tensor are divided into parts that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// Number of contiguous elements for one index of the axis, and the extent of the axis. Absent if there is only one
-    /// part.
+    /// The number of contiguous elements that belong to one index of the axis, and the extent of the axis. Absent if
+    /// there is only one part.
     axis: Option<[usize; 2]>,
-    /// Number of indices of the axis in one part.
+    /// The number of indices of the axis that belong to one block. Absent if there are no blocks.
     block: Option<usize>,
     count: usize,
 }
 
 impl Parts {
-    /// All elements are one part.
+    /// The division into a single part, which has all elements.
     pub const WHOLE: Parts = Parts {
         axis: None,
         block: None,
         count: 1,
     };
 
-    /// One part for each index of an axis, or for each block of this size along the axis. `None` if the shape has no
+    /// Parts for each index of an axis, or for each block of `block` indices along the axis. `None` if the shape has no
     /// such axis or blocks.
     pub fn new(shape: &[usize], axis: Option<usize>, block: Option<usize>) -> Option<Parts> {
         let Some(axis) = axis else {
@@ -197,7 +200,7 @@ impl Parts {
         })
     }
 
-    /// The parts that share a scale of a grid.
+    /// The parts of a tensor with this shape whose elements share a scale of `grid`.
     pub fn of_grid(grid: &QuantParams, shape: &[usize]) -> Option<Parts> {
         let several = grid.scale.channels().is_some() || grid.zero_point.channels().is_some();
         let axis = grid.axis.map(usize::from).filter(|_| several);
@@ -209,8 +212,8 @@ impl Parts {
         self.count
     }
 
-    /// The part of an element, by the element's position in row-major order. Parts are numbered in row-major order,
-    /// too.
+    /// The part that an element belongs to. `index` is the element's position in row-major order. Parts are numbered in
+    /// row-major order, too.
     pub fn of(&self, index: usize) -> usize {
         let Some([inner, extent]) = self.axis else { return 0 };
         let along = index / inner % extent;
@@ -220,7 +223,7 @@ impl Parts {
     }
 }
 
-/// Reorders numbers, if there is more than one.
+/// The numbers in another order. A single number stays as it is.
 fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     match numbers.channels() {
         None => Some(numbers.clone()),
@@ -229,14 +232,14 @@ fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
     }
 }
 
-/// How an operand reads a value that has a grid for other readers.
+/// How an operand reads a value, if not on the grid that the model gives for the value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// The operand reads the value unrounded, as it is computed.
+    /// The operand reads the value as it is computed, without rounding.
     Computed,
-    /// The operand reads the value rounded to this grid, not to the value's own.
+    /// The operand reads the value rounded to this grid instead of the value's own.
     On(Arc<QuantParams>),
-    /// The value is rounded to its own grid, and then to this one.
+    /// The operand reads the value rounded to its own grid and then to this one.
     Behind(Arc<QuantParams>),
 }
 

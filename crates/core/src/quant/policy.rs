@@ -1,10 +1,10 @@
-//! Quantization policies: the kinds of grids.
+//! Quantization policies. A policy is a kind of grid.
 
 use super::params::Parts;
 use std::fmt;
 use strait_requantize::{Rounding, small_float};
 
-/// The granularity of the scale: which elements share one.
+/// The granularity of the scale: which elements share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
     /// All elements of the tensor share a scale.
@@ -23,10 +23,10 @@ pub enum Granularity {
     },
 }
 
-/// A kind of grid. A linear grid has equidistant codes; it is symmetric or not, has any scale or powers of two, and
-/// uses a fixed range or one that is measured in each run. The other kind is a small float, which is symmetric and has
-/// powers of two as scales. With the granularities per tensor and per channel, these are the eighteen policies of PPQ.
-/// Scales per block are a third granularity.
+/// A kind of grid. The codes of a linear grid are equidistant. A linear grid is symmetric or not, its scales are
+/// arbitrary or powers of two, and its range is fixed or measured in each run. The other kind has small floats as
+/// codes; it is symmetric, and its scales are powers of two. With the granularities per tensor and per channel, these
+/// are the eighteen policies of PPQ. Scales per block are a third granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// A grid of equidistant codes.
@@ -37,14 +37,14 @@ pub enum Policy {
         power_of_two: bool,
         /// True if the range is measured in each run.
         dynamic: bool,
-        /// The granularity of the scale: which elements share one.
+        /// The granularity of the scale: which elements share a scale.
         per: Granularity,
     },
     /// A grid of small floats.
     Floating {
-        /// The bits of the format.
+        /// The numbers of bits in exponent and mantissa.
         format: FloatFormat,
-        /// The granularity of the scale: which elements share one.
+        /// The granularity of the scale: which elements share a scale.
         per: Granularity,
     },
 }
@@ -60,7 +60,7 @@ impl Policy {
         }
     }
 
-    /// The granularity of the scale: which elements share one.
+    /// The granularity of the scale: which elements share a scale.
     pub fn per(self) -> Granularity {
         match self {
             Policy::Linear { per, .. } | Policy::Floating { per, .. } => per,
@@ -84,7 +84,7 @@ impl Policy {
     }
 }
 
-/// The bits of a small float, besides its sign.
+/// A small float: how many bits its exponent and its mantissa have. It also has a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatFormat {
     exponent: u8,
@@ -97,11 +97,11 @@ impl FloatFormat {
         ((1..=8).contains(&exponent) && mantissa <= 10).then_some(FloatFormat { exponent, mantissa })
     }
 
-    /// The format with this name, such as `e4m3`; the inverse of formatting it.
+    /// The format with this name, such as `e4m3`; the inverse of formatting a format.
     pub fn parse(name: &str) -> Option<FloatFormat> {
         let (exponent, mantissa) = name.strip_prefix('e')?.split_once('m')?;
         let format = FloatFormat::new(exponent.parse().ok()?, mantissa.parse().ok()?)?;
-        // Refuses leading zeros and signs.
+        // Names with leading zeros or signs are refused.
         (format.to_string() == name).then_some(format)
     }
 
@@ -115,7 +115,7 @@ impl FloatFormat {
         self.mantissa
     }
 
-    /// Rounds a real number to the grid s·f, where f are the numbers of the format, as
+    /// Rounds a real number to the grid s·f, where s is the scale and f are the numbers of the format, as
     /// [`strait_requantize::small_float::round`] does.
     pub fn round(self, x: f32, scale: f32, rounding: Rounding) -> f32 {
         let scale = f64::from(scale);
@@ -131,7 +131,8 @@ impl fmt::Display for FloatFormat {
 }
 
 impl Granularity {
-    /// The parts of a tensor that share a scale; `None` if the shape has no such axis or blocks.
+    /// The parts of a tensor that share a scale under this policy's granularity; `None` if the shape has no such axis
+    /// or blocks.
     pub fn parts(self, shape: &[usize]) -> Option<Parts> {
         match self {
             Granularity::Tensor => Some(Parts::WHOLE),

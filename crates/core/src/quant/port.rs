@@ -1,9 +1,9 @@
-//! Ports, which are what a config belongs to: operands and results of nodes, and inputs and outputs of a graph.
+//! Ports: the operands and results of nodes, and the inputs and outputs of a graph. Each config belongs to a port.
 
 use crate::ids::NodeId;
 use std::fmt;
 
-/// A port of a node, or of the graph. For the graph, the node is [`NodeId::OUTSIDE`].
+/// A port of a node, or of the graph. For a port of the graph, [`NodeId::OUTSIDE`] stands in for the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Port {
     /// The operand at this position.
@@ -22,7 +22,7 @@ impl Port {
         matches!(self, Port::Input(_) | Port::Output(_))
     }
 
-    /// The port with its node, if it has one: `operand 0 of node3`, `input 0`.
+    /// The port for messages, with its node unless it is a port of the graph: `operand 0 of node3`, `input 0`.
     pub(crate) fn of(self, node: NodeId) -> String {
         match self.is_border() {
             true => self.to_string(),

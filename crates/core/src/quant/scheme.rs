@@ -1,4 +1,5 @@
-//! Quantization schemes: everything that determines how real numbers become codes, except scale and zero point.
+//! Quantization schemes. A scheme is everything that determines how real numbers become codes, except scale and zero
+//! point.
 
 use super::params::QuantParams;
 use super::policy::{FloatFormat, Granularity, Policy};
@@ -10,7 +11,8 @@ use strait_requantize::Rounding;
 
 /// Policy, type, range and rounding of a config. Two configs can share a grid only if their schemes are equal.
 ///
-/// For a small float, the codes are its numbers. It has no integer type and no range of integers.
+/// With a small float, the codes are numbers of that float format. The scheme then has no integer type and no range of
+/// integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     policy: Policy,
@@ -24,13 +26,13 @@ struct CodeRange {
     range: [i64; 2],
 }
 
-/// Why parts do not make a scheme. The fault is in the file or the pass that made them.
+/// Why these fields do not make a scheme. The fault is in the file or the pass that stated them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// The type is not an integer type.
     #[error("{0} is not a type of codes")]
     Elem(Elem),
-    /// The range is not in order, or not inside of the type.
+    /// The smallest code is larger than the largest, or one of them is not in the element type.
     #[error("[{low}, {high}] is not a range of {elem}")]
     Range {
         /// The element type.
@@ -40,16 +42,16 @@ pub enum SchemeError {
         /// The largest code.
         high: i64,
     },
-    /// Small floats need another constructor.
+    /// Schemes of small floats have to be made with [`Scheme::floats`].
     #[error("a policy of small floats has no integer codes")]
     Floating,
 }
 
 impl Scheme {
-    /// A linear policy with integer codes.
+    /// A scheme with a linear policy and integer codes.
     ///
     /// # Errors
-    /// The type has no integer codes, or the range is not inside of it.
+    /// The type has no integer codes, or `range` is not within the type.
     pub fn integers(policy: Policy, elem: Elem, range: [i64; 2], rounding: Rounding) -> Result<Scheme, SchemeError> {
         if matches!(policy, Policy::Floating { .. }) {
             return Err(SchemeError::Floating);
@@ -69,7 +71,7 @@ impl Scheme {
         })
     }
 
-    /// A policy of small floats.
+    /// A scheme of small floats.
     pub fn floats(format: FloatFormat, per: Granularity, rounding: Rounding) -> Scheme {
         Scheme {
             policy: Policy::Floating { format, per },
@@ -78,7 +80,7 @@ impl Scheme {
         }
     }
 
-    /// The policy: what kind of grid it is.
+    /// The policy, which says what kind of grid the codes are on.
     pub fn policy(&self) -> Policy {
         self.policy
     }
@@ -93,13 +95,13 @@ impl Scheme {
         self.codes.map(|codes| codes.range)
     }
 
-    /// True if numbers become integers on a fixed grid. False for small floats, and for ranges that are measured in
-    /// each run.
+    /// True if real numbers become integers on a fixed grid. False for small floats, and for grids whose range is
+    /// measured in each run.
     pub fn has_codes(&self) -> bool {
         self.codes.is_some() && matches!(self.policy, Policy::Linear { dynamic: false, .. })
     }
 
-    /// True for sums, and for what is added to them: integers of 32 or 64 bits.
+    /// True if the codes are integers of 32 or 64 bits: accumulators, or biases, which are added to accumulators.
     pub fn is_of_sums(&self) -> bool {
         matches!(self.elem(), Some(Elem::I32 | Elem::I64))
     }
@@ -110,7 +112,8 @@ impl Scheme {
     }
 
     /// Why these parameters are not a valid grid for a value with this shape, as the end of a sentence about the grid.
-    /// `None` if they are valid. A grid may be coarser than its scheme allows, with one scale for all, but not finer.
+    /// `None` if they are valid. A grid may be coarser than its scheme allows (one scale for the whole tensor), but not
+    /// finer.
     pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
         self.illegal_numbers(params)
             .or_else(|| self.illegal_parts(params, shape))
@@ -159,7 +162,7 @@ impl Scheme {
     }
 }
 
-/// True for a positive power of two: only the exponent is set, or a single bit of a subnormal number.
+/// True for a positive power of two: the mantissa is 0, or the number is subnormal with a single bit.
 fn is_power_of_two(scale: f32) -> bool {
     let mantissa = scale.to_bits() & 0x007f_ffff;
     mantissa.count_ones() == u32::from(!scale.is_normal())
@@ -176,7 +179,7 @@ impl fmt::Display for Scheme {
                     range: [low, high],
                 }),
             ) => write!(f, "{elem} [{low}, {high}]")?,
-            // `integers` never makes a linear policy without codes.
+            // `integers` always gives a linear policy a type and a range, so this case does not occur.
             (Policy::Linear { .. }, None) => {}
         }
         if let Policy::Linear {

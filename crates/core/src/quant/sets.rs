@@ -1,35 +1,38 @@
-//! Sets of configs that read the same grid: a union-find forest with path compression and union by size.
+//! Sets of configs that read the same grid. They are stored as a union-find forest with path compression and union by
+//! size.
 
 use crate::ids::ConfigId;
 use crate::shared_vec::SharedVec;
 
-/// A member of the forest. If a config leaves its set, it gets a new member, and the old one stays for those below it.
+/// A member of the forest. If a config leaves its set, it gets a new member. Its old member stays, because other
+/// members may be below it.
 #[derive(Clone, Debug)]
 struct Member {
-    /// The member above this one. The top of a set points to itself.
+    /// The member above this one. The top of a set has itself here.
     above: u32,
-    /// For the top of a set: the number of members below it, itself included.
+    /// If this is the top of a set, the number of members in the set.
     size: u32,
-    /// For the top of a set: the config whose grid the set reads.
+    /// If this is the top of a set, the config whose grid the set reads.
     root: ConfigId,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sets {
-    /// For each config: its member.
+    /// The member of each config.
     of: SharedVec<u32>,
     members: SharedVec<Member>,
 }
 
 impl Sets {
-    /// Adds a set that has only the next config.
+    /// Adds a set whose only config is the next one, `id`.
     pub(super) fn add(&mut self, id: ConfigId) {
         let member = self.alone(id);
         self.of.push(member);
     }
 
     fn alone(&mut self, root: ConfigId) -> u32 {
-        // A config is added once, and each transition makes it leave a set at most once, so 32 bits suffice.
+        // A config is added once, and each transition makes it leave a set at most once, so 32 bits are enough to
+        // number all members.
         let above = self.members.len() as u32;
         self.members.push(Member { above, size: 1, root });
         above
@@ -42,7 +45,7 @@ impl Sets {
         member
     }
 
-    /// Finds the top, and puts every member on the way directly below it.
+    /// Finds the top of the set that a member is in, and puts every member on the way directly below the top.
     fn compress(&mut self, member: u32) -> u32 {
         let top = self.top(member);
         let mut at = member;
@@ -58,7 +61,7 @@ impl Sets {
         top
     }
 
-    /// The config whose grid a config reads.
+    /// The config whose grid the config `id` reads.
     pub(super) fn root(&self, id: ConfigId) -> ConfigId {
         let member = self.of.get(id.index()).map(|&member| self.top(member));
         member
@@ -66,7 +69,7 @@ impl Sets {
             .map_or(id, |top| top.root)
     }
 
-    /// Joins the sets of two configs. The joined set reads the grid of the second one's set.
+    /// Joins the sets of two configs. All configs of the joined set read the grid that the set of `to` read before.
     pub(super) fn join(&mut self, id: ConfigId, to: ConfigId) {
         let member = |sets: &Sets, id: ConfigId| sets.of.get(id.index()).copied();
         let (Some(one), Some(another)) = (member(self, id), member(self, to)) else {
@@ -89,7 +92,7 @@ impl Sets {
         }
     }
 
-    /// Removes a config from its set. A root stays, because the others read its grid.
+    /// Removes a config from its set. A root stays, because the other configs of the set read its grid.
     pub(super) fn part(&mut self, id: ConfigId) {
         if self.root(id) == id {
             return;

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! Domination joins two sets into one. All configs of a set read the grid of its root, and have the same scheme. A
-//! config that another grid is derived from (a master) does not join the set: the derivation is stored, and computed
-//! whenever the grid is read, so it is always up to date. Cycles of either kind are refused. A given grid is pinned. A
-//! grid that codes depend on cannot change as long as these exist, so codes are always up to date. To change such a
-//! grid, the codes have to be removed first.
+//! config that another grid is derived from (a master) does not join the set: the derivation is stored, and the derived
+//! grid is computed whenever it is read, so it is always up to date. Cycles of either kind are refused. A grid that the
+//! model or a record gives is pinned. A grid that codes depend on cannot change as long as these codes exist, so codes
+//! are always up to date. To change such a grid, the codes have to be removed first.
 
 use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
@@ -26,34 +26,35 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// How many grids one grid may be derived from, directly or indirectly. A bias depends on an operand and its weights,
-/// and an operand on at most a few others that it is aligned with. Products of products double with each step, so the
-/// limit counts all grids that are read, and not the depth.
+/// The largest number of grids that one grid may be derived from, directly or indirectly. A bias depends on an operand
+/// and its weights, and an operand on at most a few others that it is aligned with. If products are derived from
+/// products, the number doubles with each step, so the limit counts all grids that are read, and not the depth.
 const MOST_MASTERS: usize = 32;
 
 /// A transition that is not allowed. The fault is in the pass or the file that asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} in the state {from} cannot become {to}{}", .port.of(*.node), .why.map(|why| format!(": {why}")).unwrap_or_default())]
 pub struct IllegalMove {
-    /// The node, or the outside.
+    /// The node, or [`NodeId::OUTSIDE`] for an input or output of the graph.
     pub node: NodeId,
-    /// The operand, result, input or output.
+    /// The operand or result of the node, or the input or output of the graph.
     pub port: Port,
     /// The state that the config is in.
     pub from: State,
     /// The state that was requested.
     pub to: &'static str,
-    /// Why it is refused, if the states alone do not explain it.
+    /// Why the transition is refused, if the states alone do not explain it.
     pub why: Option<&'static str>,
 }
 
-/// The configs of one graph, by node and port. Clones share everything that neither side has written since.
+/// The configs of one graph, by node and port. A clone shares its memory with the original, except for the parts that
+/// one of them has written since.
 #[derive(Clone, Debug, Default)]
 pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
-    /// The configs of the graph's inputs and outputs. The table treats the outside as a node: inputs are its results,
-    /// outputs its operands.
+    /// The configs of the graph's inputs and outputs. The table treats everything outside of the graph as a node:
+    /// inputs are the results of that node, and outputs are its operands.
     border: Arc<Ports>,
     sets: Sets,
     /// The number of configs that were removed.
@@ -146,9 +147,9 @@ impl QuantTable {
         }
     }
 
-    /// Removes configs, for example those of a node that moves to the host. The others keep their ids. A set is removed
-    /// as a whole, with everything that is derived from it, because a config without its root or master has no grid any
-    /// more.
+    /// Removes configs, for example those of a node that moves to the host. The other configs keep their ids. A set is
+    /// removed as a whole, with all configs whose grids are derived from it, because a config without its root or
+    /// master has no grid any more.
     pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
         for id in ids {
             let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {
@@ -168,7 +169,7 @@ impl QuantTable {
         }
     }
 
-    /// The config with this id. Ids have to come from this table.
+    /// The config with this id, unless it was removed. The id has to come from this table.
     pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
         self.configs.get(id.index()).filter(|config| !config.withdrawn)
     }
@@ -178,7 +179,7 @@ impl QuantTable {
         self.configs.len() - self.withdrawn
     }
 
-    /// One more than the largest index of an id so far.
+    /// One more than the largest index of an id so far. A table indexed by config needs this length.
     pub fn bound(&self) -> usize {
         self.configs.len()
     }
@@ -194,13 +195,13 @@ impl QuantTable {
         configs.map(|(index, config)| (ConfigId::new(index), config))
     }
 
-    /// The config whose grid is read: the config itself, or the one at the top of its set.
+    /// The config whose grid the config `id` reads: `id` itself, or the root of its set.
     pub fn root(&self, id: ConfigId) -> ConfigId {
         self.sets.root(id)
     }
 
-    /// The state of a config. Whether a passive config is ready depends on the configs that it is derived from, so this
-    /// is not stored.
+    /// The state of a config. Whether a passive config already has a grid depends on the configs that it is derived
+    /// from, so that part of the state is computed here and not stored.
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let config = self.config(id)?;
         let ready = || self.derived(config, &mut 0).is_some();
@@ -210,7 +211,7 @@ impl QuantTable {
         })
     }
 
-    /// The grid that a config has or reads; `None` while the config is float.
+    /// The grid that a config has or reads; `None` while the config is in the state float.
     pub fn grid(&self, id: ConfigId) -> Option<Grid> {
         if self.config(id)?.state == State::Float {
             return None;
@@ -218,22 +219,23 @@ impl QuantTable {
         self.kept(id)
     }
 
-    /// The grid that a config has or reads, or would have or read after it is restored.
+    /// The grid that a config has or reads. While the config is in the state float, the grid that it would have or read
+    /// after it is restored.
     pub(crate) fn kept(&self, id: ConfigId) -> Option<Grid> {
         self.read(id, &mut 0)
     }
 
-    /// Scale and zero point of [`QuantTable::grid`].
+    /// The scale and zero point of the grid that a config has or reads; see [`QuantTable::grid`].
     pub fn params(&self, id: ConfigId) -> Option<Arc<QuantParams>> {
         self.grid(id).map(|grid| grid.params)
     }
 
-    /// Scale and zero point of an operand or a result.
+    /// The scale and zero point of an operand or a result.
     pub fn params_of(&self, node: NodeId, port: Port) -> Option<Arc<QuantParams>> {
         self.params(self.id(node, port)?)
     }
 
-    /// Scheme of an operand or a result.
+    /// The scheme of an operand or a result.
     pub fn scheme_of(&self, node: NodeId, port: Port) -> Option<Scheme> {
         Some(self.config(self.id(node, port)?)?.scheme)
     }
@@ -243,21 +245,21 @@ impl QuantTable {
         self.config(id)?.derivation
     }
 
-    /// The codes of a parameter, baked or given. For a float config, these are the codes that it would have after it is
-    /// restored.
+    /// The codes of a parameter, whether it was turned into them or they were only given. While the config is in the
+    /// state float, the codes that it would have after it is restored.
     pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }
 
-    /// The codes that a node reads for an operand, if its config is baked.
+    /// The codes that a node reads for an operand. `None` unless the parameter was turned into codes.
     pub fn baked(&self, node: NodeId, port: Port) -> Option<DataId> {
         let config = self.config(self.id(node, port)?)?;
         let baked = matches!(config.state, State::Baked | State::PassiveBaked);
         Some(config.codes.filter(|_| baked)?.data)
     }
 
-    /// The baked or given parameters whose codes depend on the grid of a config, including the config itself if it has
-    /// codes.
+    /// The configs of all parameters with codes that depend on the grid of a config, including the config itself if it
+    /// has codes.
     pub fn dependents(&self, id: ConfigId) -> Vec<ConfigId> {
         if self.config(id).is_none_or(|config| config.held == 0) {
             return Vec::new();
@@ -266,7 +268,7 @@ impl QuantTable {
         resting.map(|(id, _)| id).collect()
     }
 
-    /// Reads a grid. `masters` counts the grids that were read for it.
+    /// Reads the grid of a config. `masters` counts the grids that were read for it.
     fn read(&self, id: ConfigId, masters: &mut usize) -> Option<Grid> {
         let root = self.config(self.root(id))?;
         root.own.clone().or_else(|| {
@@ -275,7 +277,7 @@ impl QuantTable {
         })
     }
 
-    /// Computes the grid of a passive config. Grids are derived nowhere else.
+    /// Computes the grid of a passive config. No other function derives grids.
     fn derived(&self, config: &QuantConfig, masters: &mut usize) -> Option<Arc<QuantParams>> {
         let mut master = |id| {
             *masters += 1;
@@ -286,7 +288,7 @@ impl QuantTable {
             Derivation::Shifted(id, bits) => master(id)?.params.shifted(bits).map(Arc::new),
             Derivation::Product(first, second) => {
                 let (first, second) = (master(first)?.params, master(second)?.params);
-                // Blocks are not channels.
+                // A product has channels only if the policy is per channel, and not if it is per block.
                 let axis = match config.scheme.policy().per() {
                     Granularity::Channel { axis } => Some(axis),
                     Granularity::Tensor | Granularity::Block { .. } => None,
@@ -296,8 +298,8 @@ impl QuantTable {
         }
     }
 
-    /// The operands and results whose scheme, state, grid or codes differ from those in `other`, in the order of the
-    /// configs. `same` compares codes of this table with codes of the other one.
+    /// The operands and results whose scheme, state, grid or codes are not the same in both tables, in the order of the
+    /// configs. `same` compares codes of this table with codes of `other`.
     pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {
@@ -320,7 +322,8 @@ impl QuantTable {
         let ids = (0..self.bound().max(other.bound())).map(ConfigId::new);
         let different = ids.filter(|&id| differ([Some(id); 2]));
         let places = different.flat_map(|id| [self.config(id), other.config(id)]);
-        // A config that was removed and then added again as it was has another id, but is not different.
+        // A config that was removed and then added again has another id, but it is not a difference if nothing else
+        // changed.
         let mut looked_at = BTreeSet::new();
         let places = places.flatten().map(|config| (config.node, config.port));
         let places = places.filter(|&place| looked_at.insert(place));
@@ -328,11 +331,11 @@ impl QuantTable {
         places.filter(|&place| differ(at(place))).collect()
     }
 
-    /// Changes the state, grid or set of a config. Nothing else writes these, except [`QuantTable::withdraw`], which
+    /// Changes the state, grid or set of a config. No other function does, except [`QuantTable::withdraw`], which
     /// removes configs.
     ///
     /// # Errors
-    /// The transition is not allowed. Nothing is changed then.
+    /// The transition is not allowed. In that case nothing is changed.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), IllegalMove> {
         let to = request.target();
         let Some(config) = self.config(id) else {
@@ -361,7 +364,7 @@ impl QuantTable {
             }),
             Move::DominatedBy(by) => {
                 if self.root(by) != root {
-                    // The whole set of `id` joins the other set, so its root gives up its grid too.
+                    // The whole set of `id` joins the other set, so the root of that set gives up its grid, too.
                     for moved in [root, id] {
                         self.write(moved, |config| {
                             config.state = State::Overlapped;
@@ -417,7 +420,8 @@ impl QuantTable {
         Ok(())
     }
 
-    /// Checks whether a transition is allowed. The error says why not, if the config's state is not reason enough.
+    /// Checks whether a transition is allowed. The error says why not, unless the state of the config already explains
+    /// it.
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
         let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
@@ -438,7 +442,7 @@ impl QuantTable {
                 if self.root(*by) == root {
                     return Ok(());
                 }
-                // The root joins too, so it must be as free to move as the config itself.
+                // The root of the set joins the other set, too, so its state must also be one that allows this.
                 let free = |s: Option<State>| matches!(s, Some(State::Initial | State::Activated | State::Overlapped));
                 ensure(free(Some(state)) && free(self.state(root)), None)?;
                 let equal = self.config(id).map(|config| config.scheme) == Some(dominator.scheme);
@@ -482,8 +486,8 @@ impl QuantTable {
         }
     }
 
-    /// True if the grid of a config is that of `on`, or is derived from it, directly or indirectly. A derivation from
-    /// `on` counts even while `on` reads the grid of another config, because `on` may leave that set.
+    /// True if the grid of the config `id` is that of `on`, or is derived from that grid, directly or indirectly. A
+    /// derivation from `on` counts even while `on` reads the grid of another config, because `on` may leave that set.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];
@@ -500,13 +504,13 @@ impl QuantTable {
         false
     }
 
-    /// Sets a scheme that no transition would allow in the set, for tests of the verifier.
+    /// Sets a scheme that a config in the set must not have, for tests of the verifier. No transition would allow it.
     #[cfg(test)]
     pub(crate) fn set_scheme(&mut self, id: ConfigId, scheme: Scheme) {
         self.write(id, |config| config.scheme = scheme);
     }
 
-    /// Gives a config its codes. The grids that they depend on cannot change from now on.
+    /// Gives a config its codes. From then on, the grids that the codes depend on cannot change.
     fn hold(&mut self, id: ConfigId, codes: ParameterCodes) {
         let mut seen: SmallVec<[ConfigId; 1]> = SmallVec::new();
         let mut open = vec![id];

@@ -1,4 +1,4 @@
-//! Builds a module from the syntax tree: looks names up and makes tensors.
+//! Builds a module from the syntax tree. Names are looked up, and tensors are made.
 
 use super::error::{TextError, TextFault};
 use super::quant_parse;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 type Built<T> = Result<T, TextError>;
 type Key = (String, u32);
 
-/// A constant. Each graph that names it makes a value for it.
+/// A constant of the text. In each graph that names the constant, it becomes a value.
 struct Constant {
     name: Symbol,
     data: DataId,
@@ -38,7 +38,7 @@ struct Builder<'a> {
     generated: u64,
 }
 
-/// Adds a definition. The ordinals of a name count up from 0.
+/// Adds a definition. Definitions with the same name must have the ordinals 0, 1, 2, … in this order.
 fn define<T>(map: &mut BTreeMap<Key, T>, name: &Name, value: T) -> Built<()> {
     if map.contains_key(&name.key()) {
         return Err(name.at.fault(TextFault::Twice(name.spelled())));
@@ -136,7 +136,7 @@ impl Builder<'_> {
             content => {
                 let bytes = self.content(name, value.elem, &shape, content)?;
                 let tensor = match content {
-                    // Blob bytes have the layout of the pool.
+                    // The bytes of a blob are stored as those of a constant in the pool.
                     Content::Blob(..) => TensorData::new(value.elem, &shape, bytes),
                     _ => TensorData::from_unpacked(value.elem, &shape, bytes),
                 };
@@ -171,12 +171,12 @@ impl Builder<'_> {
                     .and_then(|i| (self.blobs)(i, digest.as_deref()));
                 found.ok_or_else(|| name.at.fault(TextFault::Blob(*index)))?
             }
-            // `constant` has already looked it up.
+            // The tensor of the other constant has already been looked up in `constant`.
             Content::Same(_) => Bytes::new(),
         })
     }
 
-    /// The number of elements to generate, as long as the limit allows them.
+    /// The number of elements to generate. Fails if the limit for all generated tensors is exceeded.
     fn generate(&mut self, name: &Name, elem: Elem, shape: &[u64]) -> Built<usize> {
         let count = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
         let total = count

@@ -1,10 +1,10 @@
-//! The parser's position in the tokens, and the building blocks of all productions.
+//! The parser's position in the tokens, and the functions from which all parsing is built.
 
 use super::error::{Position, TextError};
 use super::lexer::{Lexer, Token};
 use super::number::Number;
 
-/// The result of a production, or the error in the text.
+/// What parsing returns: an item, or the error in the text.
 pub(super) type Parsed<T> = Result<T, TextError>;
 
 /// A parser that looks one token ahead.
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Parses `key =`, if that key is next.
+    /// Parses `key =`, if `key` is the next word. Returns whether it was.
     pub(super) fn key(&mut self, key: &str) -> Parsed<bool> {
         let found = self.eat_word(key)?;
         if found {
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 
-    /// Parses items up to `close`, separated by commas. The opening mark has been parsed already.
+    /// Parses items up to `close`, separated by commas. The opening bracket has been parsed already.
     pub(super) fn items<T>(&mut self, close: char, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
         while !self.eat(close)? {

@@ -6,8 +6,9 @@ use crate::graph::{Def, Graph, Node, Placement};
 use crate::ids::ValueId;
 use crate::module::Module;
 
-/// The module in DOT: one cluster per graph, one box per node with its attributes (dashed on the host), and one edge
-/// per operand with its type. Constants only appear as names inside of the boxes.
+/// The module in DOT: one cluster per graph, one box per node with its attributes (dashed if the node runs on the
+/// host), and one edge per operand with its type. Constants have no boxes of their own; their names are inside the
+/// boxes of the nodes.
 pub fn to_dot(module: &Module) -> String {
     let labels = Labels::new(module);
     let mut out = String::from("digraph strait {\n  node [shape=box, fontname=monospace];\n");
@@ -85,7 +86,7 @@ impl Drawing<'_> {
         out.push_str(&format!("    {text};\n"));
     }
 
-    /// The box or oval that produces a value.
+    /// The box of the node, or the oval of the input, that produces a value.
     fn port(&self, id: ValueId) -> String {
         match self.graph.value(id).map(|v| v.def) {
             Some(Def::Node(node, _)) => format!("g{}n{}", self.position, node.index()),
@@ -105,7 +106,7 @@ impl Drawing<'_> {
         );
     }
 
-    /// The text of a node's box: name, op with constants, and one attribute per line.
+    /// The text in the box of a node: its name, the op with its constants, and one attribute per line.
     fn box_text(&self, node: &Node) -> String {
         let constants: Vec<&str> = node
             .inputs

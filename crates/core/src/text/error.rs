@@ -1,11 +1,11 @@
-//! Errors in a text, and where they are.
+//! Errors in a text, and their positions.
 
 use crate::attribute_list::OpError;
 use crate::quant::{EntryError, SchemeError};
 use crate::tensor::TensorError;
 use std::fmt;
 
-/// A position in a text. Lines and columns count from 1; columns are characters.
+/// A position in a text. Lines and columns count from 1. Columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line, counted from 1.
@@ -30,10 +30,10 @@ pub struct TextError {
     pub fault: TextFault,
 }
 
-/// What the error is.
+/// What is wrong with the text.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TextFault {
-    /// Something else was expected.
+    /// Something else was expected at this position.
     #[error("expected {expected}, found {found}")]
     Expected {
         /// What would be right.
@@ -41,7 +41,8 @@ pub enum TextFault {
         /// What was found.
         found: String,
     },
-    /// An unknown name. Values have to be defined above; constants and graphs may be defined anywhere.
+    /// A name is not defined. Values have to be defined before they are used; constants and graphs may be defined
+    /// anywhere.
     #[error("`{0}` is not defined{1}")]
     Unknown(String, &'static str),
     /// A name is defined twice.
@@ -58,19 +59,19 @@ pub enum TextFault {
         /// The limit that is exceeded.
         limit: u64,
     },
-    /// An op that does not exist, or that does not have an attribute.
+    /// An op does not exist, or does not have an attribute that the text states.
     #[error(transparent)]
     Op(#[from] OpError),
-    /// A tensor that contradicts its type.
+    /// The elements of a tensor do not fit its type.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// A scheme whose parts contradict each other.
+    /// The type, the range and the policy of a scheme contradict each other.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// A config is not allowed as the text states it.
+    /// The text states a config that is not allowed.
     #[error(transparent)]
     Config(#[from] EntryError),
-    /// A blob is not in the container beside the text.
+    /// The text refers to a blob that the container beside it does not have.
     #[error("blob {0} is not there; a text with blobs is read beside its container")]
     Blob(u64),
 }

@@ -1,4 +1,4 @@
-//! Writes a module as JSON, for programs that analyse it. It cannot be read back.
+//! Writes a module as JSON, for programs that analyse it. Strait cannot read this JSON back.
 
 use super::labels::{GraphLabels, Labels};
 use super::number::f32_text;
@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use strait_requantize::{Per, Requantization};
 
 /// The graphs, nodes and types of a module, and its constants without their elements. Values have the same names as in
-/// the text form (`%x`, `@w`). Floats that JSON cannot represent are strings, as in the text form.
+/// the text form (`%x`, `@w`). If JSON cannot represent a float, the float is a string, as it is written in the text
+/// form.
 pub fn to_json(module: &Module) -> Value {
     let labels = Labels::new(module);
     let graphs = module.graphs.iter().zip(&labels.graphs);
@@ -118,7 +119,7 @@ fn per<T>(values: &Per<T>, one: impl Fn(&T) -> Value) -> Value {
     }
 }
 
-/// The shortest decimal of the f32; as an f64, the JSON number would be longer.
+/// An f32 as the JSON number with the fewest digits. Converted to f64, it would have more.
 fn float_json(v: f32) -> Value {
     let text = f32_text(v);
     text.parse::<f64>()

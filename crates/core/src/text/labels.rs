@@ -1,4 +1,4 @@
-//! Unique names for the parts of a module in a text. If several have the same name, they are numbered.
+//! Unique names in a text for the parts of a module. If several parts have the same name, they are numbered.
 
 use super::lexer::{is_plain_name, quoted};
 use crate::attribute::Attribute;
@@ -17,20 +17,21 @@ pub(super) struct Constant {
     pub(super) data: DataId,
     pub(super) ty: TensorType,
     pub(super) quant: Option<Arc<QuantParams>>,
-    /// The position of the first constant with the same tensor, if that is a different one.
+    /// The position of the first constant with the same tensor; `None` if this constant is the first one.
     pub(super) shares: Option<usize>,
 }
 
 /// The names in one graph, and the order of its nodes in the text.
 pub(super) struct GraphLabels {
     pub(super) label: String,
-    /// Topological order. If there is a cycle, it is the order of ids, so that a broken graph can still be printed.
+    /// The nodes in topological order. If there is a cycle, they are in the order of ids, so that a broken graph can
+    /// still be printed.
     pub(super) order: Vec<NodeId>,
     values: BTreeMap<ValueId, String>,
 }
 
 impl GraphLabels {
-    /// The name of a value. A removed value has a placeholder.
+    /// The name of a value. If the value was removed, a text that says so.
     pub(super) fn value(&self, id: ValueId) -> &str {
         self.values.get(&id).map_or("%\"removed value\"", |label| label)
     }
@@ -42,7 +43,7 @@ pub(super) struct Labels {
     by_data: BTreeMap<DataId, Vec<usize>>,
 }
 
-/// Gives out `name`, `name~1`, `name~2`, … with a sigil in front.
+/// Hands out unique names with a sigil in front: `name`, `name~1`, `name~2`, …
 struct Numbering {
     sigil: char,
     next: BTreeMap<String, u32>,
@@ -116,7 +117,7 @@ impl Labels {
                 values.insert(id, self.constants[position].label.clone());
             }
         }
-        // Constants that only an attribute refers to.
+        // Constants to which only attributes refer get names here.
         for node in nodes {
             for (_, attribute) in node.op.attribute_list() {
                 if let Attribute::Data(data) = attribute
@@ -131,12 +132,12 @@ impl Labels {
         GraphLabels { label, order, values }
     }
 
-    /// Names the codes of parameters, in the order of the configs in the text.
+    /// Gives names to the codes of parameters, in the order in which the text lists the configs.
     fn codes(&mut self, module: &Module, graph: &Graph, order: &[NodeId], constants: &mut Numbering) {
         if graph.quant.iter().all(|(id, _)| graph.quant.codes(id).is_none()) {
             return;
         }
-        // If the table of configs is broken, it is printed without names for codes.
+        // If the table of configs is broken, the module is printed without names for codes.
         for entry in graph.quant.entries(order).unwrap_or_default() {
             let (Parameter::Given(data) | Parameter::Baked(ParameterCodes { data, .. })) = entry.parameter else {
                 continue;
@@ -149,7 +150,7 @@ impl Labels {
         }
     }
 
-    /// The constant for this value. Equal values of all graphs share one line.
+    /// The position of the constant that stands for this value. Equal values of all graphs share one line.
     fn constant(&mut self, name: &str, value: &Value, data: DataId, numbering: &mut Numbering) -> usize {
         let alike = self
             .by_data
@@ -190,7 +191,7 @@ impl Labels {
         position
     }
 
-    /// The name of a constant in an attribute.
+    /// The name of a constant to which an attribute refers.
     pub(super) fn data(&self, id: DataId) -> Option<&str> {
         let first = self.by_data.get(&id)?.first()?;
         Some(&self.constants[*first].label)

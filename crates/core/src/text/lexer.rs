@@ -23,7 +23,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// The token as errors describe it.
+    /// The token as error messages describe it.
     pub(super) fn describe(&self) -> String {
         match self {
             Token::Word(word) => format!("`{word}`"),
@@ -38,12 +38,12 @@ impl Token {
     }
 }
 
-/// True if a name needs no quotes after `%` or `@`.
+/// True if the name can be written after `%` or `@` without quotes.
 pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_char)
 }
 
-/// True if a text needs no quotes where a word is allowed, because it is not read as a number.
+/// True if the text can be written without quotes where a word is allowed, because nobody would read it as a number.
 pub(super) fn is_plain_word(text: &str) -> bool {
     is_plain_name(text)
         && !text.starts_with(|c: char| c.is_ascii_digit())
@@ -119,7 +119,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token and where it starts.
+    /// The next token, and the position where it starts.
     pub(super) fn next(&mut self) -> Result<(Position, Token), TextError> {
         self.skip_blank();
         let at = self.at;
@@ -223,7 +223,7 @@ impl<'a> Lexer<'a> {
         Number::Decimal(start[..start.len() - self.rest.len()].into())
     }
 
-    /// Reads `(0x7fc00000)` after `nan`.
+    /// Reads the bits of a NaN, `(0x7fc00000)`. The word `nan` has been read already.
     fn nan_bits(&mut self) -> Result<Number, TextError> {
         let at = self.at;
         let bits = self

@@ -34,23 +34,24 @@
 //! ```
 //!
 //! * A name is letters, digits, `_` and `.`, or a string. A second item with the same name is `%name~1`, and so on.
-//! * The stage in the header is that of the main graph; every other graph states its own. Without `main`, the first
-//!   graph is the main graph.
-//! * A node has the name of its first result and stands only for that source name, unless `name` and `sources` say
+//! * The stage in the header is that of the main graph; every other graph states its own. If `main` is absent, the
+//!   first graph is the main graph.
+//! * A node has the name of its first result, and this is also its only source name, unless `name` and `sources` say
 //!   otherwise.
-//! * `call @g(…)` calls a graph; `if @a, @b(…)` and `loop @b(…)` name their graphs in the same place. `host` gives code
-//!   and text of the [`crate::Reason`]. `_` is an absent operand.
-//! * Each graph that names a constant `@w` has it as a value. `same` shares the tensor of another constant, under
-//!   another name or with another grid. Constants that nothing uses are not printed.
-//! * Floats are the shortest decimals that read back as the same bits, with a point or an exponent. Others are `inf`,
-//!   `-inf`, and `nan(0x7fc00000)` with its bits. An empty list of floats is `f32[]`.
-//! * `random SEED` is [`random`]: the elements of each tensor come from a generator of their own.
+//! * `call @g(…)` calls a graph; `if @a, @b(…)` and `loop @b(…)` name their graphs in the same place. `host` gives the
+//!   code and the text of the [`crate::Reason`]. `_` stands for an absent operand.
+//! * Each graph that names a constant `@w` has a value for it. A constant with `same` shares the tensor of another
+//!   constant, but has another name or another grid. Constants that nothing uses are not printed.
+//! * Floats are written as the shortest decimals that read back as the same bits, always with a point or an exponent.
+//!   The only other spellings are `inf`, `-inf`, and `nan(0x7fc00000)` with the bits of the NaN. An empty list of
+//!   floats is `f32[]`.
+//! * `random SEED` stands for the elements that [`random`] generates. Each tensor has a generator of its own.
 //! * `;` starts a comment that ends with the line. Otherwise line ends have no meaning.
 //! * `quant` has the configs of an annotated graph's operands and results: the type and range of the codes
 //!   (`i8[-128,127]`, or a small float such as `e4m3`), the policy, the rounding, and where the grid comes from.
-//!   `float` means that the config is excluded from quantization; what follows would be restored. NODE is the name of a
-//!   node, a word or a string; a second node with that name is `name~1`. `overlapped` names the config whose grid is
-//!   read. Derived grids are not in the text.
+//!   `float` means that the config is excluded from quantization; the words after it are what would be restored. NODE
+//!   is the name of a node, a word or a string; a second node with that name is `name~1`. `overlapped` is followed by
+//!   the port of the config whose grid is read. Derived grids are not in the text.
 //! * Ids are not in the text.
 
 mod build;
@@ -87,14 +88,14 @@ pub use syntax::{MAX_GENERATED, MAX_TEXT};
 use crate::module::Module;
 use crate::tensor::TensorData;
 
-/// Where the bytes of `blob` tensors come from: the container beside the text.
+/// Gives the bytes of `blob` tensors, which are stored in the container beside the text.
 pub trait BlobSource {
-    /// The bytes of blob `index`, if there are any. The caller checks their number against the type. The source has to
-    /// check `digest`, which is the BLAKE3 digest in the text, in hexadecimal.
+    /// The bytes of blob `index`; `None` if there is no such blob. The caller compares their number with the type. The
+    /// implementation has to compare the bytes with `digest`, which is the BLAKE3 digest in the text, in hexadecimal.
     fn blob(&self, index: usize, digest: Option<&str>) -> Option<bytes::Bytes>;
 }
 
-/// The blobs of a text without a container: none.
+/// The source of blobs for a text without a container. It has none.
 struct NoBlobs;
 
 impl BlobSource for NoBlobs {
@@ -103,19 +104,21 @@ impl BlobSource for NoBlobs {
     }
 }
 
-/// The constants of another module: `blob 3` is the fourth one of its pool. Digests are not checked.
+/// Takes blobs from the constants of another module: `blob 3` is the fourth constant of its pool. Digests are not
+/// checked.
 impl BlobSource for [TensorData] {
     fn blob(&self, index: usize, _: Option<&str>) -> Option<bytes::Bytes> {
         self.get(index).map(|t| t.bytes().clone())
     }
 }
 
-/// Reads a module from a text without blobs. It is not verified, because tests of the verifier need broken ones.
+/// Reads a module from a text without blobs. The module is not verified, because tests of the verifier need broken
+/// modules.
 pub fn parse(text: &str) -> Result<Module, TextError> {
     parse_beside(text, &NoBlobs)
 }
 
-/// Reads a module from a text and the container beside it. It is not verified.
+/// Reads a module from a text and the container beside it. The module is not verified.
 pub fn parse_beside<B: BlobSource + ?Sized>(text: &str, blobs: &B) -> Result<Module, TextError> {
     build::build(parse::file(text)?, &|index, digest| blobs.blob(index, digest))
 }

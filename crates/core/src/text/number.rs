@@ -3,8 +3,8 @@
 use crate::elem::Elem;
 use strait_requantize::half_float::{BF16, F16};
 
-/// The shortest decimal that reads back as the same f32, always with a point or an exponent. Infinities are written by
-/// name, and NaN with its bits.
+/// The shortest decimal that reads back as the same f32, always with a point or an exponent. An infinity is written as
+/// `inf` or `-inf`, and a NaN with its bits.
 pub(super) fn f32_text(v: f32) -> String {
     if v.is_nan() {
         format!("nan({:#010x})", v.to_bits())
@@ -22,25 +22,26 @@ fn f64_text(v: f64) -> String {
 }
 
 fn f16_text(bits: u16) -> String {
-    // Every f16 is also an f32, whose shortest decimal reads back as the same number.
+    // The shortest decimal of an f16 is that of the f32 with the same value, and reads back as the same number.
     match F16.decode(bits) {
         v if v.is_nan() => format!("nan({bits:#06x})"),
         v => format!("{v:?}"),
     }
 }
 
-/// One element of a tensor as text, from its little-endian bytes at run time (`elem.size()` of them).
+/// One element of a tensor as text. `bytes` are its little-endian bytes as they are stored at run time; there are
+/// `elem.size()` of them.
 pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
     let mut word = [0u8; 8];
     for (to, from) in word.iter_mut().zip(bytes) {
         *to = *from;
     }
-    // The bytes after the element are zero, so each cast takes exactly the element.
+    // The bytes after the element are zero, so each cast gets exactly the bits of the element.
     let bits = u64::from_le_bytes(word);
     match elem {
         Elem::F32 => f32_text(f32::from_bits(bits as u32)),
         Elem::F16 => f16_text(bits as u16),
-        // A bf16 is an f32 whose lower half is 0.
+        // The bits of a bf16 are the upper half of an f32 whose lower half is 0.
         Elem::BF16 => f32_text(f32::from_bits((bits as u32) << 16)),
         Elem::F64 => f64_text(f64::from_bits(bits)),
         Elem::I8 | Elem::I4 => (bits as i8).to_string(),
@@ -72,7 +73,7 @@ impl Number {
         }
     }
 
-    /// The nearest f32. `None` if the text is not a number, or the bits are not those of a NaN.
+    /// The f32 that is nearest to the number. `None` if the text is not a number, or the bits are not those of a NaN.
     pub(super) fn f32(&self) -> Option<f32> {
         match self {
             Number::Decimal(text) => decimal(text)?.parse().ok(),
@@ -97,15 +98,15 @@ impl Number {
     fn bf16(&self) -> Option<u16> {
         match self {
             Number::Decimal(_) => self.f64().map(|x| BF16.encode(x)),
-            // The text of a bf16 NaN has the bits of an f32.
+            // A NaN of type bf16 is written with the bits of the f32 that has the same value.
             Number::Nan(bits) => (u32::try_from(*bits).ok())
                 .filter(|bits| bits & 0xffff == 0 && f32::from_bits(*bits).is_nan())
                 .map(|bits| (bits >> 16) as u16),
         }
     }
 
-    /// Appends the little-endian bytes of this number as an element at run time. `None` if the type cannot represent
-    /// it.
+    /// Appends this number to `bytes` as an element, in little-endian order, as it is stored at run time. `None` if the
+    /// type cannot represent the number.
     pub(super) fn push_element(&self, elem: Elem, bytes: &mut Vec<u8>) -> Option<()> {
         match elem {
             Elem::F32 => bytes.extend(self.f32()?.to_le_bytes()),
@@ -127,7 +128,7 @@ impl Number {
     }
 }
 
-/// The text, unless it is a spelling that only Rust's parser accepts (`infinity`, `NaN`, `+1`).
+/// The text, unless only Rust accepts its spelling as a number (`infinity`, `NaN`, `+1`).
 fn decimal(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (digits == "inf" || digits.starts_with(|c: char| c.is_ascii_digit())).then_some(text)

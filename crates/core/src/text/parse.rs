@@ -1,4 +1,4 @@
-//! Parses tokens to a syntax tree: recursive descent without recursion, because the grammar has a fixed nesting depth.
+//! Parses tokens to a syntax tree. The grammar nests only to a fixed depth, so the functions do not call themselves.
 
 use super::cursor::{Parsed, Parser};
 use super::error::{Position, TextFault};
@@ -13,7 +13,7 @@ use crate::stage::Stage;
 use std::num::NonZeroU32;
 use strait_requantize::Per;
 
-/// What may follow the `=` of a `data` line.
+/// What may follow the `=` of a `data` line, for error messages.
 const CONTENTS: &str = "`inline`, `splat`, `random`, `blob` or `same`";
 
 /// Reads a whole text.

@@ -24,11 +24,11 @@ impl Parser<'_> {
         Ok((key, value))
     }
 
-    /// Parses a number, a list of numbers, or a text.
+    /// Parses the value of an attribute that is a number, a list of numbers, or a text.
     fn plain_attribute(&mut self) -> Parsed<Attribute> {
         let at = self.at;
         if self.eat_word("f32")? {
-            // `f32[]` is an empty list of floats; `f32` alone is an element type.
+            // `f32[]` is an empty list of floats. `f32` without brackets is an element type.
             if !self.eat('[')? {
                 return Ok(Attribute::Text("f32".into()));
             }

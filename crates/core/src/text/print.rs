@@ -21,9 +21,10 @@ use strait_requantize::Requantization;
 /// Which constants a text shows in full.
 #[derive(Clone, Copy)]
 pub struct PrintOptions<'a> {
-    /// A constant with more elements than this is a `blob`, unless all its elements are equal.
+    /// The largest number of elements that a constant is printed with. A larger constant becomes a `blob`, unless all
+    /// its elements are equal.
     pub inline_limit: usize,
-    /// Computes the BLAKE3 digest of a blob's bytes in hexadecimal, which is written beside it.
+    /// Computes the BLAKE3 digest of a blob's bytes in hexadecimal. The digest is written beside the blob.
     pub digest: Option<&'a dyn Fn(&[u8]) -> String>,
 }
 
@@ -37,7 +38,7 @@ impl Default for PrintOptions<'_> {
 }
 
 impl PrintOptions<'_> {
-    /// Shows every constant with all its elements, so that the text is complete.
+    /// Options with which every constant has all its elements in the text, so that the text is complete.
     pub fn whole() -> Self {
         PrintOptions {
             inline_limit: usize::MAX,
@@ -46,8 +47,8 @@ impl PrintOptions<'_> {
     }
 }
 
-/// The text of a module. The same module always gives the same text, and reading that text and printing it again does
-/// too.
+/// The text of a module. The same module always gives the same text. If the text is read and printed again, the result
+/// is the same text, too.
 pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
     let labels = Labels::new(module);
     let mut out = format!("strait {} {}", VERSION, module.main().stage());
@@ -70,7 +71,7 @@ pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
     out
 }
 
-/// Prints single nodes of a module, with the names that they have in its text.
+/// Prints single nodes of a module. The names are the same as in the text of the module.
 pub(crate) struct NodePrinter<'m> {
     module: &'m Module,
     labels: Labels,
@@ -82,7 +83,7 @@ impl<'m> NodePrinter<'m> {
         NodePrinter { module, labels }
     }
 
-    /// The line of a node.
+    /// The line that a node has in the text.
     pub(crate) fn node(&self, graph: &Graph, id: NodeId) -> Option<String> {
         let position = self.module.graphs.iter().position(|other| std::ptr::eq(other, graph))?;
         let printer = Printer {
@@ -99,7 +100,7 @@ fn data_line(module: &Module, labels: &Labels, constant: &Constant, options: &Pr
     let content = match (constant.shares, module.data(constant.data)) {
         (Some(position), _) => format!("same {}", labels.constants[position].label),
         (None, Some(tensor)) => content(tensor, constant.data.index(), options),
-        // A broken module can still be printed.
+        // This constant has no bytes, but a broken module must be printable, too.
         (None, None) => format!("blob {}", constant.data.index()),
     };
     let ty = typed(module, &constant.ty, constant.quant.as_deref());
@@ -143,7 +144,7 @@ pub(super) fn dim_text(module: &Module, dim: Dim) -> String {
     }
 }
 
-/// `{gemmlowp multiplier=[…] exponent=[…] zp=3 out=i8}`
+/// A form as in the text form: `{gemmlowp multiplier=[…] exponent=[…] zp=3 out=i8}`.
 fn form_text(form: &Requantization) -> String {
     let fields = form_list(form)
         .into_iter()
@@ -151,7 +152,7 @@ fn form_text(form: &Requantization) -> String {
     format!("{{{}{}}}", form.kind(), fields.collect::<String>())
 }
 
-/// Formats an attribute as in the text form, except that a constant has no name here.
+/// Formats an attribute as in the text form, except that a constant is an id, because its name is not known here.
 impl fmt::Display for Attribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -237,7 +238,8 @@ impl Printer<'_> {
             graphs => format!("{} {}", node.op.name(), graphs.join(", ")),
         };
         let mut text = format!("{results} = {op}({})", operands.join(", "));
-        // The first attributes of an op that runs graphs are the graphs' positions, which are printed as names.
+        // The first attributes of an op that runs graphs are the positions of the graphs. They are printed as names
+        // before the operands.
         let attributes = node.op.attribute_list().into_iter().skip(graphs.len());
         let attributes =
             attributes.map(|(key, value)| format!("{}={}", word_or_string(&key), attribute_text(self.labels, &value)));

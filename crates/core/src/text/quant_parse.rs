@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use strait_requantize::Rounding;
 
 impl Parser<'_> {
-    /// Parses the block after `quant`.
+    /// Parses the block that follows the word `quant`.
     pub(super) fn quant(&mut self) -> Parsed<Quant> {
         let graph = self.global()?;
         self.mark('{')?;
@@ -58,7 +58,7 @@ impl Parser<'_> {
             "output" => Some(Port::Output as fn(usize) -> Port),
             _ => None,
         };
-        // A node may have this name too.
+        // `input` and `output` may also be names of nodes, so the next token decides.
         if let (Some(border), Token::Number(_)) = (border, &self.token) {
             let port = border(self.integer("the position of an input or an output")?);
             let node = Name { at, text, ordinal: 0 };
@@ -126,7 +126,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses one of a few words.
+    /// Parses a word that has to be the name of one of `all`.
     fn one_of<T: Copy>(&mut self, what: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Parsed<T> {
         let found = match &self.token {
             Token::Word(word) => all.iter().copied().find(|&one| name(one) == word),
@@ -144,10 +144,10 @@ impl Parser<'_> {
         self.one_of("a rounding", &Rounding::ALL, Rounding::name)
     }
 
-    /// Parses where the grid comes from. Also returns whether the state is one that has codes.
+    /// Parses where the grid of a config comes from. Also returns whether the parameter was turned into codes.
     fn standing(&mut self) -> Parsed<(Written, bool)> {
-        // The caller has already looked for `float`. The text says `passive` for a passive config that is not ready,
-        // too.
+        // The word `float` has already been parsed by the caller. A passive config is written as `passive`, whether its
+        // grid exists yet or not.
         const STATES: [State; 6] = [
             State::Initial,
             State::Activated,
@@ -188,14 +188,14 @@ impl Parser<'_> {
     }
 }
 
-/// The inverse of [`scheme_text`].
+/// Reads a scheme from its text; the inverse of [`scheme_text`].
 pub fn scheme_from_text(text: &str) -> Option<Scheme> {
     let mut parser = Parser::new(text).ok()?;
     let scheme = parser.scheme().ok()?;
     (parser.token == Token::End).then_some(scheme)
 }
 
-/// A scheme in an op is its text.
+/// As an attribute of an op, a scheme is its text.
 impl Field for Scheme {
     fn to_attribute(&self) -> Attribute {
         Attribute::Text(scheme_text(self))
@@ -211,7 +211,7 @@ impl Field for Scheme {
     }
 }
 
-/// Looks up names in a graph.
+/// Looks up the nodes and ports of a graph by their names.
 struct Places<'a> {
     graph: &'a Graph,
     nodes: BTreeMap<(Symbol, u32), NodeId>,
@@ -246,7 +246,8 @@ impl Places<'_> {
     }
 }
 
-/// The table for a block, in a graph whose nodes have the order of the text. `tensor` finds a constant.
+/// The table of configs from its block in the text. The nodes of the graph have the order of the text. `tensor` finds a
+/// constant by its name.
 pub(super) fn build(
     quant: Quant,
     graph: &Graph,

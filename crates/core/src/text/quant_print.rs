@@ -8,12 +8,12 @@ use crate::module::Module;
 use crate::quant::{Derivation, Entry, Granularity, Parameter, ParameterCodes, Policy, Scheme, Standing, State};
 use std::collections::BTreeMap;
 
-/// The key of the codes of a baked parameter.
+/// The key before the codes of a parameter that was turned into codes.
 pub(super) const CODES: &str = "codes";
-/// The key of codes that were given.
+/// The key before codes that were given, and that the parameter was not turned into yet.
 pub(super) const GIVEN_CODES: &str = "given_codes";
 
-/// Prints the block of a graph that has configs.
+/// Prints the block with the configs of a graph, if it has any.
 pub(super) fn block(module: &Module, graph: &Graph, labels: &Labels, names: &GraphLabels, out: &mut String) {
     if graph.quant.is_empty() {
         return;
@@ -21,13 +21,13 @@ pub(super) fn block(module: &Module, graph: &Graph, labels: &Labels, names: &Gra
     out.push_str(&format!("quant {} {{\n", names.label));
     match graph.quant.entries(&names.order) {
         Ok(entries) => lines(&entries, labels, &node_labels(module, graph, &names.order), out),
-        // A broken module can still be printed.
+        // The node of this config was removed, but a broken module must be printable, too.
         Err(node) => out.push_str(&format!("  ; {node}, which was removed, has a config\n")),
     }
     out.push_str("}\n");
 }
 
-/// Unique names of nodes; if several have the same name, they are numbered.
+/// A unique name for each node. If several nodes have the same name, a number is appended.
 fn node_labels(module: &Module, graph: &Graph, order: &[NodeId]) -> BTreeMap<NodeId, String> {
     let mut next: BTreeMap<&str, u32> = BTreeMap::new();
     let mut labels = BTreeMap::new();
@@ -118,7 +118,7 @@ pub fn scheme_text(scheme: &Scheme) -> String {
             format!("{elem}[{low},{high}] {symmetric}{power_of_two}{dynamic}")
         }
         (Policy::Floating { format, .. }, ..) => format.to_string(),
-        // No constructor makes a linear policy without codes.
+        // Every constructor gives a linear policy a type and a range, so this case does not occur.
         (Policy::Linear { .. }, ..) => String::new(),
     };
     format!("{codes}{per} {}", scheme.rounding().name())

@@ -1,4 +1,5 @@
-//! The tensors that a text calls `random SEED`. They are part of the format, so they are always the same everywhere.
+//! The elements that a text calls `random SEED`. This generator is part of the text format, so it gives the same
+//! elements on every machine and in every version.
 //!
 //! Element i is computed from z_i, the i-th output (from 0) of splitmix64 with the seed as its first state:
 //!
@@ -9,9 +10,9 @@
 //!
 //! * f32, f64: (z >> 40) · 2^-23 − 1, and f16: (z >> 53) · 2^-10 − 1. Both are uniform in [−1, 1) and exact in the
 //!   type.
-//! * i4, u4, i8, u8, i16, u16: the lowest bits of z, so every code can occur.
-//! * i32, i64: the lowest 16 bits of z as an i16: biases and indices whose sums do not overflow.
-//! * bool: the lowest bit.
+//! * i4, u4, i8, u8, i16, u16: the lowest bits of z. Every code can occur.
+//! * i32, i64: the lowest 16 bits of z as an i16. These are used as biases and indices, and their sums do not overflow.
+//! * bool: the lowest bit of z.
 
 use crate::elem::Elem;
 use strait_requantize::half_float::{BF16, F16};
@@ -20,7 +21,7 @@ use strait_requantize::half_float::{BF16, F16};
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The generator with this first state.
+    /// The generator that starts with this state.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
@@ -34,7 +35,7 @@ impl SplitMix64 {
     }
 }
 
-/// The little-endian bytes of `count` random elements, as they are at run time.
+/// The little-endian bytes of `count` random elements, as they are stored at run time.
 pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
     let mut generator = SplitMix64::new(seed);
     let mut bytes = Vec::with_capacity(count.saturating_mul(elem.size()));
@@ -42,7 +43,7 @@ pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
         let z = generator.next_u64();
         let (low, unit) = (z as i16, (z >> 40) as f64 / 8_388_608.0 - 1.0);
         match elem {
-            // 24 bits fit in the significand, so nothing is rounded.
+            // The number has 24 bits, as many as the significand of an f32, so nothing is rounded.
             Elem::F32 => bytes.extend((unit as f32).to_le_bytes()),
             Elem::F64 => bytes.extend(unit.to_le_bytes()),
             Elem::F16 => bytes.extend(F16.encode((z >> 53) as f64 / 1024.0 - 1.0).to_le_bytes()),

@@ -1,4 +1,4 @@
-//! Grids, lists and words as the text form has them.
+//! Writes grids, lists and words as in the text form.
 
 use super::lexer::{is_plain_word, quoted};
 use super::number::f32_text;

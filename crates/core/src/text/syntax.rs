@@ -9,16 +9,17 @@ use crate::reason::Reason;
 use crate::stage::Stage;
 use strait_requantize::Requantization;
 
-/// The version in the first line.
+/// The version of the text form, which is stated in the first line.
 pub(super) const VERSION: &str = "1";
 
-/// The largest text that is read, in bytes.
+/// The largest text that is read: 2^30 bytes.
 pub const MAX_TEXT: usize = 1 << 30;
 
-/// Limit on the total bytes of all `splat` and `random` tensors in one text, because these cost nothing to write.
+/// The largest number of bytes that all `splat` and `random` tensors of a text may have together. Without a limit, a
+/// short text could make very large tensors.
 pub const MAX_GENERATED: u64 = 1 << 28;
 
-/// A name, `name` or `name~ordinal`, and where it is in the text.
+/// A name, `name` or `name~ordinal`, and its position in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub(super) at: Position,
@@ -27,7 +28,7 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// The name as written in the text, for errors.
+    /// The name as it is written in the text, for error messages.
     pub(super) fn spelled(&self) -> String {
         match self.ordinal {
             0 => self.text.clone(),
@@ -107,9 +108,9 @@ pub(super) struct Data {
 }
 
 pub(super) enum Content {
-    /// The bytes of all elements.
+    /// All elements as bytes.
     Inline(Vec<u8>),
-    /// The bytes of one element.
+    /// One element as bytes. All elements of the tensor are equal.
     Splat(Vec<u8>),
     Random(u64),
     Blob(u64, Option<String>),
@@ -122,25 +123,25 @@ pub(super) struct Quant {
     pub(super) configs: Vec<Config>,
 }
 
-/// An operand or result of a node, or an input or output of the graph. For the latter, the name is the word before the
-/// position.
+/// An operand or result of a node, or an input or output of the graph. For an input or output, the name is the word
+/// `input` or `output`.
 pub(super) struct NamedPort {
     pub(super) node: Name,
     pub(super) port: Port,
 }
 
-/// [`Entry`](crate::quant::Entry), with names for ids.
+/// An [`Entry`](crate::quant::Entry) before names are looked up.
 pub(super) struct Config {
     pub(super) place: NamedPort,
     pub(super) scheme: Scheme,
     pub(super) float: bool,
     pub(super) standing: Written,
     pub(super) baked: bool,
-    /// The constant of its codes, and whether they were given.
+    /// The name of the constant with the codes of the parameter, and whether the codes were given.
     pub(super) codes: Option<(Name, bool)>,
 }
 
-/// [`Standing`](crate::quant::Standing), with names for ids.
+/// A [`Standing`](crate::quant::Standing) before names are looked up.
 pub(super) enum Written {
     Initial,
     Own(Grid),

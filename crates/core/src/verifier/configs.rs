@@ -27,7 +27,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut extremes = BTreeMap::new();
     for (id, config) in graph.quant.iter() {
         let found = graph.value_at(config.node, config.port);
-        // A config that was replaced by another one cannot be looked up.
+        // If another config has taken the place of this one, the table does not find this one any more.
         let listed = graph.quant.id(config.node, config.port) == Some(id);
         let Some(value) = found.filter(|_| listed).and_then(|id| graph.value(id)) else {
             findings.take(ensure(false, 18, || {
@@ -46,7 +46,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     border(view, findings);
 }
 
-/// Names the node of a config, or the graph if it belongs to an input or output.
+/// The node of a config, for messages. For an input or output, the graph.
 fn place(view: View<'_>, config: &QuantConfig) -> String {
     match view.graph.node(config.node) {
         Some(node) => view.place(node),
@@ -55,8 +55,8 @@ fn place(view: View<'_>, config: &QuantConfig) -> String {
     }
 }
 
-/// Checks inputs and outputs: all that are real numbers in the model have configs, and an output has the grid of its
-/// value.
+/// Checks the configs of inputs and outputs. All inputs and outputs that are real numbers in the model must have
+/// configs, and an output must have the grid of its value.
 fn border<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let (graph, table) = (view.graph, &view.graph.quant);
     let inputs = graph.inputs().iter().enumerate();
@@ -101,7 +101,8 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig) -> Verified {
     })
 }
 
-/// Checks the grid that a config has or reads, including one that would only be restored.
+/// Checks the grid that a config has or reads. If the config is excluded from quantization, checks the grid that would
+/// be restored.
 fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Verified {
     let table = &view.graph.quant;
     let wrong = table
@@ -113,7 +114,8 @@ fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Ve
     })
 }
 
-/// Checks the codes of a parameter. Many configs may share one constant, so its extremes are computed once.
+/// Checks the codes of a parameter. Many configs may share one constant, so its smallest and largest element are
+/// computed only once.
 fn codes(
     view: View<'_>,
     id: ConfigId,

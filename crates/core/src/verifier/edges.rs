@@ -23,7 +23,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
 }
 
-/// Checks that the results of a node point back at it, and that its operands have links.
+/// Checks that the results of a node name the node as their producer, and that its operands are in use lists.
 fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     for (position, &output) in node.outputs.iter().enumerate() {
         let def = view.graph.value(output).map(|v| v.def);
@@ -37,7 +37,7 @@ fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     })
 }
 
-/// Checks that a value is where its definition says.
+/// Checks that a value is in the place that its definition states.
 fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     let graph = view.graph;
     let there = match value.def {
@@ -53,7 +53,7 @@ fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     })
 }
 
-/// Checks that no two values have the same name, and no two nodes.
+/// Checks that no two values of the graph have the same name, and that no two nodes have the same name.
 fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut known = BTreeSet::new();
     for (_, value) in view.graph.values() {
@@ -70,10 +70,11 @@ fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
 }
 
-/// Walks every use list once. A list that runs in a circle comes to an operand that was already seen.
+/// Walks through every use list once. If a list runs in a circle, the walk comes to an operand that it has already
+/// seen.
 fn use_lists<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let graph = view.graph;
-    // Where the operands of each node start in `seen`.
+    // The position in `seen` at which the operands of each node start.
     let mut starts = vec![0; graph.node_bound()];
     let mut count = 0;
     for (id, node) in graph.nodes() {

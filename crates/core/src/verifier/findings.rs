@@ -1,37 +1,39 @@
-//! Invariants that do not hold, and the graph that a check looks at.
+//! The invariants that do not hold, and the graph that a check looks at.
 
 use crate::graph::{Graph, Node};
 use crate::ids::NodeId;
 use crate::module::Module;
 use crate::text::NodePrinter;
 
-/// A broken invariant. It is a bug in a pass, or a damaged file.
+/// An invariant that does not hold. The cause is a bug in a pass, or a damaged file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invariant {invariant} does not hold: {text}{}", .node.iter().map(|node| format!("\n  {node}")).collect::<String>())]
 pub struct Violation {
-    /// The number of the invariant in the list of this module's documentation.
+    /// The number of the invariant in the list at the top of [`crate::verifier`].
     pub invariant: u8,
-    /// Where it is broken, and how.
+    /// Where the invariant does not hold, and why.
     pub text: String,
-    /// The node in the text form, if it is about a node; cut off if it is long.
+    /// The node in the text form, if the invariant is about a node. Long texts are cut off.
     pub node: Option<String>,
 }
 
-/// The broken invariants of a module, at least one. If there are very many, only the first ones are shown.
+/// All invariants of a module that do not hold; there is at least one. If there are very many, only the first ones are
+/// shown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}{}", .shown.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
     if *.more > 0 { format!("\nand {} more", .more) } else { String::new() })]
 pub struct Violations {
     /// The first [`MOST_SHOWN`] violations, in the order of the graphs and their nodes.
     pub shown: Vec<Violation>,
-    /// How many more there are.
+    /// How many violations there are beyond those in `shown`.
     pub more: usize,
 }
 
-/// How many violations are shown.
+/// The largest number of violations that are shown.
 pub const MOST_SHOWN: usize = 32;
 
-/// How many characters of a node are shown, because a form may have thousands of channels.
+/// The largest number of characters that are shown of a node. The text of a node may be long, because a form may have
+/// thousands of channels.
 pub(super) const NODE_WIDTH: usize = 400;
 
 pub(super) type Verified = Result<(), Violation>;
@@ -48,7 +50,7 @@ pub(super) fn ensure(holds: bool, invariant: u8, text: impl FnOnce() -> String) 
     }
 }
 
-/// The violations found so far.
+/// The violations that the checks have found so far.
 #[derive(Default)]
 pub(super) struct Findings<'m> {
     shown: Vec<(Violation, Option<(&'m Graph, NodeId)>)>,
@@ -56,12 +58,12 @@ pub(super) struct Findings<'m> {
 }
 
 impl<'m> Findings<'m> {
-    /// Adds the result of a check.
+    /// Takes the result of a check that is not about a node.
     pub(super) fn take(&mut self, outcome: Verified) {
         self.add(outcome, None);
     }
 
-    /// Adds the result of a check of a node.
+    /// Takes the result of a check of the node `id`.
     pub(super) fn of_node(&mut self, view: View<'m>, id: NodeId, outcome: Verified) {
         self.add(outcome, Some((view.graph, id)));
     }
@@ -103,7 +105,7 @@ pub(super) fn cut(mut text: String) -> String {
     text
 }
 
-/// One graph of a module.
+/// The graph that a check looks at, and its module.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) module: &'a Module,
@@ -111,7 +113,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Names graph and node, for the text of a violation.
+    /// The names of the graph and of a node, for the text of a violation.
     pub(super) fn place(self, node: &Node) -> String {
         format!(
             "{}: {} ({})",
@@ -121,7 +123,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// Names graph and value, for the text of a violation.
+    /// The names of the graph and of a value, for the text of a violation.
     pub(super) fn value(self, value: &crate::Value) -> String {
         format!(
             "{}: %{}",
@@ -130,7 +132,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// An operand, if it is present.
+    /// The operand at `index`, if it is present.
     pub(super) fn operand(self, node: &Node, index: usize) -> Option<&'a crate::Value> {
         self.graph.value(node.inputs.get(index).copied().flatten()?)
     }

@@ -1,4 +1,4 @@
-//! Invariants 5 to 7: forms, grids and the numbers that ops carry.
+//! Invariants 5 to 7: forms, grids and the numbers that ops have as attributes.
 
 use super::findings::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
@@ -35,8 +35,8 @@ fn forms(view: View<'_>, node: &Node) -> Verified {
     }
 }
 
-/// Checks that the operand that picks channels is a constant, and that each of its elements is a channel of the node's
-/// forms.
+/// Checks an operand that says which channel each element belongs to: the operand is a constant, and each of its
+/// elements is a channel of the node's forms.
 fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
     let own = match &node.op {
         Op::Requantize(op) => Some(&op.form),
@@ -110,7 +110,7 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
     })
 }
 
-/// The channel axis, as messages describe it.
+/// The channel axis and its extent, as messages describe them.
 fn along(axis: Option<usize>, ty: &TensorType) -> String {
     let Some(axis) = axis else { return "no axis".to_owned() };
     match ty.shape.get(axis) {
@@ -126,7 +126,7 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
     ensure(quant.codes.is_none() || value.ty.elem.is_float(), 6, || {
         format!("{} has codes of another type than its own", view.value(value))
     })?;
-    // A float grid without a code type is one that only the target interprets.
+    // If a float value has a grid without a code type, only the target knows what the grid means.
     let codes = quant.codes.unwrap_or(value.ty.elem);
     let range = codes.int_type().map(strait_requantize::IntType::range);
     ensure(

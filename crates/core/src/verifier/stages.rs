@@ -1,4 +1,4 @@
-//! Invariants 8 to 15: what each stage adds.
+//! Invariants 8 to 15: what must be true in each stage.
 
 use super::findings::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
@@ -28,7 +28,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
     if stage == Stage::Integer {
         for &id in view.graph.outputs() {
-            // The host produces numbers, not codes.
+            // The host computes real numbers, so what it makes is not codes.
             let host = view
                 .graph
                 .producer(id)
@@ -48,7 +48,8 @@ fn not_requantized(view: View<'_>, node: &Node) -> Verified {
     })
 }
 
-/// True if an operand is the sum of a product that the node adds to inside the accumulator.
+/// True if the node is an `add` that adds to an operand inside the accumulator: the operand is the sum of a convolution
+/// or Gemm.
 fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
     let value = node.inputs.get(index).copied().flatten();
     let value = value.filter(|&value| matches!(node.op, Op::Add(_)) && view.graph.only_use(value).is_some());
@@ -77,8 +78,8 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     Ok(())
 }
 
-/// True for a weight-only product: only the weights have a config, and they are a constant that is dequantized before
-/// the product.
+/// True for a weight-only convolution or Gemm: only the weights have a config, and they are a constant that is
+/// dequantized before the product.
 fn computes_on_reals(view: View<'_>, id: NodeId, node: &Node) -> bool {
     let operands = (0..node.inputs.len()).map(Port::Operand);
     let mut ports = operands.chain((0..node.outputs.len()).map(Port::Result));
@@ -93,7 +94,7 @@ fn is_product(node: &Node) -> bool {
     matches!(node.op, Op::Conv(_) | Op::Gemm(_))
 }
 
-/// True for a product of real numbers whose weights are dequantized from constant codes.
+/// True for a convolution or Gemm of real numbers whose weights are dequantized from constant codes.
 fn has_dequantized_weights(view: View<'_>, node: &Node) -> bool {
     let weights = node.inputs.get(1).copied().flatten();
     let made = weights.and_then(|weights| view.graph.producer(weights));
@@ -125,7 +126,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
             format!("{} runs on the host, but touches the codes of {name}", view.place(node))
         });
     }
-    // A call stands for the nodes of the called graph, which are checked there.
+    // Calls are left out below, because the nodes of a called graph are checked in that graph.
     if has_dequantized_weights(view, node) {
         let codes = touched.find(|v| v.quant.is_some() && !v.ty.elem.is_float());
         return ensure(codes.is_none(), 11, || {

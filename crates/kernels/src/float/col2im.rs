@@ -1,12 +1,13 @@
-//! Adds up overlapping blocks at their positions in an image: the second half of a transposed convolution.
+//! Adds overlapping blocks into an image. This is the second half of a transposed convolution.
 
 use crate::{
     error::{KernelError, expect_len, product},
     parallel::for_each_chunk,
 };
 
-/// Blocks in an image of up to three axes. If the image has fewer axes, the leading ones have extent 1. Along each
-/// axis, tap k of the block at position p lies at p·stride + k·dilation − begin, which may be outside of the image.
+/// The blocks of an image with up to three axes, and where they lie. If the image has fewer axes, the leading ones have
+/// extent 1. Along each axis, tap k of the block at position p lies at p·stride + k·dilation − begin, which may be
+/// outside of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// Extents of the image.
@@ -15,11 +16,11 @@ pub struct Blocks {
     pub positions: [usize; 3],
     /// Number of taps along each axis.
     pub kernel: [usize; 3],
-    /// Distance between neighbouring blocks.
+    /// Distance between neighbouring blocks, along each axis.
     pub stride: [usize; 3],
-    /// Distance between neighbouring taps.
+    /// Distance between neighbouring taps of a block, along each axis.
     pub dilation: [usize; 3],
-    /// Number of elements that are cut off before the start of the image.
+    /// Number of elements that are cut off before the start of the image, along each axis.
     pub begin: [usize; 3],
 }
 
@@ -34,8 +35,8 @@ impl Blocks {
         product(&self.positions)
     }
 
-    /// The block positions whose tap `tap` lies in the image along an axis, and the image coordinate of the first of
-    /// them.
+    /// The positions of the blocks whose tap `tap` lies in the image along an axis, and the image coordinate of the
+    /// first of these taps.
     fn inside(&self, axis: usize, tap: usize) -> (std::ops::Range<usize>, usize) {
         let (stride, begin) = (self.stride[axis], self.begin[axis]);
         let at = tap * self.dilation[axis];
@@ -46,12 +47,12 @@ impl Blocks {
     }
 }
 
-/// `out[c, image…] = bias[c] + Σ columns[c, tap, position]`: each image element is the sum of the taps that lie on it,
-/// added in ascending order of tap.
+/// `out[c, image…] = bias[c] + Σ columns[c, tap, position]`: each image element is the sum of the taps that lie on it.
+/// The taps are added in ascending order.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `blocks` and as many channels as `out`;
-/// [`KernelError::Size`] for extents whose sums overflow.
+/// [`KernelError::Size`] if a sum of extents overflows.
 pub fn col2im(blocks: &Blocks, columns: &[f32], bias: Option<&[f32]>, out: &mut [f32]) -> Result<(), KernelError> {
     let too_large = || KernelError::Size(format!("blocks in an image of {:?}", blocks.image));
     let plane = product(&blocks.image).ok_or_else(too_large)?;
@@ -93,7 +94,7 @@ pub fn col2im(blocks: &Blocks, columns: &[f32], bias: Option<&[f32]>, out: &mut 
     Ok(())
 }
 
-/// Adds up the blocks of one channel.
+/// Adds the blocks of one channel into its plane of the image.
 fn add(blocks: &Blocks, columns: &[f32], plane: &mut [f32]) {
     let [_, rows, width] = blocks.image;
     let [_, row_positions, column_positions] = blocks.positions;

@@ -1,16 +1,17 @@
-//! The right-hand operand of a float product, packed panel by panel.
+//! The right-hand operand of a float product. It is packed one panel after the other.
 
 use crate::float::matrix::Matrix;
 use crate::window::Layout;
 
-/// A matrix with K rows. Its columns are packed into panels: `width` columns of `depth` rows, row after row.
+/// A matrix with K rows whose columns can be packed into panels. A panel has `width` columns of `depth` rows, row after
+/// row.
 pub(crate) trait Columns: Sync {
     /// Packs rows `from..from + depth` of the columns `first..first + count`. `panel` has `depth·width` elements and at
-    /// least [`SLACK`] more. Columns beyond `count` get any finite value.
+    /// least [`SLACK`] more. Columns beyond `count` may get any finite values.
     fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
 }
 
-/// Number of elements behind a panel that packing may overwrite, because runs are copied in steps of this size.
+/// Number of elements behind a panel that packing may overwrite, because it copies elements in groups of this size.
 pub(crate) const SLACK: usize = 16;
 
 impl Columns for Matrix<'_> {
@@ -33,7 +34,7 @@ impl Columns for Matrix<'_> {
     }
 }
 
-/// The im2col matrix of one group of one image. Rows are taps, and columns are output positions.
+/// The im2col matrix of one group of one image. Its rows are taps, and its columns are output positions.
 pub(crate) struct ImageColumns<'a> {
     pub(crate) image: &'a [f32],
     pub(crate) taps: &'a [usize],
@@ -62,7 +63,8 @@ impl Columns for ImageColumns<'_> {
     }
 }
 
-/// Copies `length` elements, and possibly up to `SLACK − 1` further ones, which the next run overwrites.
+/// Copies `length` elements, and possibly up to `SLACK − 1` elements after them. Whatever is copied too much is
+/// overwritten by the next copy.
 #[inline(always)]
 fn copy_stretch(source: &[f32], length: usize, to: &mut [f32]) {
     let mut done = 0;

@@ -1,6 +1,7 @@
-//! Convolution as a matrix product of the weights and the im2col matrix, which is packed strip by strip.
+//! Convolution as a matrix product of the weights and the im2col matrix. That matrix is packed strip by strip and never
+//! exists as a whole.
 //!
-//! K runs over the taps in the order channel, row, column. Padding takes part as zeros.
+//! K runs over the taps in the order channel, row, column. Padding elements are multiplied as zeros.
 
 use super::{
     columns::ImageColumns,
@@ -39,7 +40,7 @@ pub fn conv(
         expect_len("the bias", bias.len(), Some(conv.out_channels))?;
     }
     if input.is_empty() || out.is_empty() {
-        // There is nothing to sum, so each output is its bias.
+        // No products have to be summed, so each output is its bias.
         let plane = layout.positions().max(1);
         out.chunks_mut(plane)
             .enumerate()

@@ -1,6 +1,6 @@
-//! Convolution with one input channel per group. It needs no matrix product: each output is a few multiply-adds,
-//! computed for neighbouring outputs of a row at once. Products are added in the same order as in
-//! [`conv`](super::conv()), so the bits are the same.
+//! Convolution with one input channel per group. It needs no matrix product: each output is the sum of a few products,
+//! and neighbouring outputs of a row are computed at once. Products are added in the same order as in
+//! [`conv`](super::conv()), so the results have the same bits.
 
 use super::gemm::BLOCK;
 use crate::context::Context;
@@ -11,7 +11,7 @@ use crate::{
     window::{Conv, Layout},
 };
 
-/// Computes the convolution. The caller has checked the slices against `conv`, and none is empty.
+/// Computes the convolution. The caller has checked that the slices fit `conv`, and that none of them is empty.
 pub(super) fn depthwise(
     cx: &Context,
     conv: &Conv,
@@ -44,13 +44,13 @@ pub(super) fn depthwise(
     });
 }
 
-/// Number of elements behind the padded image that a vector may read past the end of a row. It is the number of lanes
-/// of the widest vector.
+/// Number of elements behind the padded image that a vector may read when it goes past the end of a row. It is the
+/// number of lanes of the widest vector.
 const SLACK: usize = 16;
 
 struct PlaneTask<'a> {
     layout: &'a Layout,
-    /// Has `layout.plane` elements and `SLACK` more.
+    /// The padded image: `layout.plane` elements and `SLACK` more.
     image: &'a [f32],
     taps: &'a [usize],
     weights: &'a [f32],
@@ -73,8 +73,9 @@ impl Job for PlaneTask<'_> {
                     left if left >= lanes => &mut out[x..x + lanes],
                     _ => &mut edge[..],
                 };
-                // SAFETY: this code is compiled for `S`. The last tap of the last output of a row is inside the image,
-                // and at most `lanes − 1 < SLACK` elements beyond it are read. `to` has at least `lanes` elements.
+                // SAFETY: this code is compiled for `S` and only runs on machines that have it. The last tap of the
+                // last output of a row is inside the image, and at most `lanes − 1 < SLACK` elements beyond it are
+                // read. `to` has at least `lanes` elements.
                 unsafe {
                     let mut sum = S::F32s::splat(self.bias);
                     for (taps, weights) in self.taps.chunks(BLOCK).zip(self.weights.chunks(BLOCK)) {

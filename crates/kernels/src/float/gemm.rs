@@ -1,9 +1,9 @@
 //! Matrix products of floats.
 //!
-//! K is cut into blocks of [`BLOCK`] products. Each block is a chain of fused multiply-adds that starts at +0, with K
-//! ascending. The chains are then added to the bias one after the other. Short chains that start away from the bias
-//! keep the rounding error of a long sum small, which one long chain would not. The shape of the register tile does not
-//! affect the bits.
+//! K is cut into blocks of [`BLOCK`] products. The products of a block are added as a chain of fused multiply-adds that
+//! starts at +0, with K ascending. The results of the chains are then added to the bias one after the other. With
+//! several short chains that do not start from the bias, the rounding error of a long sum stays smaller than with one
+//! long chain. The shape of the register tile does not affect the bits of the result.
 
 use super::columns::{Columns, SLACK};
 use crate::context::Context;
@@ -16,23 +16,23 @@ use crate::{
 };
 use std::mem::MaybeUninit;
 
-/// What the sums of a product start from.
+/// The number that each sum of a product starts from.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
-    /// Sums start from +0.
+    /// All sums start from +0.
     Zero,
-    /// Sums start from one value per row.
+    /// All sums of a row start from the same number. There is one number for each row.
     Rows(&'a [f32]),
-    /// Sums start from one value per column.
+    /// All sums of a column start from the same number. There is one number for each column.
     Columns(&'a [f32]),
-    /// Sums start from one value per element, row-major.
+    /// Each sum starts from a number of its own. The numbers are row-major.
     Elements(&'a [f32]),
 }
 
 /// `out[m, n] = bias + a[m, k] · b[k, n]`, row-major.
 ///
 /// # Errors
-/// [`KernelError::Shape`] if a slice does not have the extents that `[m, n, k]` asks for.
+/// [`KernelError::Shape`] if a slice does not have the extents that follow from `[m, n, k]`.
 pub fn gemm(
     cx: &Context,
     [m, n, k]: [usize; 3],
@@ -75,7 +75,7 @@ pub fn gemm(
     Ok(())
 }
 
-/// A product of a row-major matrix and a matrix with packed columns.
+/// A product of a row-major matrix with a matrix whose columns are packed.
 pub(crate) struct Product<'a, C> {
     pub(crate) m: usize,
     pub(crate) n: usize,
@@ -86,13 +86,13 @@ pub(crate) struct Product<'a, C> {
     pub(crate) bias: Bias<'a>,
 }
 
-/// The rows and columns that one task computes.
+/// The part of the output that one task computes.
 pub(crate) struct Part {
     rows: std::ops::Range<usize>,
     columns: std::ops::Range<usize>,
 }
 
-/// How the output is divided into tasks.
+/// How the output is divided into parts.
 pub(crate) struct Split {
     extents: [usize; 2],
     step: [usize; 2],
@@ -116,15 +116,16 @@ impl Split {
     }
 }
 
-/// Number of products in one chain. It determines the bits of the result; see the top of this file. A panel is packed
-/// for one block at a time, so that a panel of 32 columns stays near the first-level cache.
+/// Number of products in one chain. It affects the bits of the result; see the top of this file. A panel is packed for
+/// one block at a time, so that a panel of 32 columns stays close to the first-level cache.
 pub(crate) const BLOCK: usize = 256;
-/// Number of columns of a task. Its packed block then stays in the second-level cache.
+/// Number of columns that a task computes. With this number, the packed block of a task stays in the second-level
+/// cache.
 const STRIP: usize = 192;
 
 impl<C: Columns> Product<'_, C> {
-    /// Divides the output into strips of columns. If there are fewer strips than threads, rows are divided too, and
-    /// each part packs its strip again.
+    /// Divides the output into strips of columns. If there are fewer strips than threads, the rows are divided, too,
+    /// and every part packs its strip itself.
     pub(crate) fn split(&self) -> Split {
         let strips = self.n.div_ceil(STRIP).max(1);
         let row_parts = (2 * threads()).div_ceil(strips).min(self.m.div_ceil(96)).max(1);
@@ -139,7 +140,7 @@ impl<C: Columns> Product<'_, C> {
         }
     }
 
-    /// Computes one part of the product that starts at `base` in `out`.
+    /// Computes one part of the product. The product begins at index `base` of `out`.
     pub(crate) fn part(&self, cx: &Context, part: Part, out: &Shared<'_, f32>, base: usize) {
         cx.run(PartJob {
             product: self,
@@ -178,7 +179,8 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
         let (first, count) = (column_range.start, column_range.len());
         let width = 2 * S::F32s::LANES;
         for i in row_range.clone() {
-            // SAFETY: the parts of a product do not overlap, each belongs to one task, and this borrow ends at once.
+            // SAFETY: the parts of a product do not overlap, each part belongs to one task, and the borrow ends in this
+            // loop.
             let out = unsafe { self.out.slice(self.base + i * n + first, count) };
             match bias {
                 Bias::Zero => out.fill(0.0),
@@ -231,10 +233,10 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
     }
 }
 
-/// The largest number of columns of a register tile.
+/// The largest number of columns that a register tile has.
 const EDGE: usize = 32;
 
-/// A register tile: some rows times one panel, added to what is already in the output.
+/// A register tile. It multiplies some rows with one panel, and adds the products to what is already in the output.
 struct Tile<'a, 'b> {
     rows: &'a [f32],
     row_stride: usize,
@@ -254,10 +256,11 @@ impl Tile<'_, '_> {
         for (r, row) in rows.iter_mut().enumerate() {
             *row = &self.rows[r * self.row_stride..r * self.row_stride + depth];
         }
-        // SAFETY: the tiles of a product do not overlap, this one belongs to this task, and each borrow ends where it
+        // SAFETY: the tiles of a product do not overlap, this tile belongs to this task, and each borrow ends where it
         // is used.
         let out = |r: usize| unsafe { self.out.slice(self.at + r * self.out_stride, self.columns) };
-        // The last panel of the output may be narrow. It is then computed in `edge`, and its columns are copied.
+        // The last panel may have more columns than the output has left. Its tile is then computed in `edge`, and the
+        // columns that the output has are copied.
         let mut edge = MaybeUninit::<[[f32; EDGE]; ROWS]>::uninit();
         let narrow = (self.columns < width).then(|| edge.write([[0.0; EDGE]; ROWS]));
         let to: [*mut f32; ROWS] = match narrow {
@@ -270,7 +273,8 @@ impl Tile<'_, '_> {
             None => std::array::from_fn(|r| out(r).as_mut_ptr()),
         };
         // SAFETY: loads and stores touch two vectors, at most `EDGE` elements: a whole row of the output or of `edge`,
-        // or a row of `panel`, which has `depth` rows of this width. This code runs only on machines that have `V`.
+        // or a row of `panel`, which has `depth` rows of this width. This code runs only on machines that have the
+        // instruction set of `V`.
         unsafe {
             let mut sums = [[V::splat(0.0); 2]; ROWS];
             for k in 0..depth {

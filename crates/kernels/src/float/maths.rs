@@ -1,9 +1,9 @@
 //! Elementary functions.
 //!
-//! They are our own, because the functions of C libraries differ in the last bit from one machine to the next. They use
-//! only IEEE addition, multiplication, division, square root and fused multiply-add, and integer operations, on f64 and
-//! without a branch. The result is rounded to f32 once. The functions of [`Unary`] are off by at most 0.51 units in the
-//! last place.
+//! Strait has functions of its own, because the functions of C libraries differ in the last bit from one machine to the
+//! next. They compute in f64, without branches, and use only operations on integers and IEEE addition, multiplication,
+//! division, square root and fused multiply-add. The result is rounded to f32 once. The functions of [`Unary`] are off
+//! by at most 0.51 units in the last place.
 
 use crate::context::Context;
 use crate::simd::Job;
@@ -19,7 +19,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 pub enum Unary {
     /// e^x
     Exp,
-    /// The natural logarithm; NaN below zero.
+    /// The natural logarithm; NaN for numbers below zero.
     Log,
     /// The square root, correctly rounded.
     Sqrt,
@@ -38,7 +38,7 @@ pub enum Unary {
 /// Applies a function to each element.
 ///
 /// # Errors
-/// [`KernelError::Shape`] where the slices differ in length.
+/// [`KernelError::Shape`] if the slices differ in length.
 pub fn unary(cx: &Context, function: Unary, input: &[f32], out: &mut [f32]) -> Result<(), KernelError> {
     expect_len("the output", out.len(), Some(input.len()))?;
     const PIECE: usize = 4096;
@@ -83,7 +83,7 @@ impl Job for UnaryJob<'_> {
     }
 }
 
-/// x^y. If y is a whole number of at most 64 in size, x^y is a product, so x may be negative. For any other y, a
+/// x^y. If y is a whole number with |y| ≤ 64, x^y is computed as a product, so x may be negative. For any other y, a
 /// negative x gives NaN. x^0 is 1.
 pub fn pow(x: f32, y: f32) -> f32 {
     let base = f64::from(x);
@@ -101,7 +101,7 @@ pub fn pow(x: f32, y: f32) -> f32 {
     (if y < 0.0 { 1.0 / product } else { product }) as f32
 }
 
-/// e^x, which softmax uses too.
+/// e^x. Softmax uses this function, too.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     exp64(f64::from(x)) as f32
@@ -113,12 +113,12 @@ fn polynomial<const N: usize>(coefficients: [f64; N], x: f64) -> f64 {
     coefficients.into_iter().fold(0.0, |sum, c| x.mul_add(sum, c))
 }
 
-/// e^x. With x = n·ln 2 + r and |r| ≤ ½ ln 2, e^x = 2^n · e^r, and e^r is its Taylor series up to r^10 (relative error
-/// below 3e-13). Arguments beyond ±708 are replaced by ±708, where the result is far beyond what f32 can distinguish
-/// from 0 and ∞.
+/// e^x. With x = n·ln 2 + r and |r| ≤ ½ ln 2, e^x = 2^n · e^r. e^r is computed as its Taylor series up to r^10
+/// (relative error below 3e-13). x is first limited to the range from −708 to 708. At the ends of this range, the
+/// result is already far below the smallest, or far above the largest, f32.
 #[inline(always)]
 fn exp64(x: f64) -> f64 {
-    // 1.5·2^52. Adding it leaves the nearest integer in the low bits.
+    // 1.5·2^52. When it is added to x, the nearest integer is in the low bits of the sum.
     const MAGIC: f64 = 6_755_399_441_055_744.0;
     const TAYLOR: [f64; 11] = [
         1.0 / 3_628_800.0,
@@ -133,7 +133,7 @@ fn exp64(x: f64) -> f64 {
         1.0,
         1.0,
     ];
-    // Comparisons instead of `clamp`, `max` and `min`, so that a NaN stays a NaN.
+    // These are comparisons and not `clamp`, `max` or `min`, so that a NaN stays a NaN.
     let x = if x > 708.0 { 708.0 } else { x };
     let x = if x < -708.0 { -708.0 } else { x };
     let shifted = x.mul_add(LOG2_E, MAGIC);
@@ -144,8 +144,8 @@ fn exp64(x: f64) -> f64 {
 }
 
 /// ln x. With x = 2^e·m and m in [√½, √2), ln x = e·ln 2 + 2·artanh(s), where s = (m − 1)/(m + 1) and |s| ≤ 0.172.
-/// artanh(s) is the series s + s³/3 + … + s¹⁷/17 (relative error below 1e-14). This holds for normal f64, and so for
-/// every positive f32.
+/// artanh(s) is computed as the series s + s³/3 + … + s¹⁷/17 (relative error below 1e-14). This is right for every
+/// normal f64, and every positive f32 is one.
 #[inline(always)]
 fn ln64(x: f64) -> f64 {
     const SERIES: [f64; 9] = [
@@ -160,7 +160,7 @@ fn ln64(x: f64) -> f64 {
         1.0,
     ];
     const SQRT_HALF_BITS: u64 = FRAC_1_SQRT_2.to_bits();
-    // After subtracting the bits of √½, the exponent field is e for mantissas in [√½, √2).
+    // After the bits of √½ are subtracted, the exponent field is e, because m is in [√½, √2).
     let above = x.to_bits().wrapping_sub(SQRT_HALF_BITS);
     let exponent = (above.cast_signed() >> 52) as f64;
     let mantissa = f64::from_bits((above & ((1 << 52) - 1)).wrapping_add(SQRT_HALF_BITS));
@@ -171,8 +171,8 @@ fn ln64(x: f64) -> f64 {
     if x >= 0.0 { limited } else { f64::NAN }
 }
 
-/// erf(x) = x·P(x²), where P is the Chebyshev interpolation of erf(√t)/√t on [0, 16] (absolute error 3e-11). Beyond |x|
-/// = 4, the difference from ±1 is smaller than f32 can resolve.
+/// erf(x) = x·P(x²), where P is the Chebyshev interpolation of erf(√t)/√t on [0, 16] (absolute error 3e-11). If |x| is
+/// larger than 4, erf(x) is so close to ±1 that the nearest f32 is ±1.
 #[inline(always)]
 fn erf64(x: f64) -> f64 {
     const P: [f64; 20] = [
@@ -202,7 +202,8 @@ fn erf64(x: f64) -> f64 {
     if x < -4.0 { -1.0 } else { above }
 }
 
-/// tanh(x) = (e^2x − 1) / (e^2x + 1). Near zero, where this cancels, x − x³/3 + 2x⁵/15 − 17x⁷/315.
+/// tanh(x) = (e^2x − 1) / (e^2x + 1). Near zero, the subtraction would lose digits, so tanh(x) = x − x³/3 + 2x⁵/15 −
+/// 17x⁷/315 is used there.
 #[inline(always)]
 fn tanh(x: f32) -> f32 {
     let x = f64::from(x);
@@ -222,8 +223,8 @@ fn silu(x: f64) -> f64 {
     if x < -708.0 { -0.0 } else { x / (1.0 + exp64(-x)) }
 }
 
-/// softplus(x) = max(x, 0) + ln(1 + e), where e = e^−|x|. With w = 1 + e rounded, ln(1 + e) = ln w + (e − (w − 1))/w,
-/// which keeps the digits of a small e.
+/// softplus(x) = max(x, 0) + ln(1 + e), where e = e^−|x|. Let w be 1 + e, rounded. ln(1 + e) is computed as ln w + (e −
+/// (w − 1))/w, because the second term has the digits of a small e that w has lost.
 #[inline(always)]
 fn softplus(x: f64) -> f64 {
     let e = exp64(-x.abs());

@@ -5,14 +5,14 @@ use crate::error::KernelError;
 /// A view of a matrix: element `(i, j)` is `data[i·strides[0] + j·strides[1]]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
-    /// The elements of the matrix, at the positions that `strides` give.
+    /// The memory with the elements of the matrix. `strides` says where they are.
     pub data: &'a [f32],
-    /// Elements from one row to the next, and from one column to the next.
+    /// Distance from one row to the next, and from one column to the next, in elements.
     pub strides: [usize; 2],
 }
 
 impl<'a> Matrix<'a> {
-    /// Row-major, `columns` elements a row.
+    /// A view of a row-major matrix with `columns` elements in each row.
     pub fn row_major(data: &'a [f32], columns: usize) -> Matrix<'a> {
         Matrix {
             data,
@@ -20,7 +20,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// The transpose of a row-major matrix with `columns` elements a row.
+    /// A view of the transpose of a row-major matrix with `columns` elements in each row.
     pub fn transposed(data: &'a [f32], columns: usize) -> Matrix<'a> {
         Matrix {
             data,
@@ -28,7 +28,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Checks that the view has `rows × columns` elements.
+    /// Checks that all elements of a `rows × columns` matrix are inside of the data.
     pub(super) fn check(&self, what: &str, rows: usize, columns: usize) -> Result<(), KernelError> {
         let last = |extent: usize, stride: usize| extent.checked_sub(1)?.checked_mul(stride);
         let end = match (last(rows, self.strides[0]), last(columns, self.strides[1])) {

@@ -1,4 +1,4 @@
-//! Float kernels: the same bits on every instruction set and for any number of threads.
+//! Float kernels. Their results have the same bits on every instruction set and with any number of threads.
 
 mod col2im;
 mod columns;

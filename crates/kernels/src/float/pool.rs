@@ -1,4 +1,4 @@
-//! Float pools. They visit the taps in the order row, column.
+//! Pools of floats. The elements of a window are visited in the order row, column.
 
 use crate::context::Context;
 use crate::{
@@ -7,8 +7,7 @@ use crate::{
     window::{Pool, Taps},
 };
 
-/// The largest element of each window. Padding takes no part, and a window without an element gives −∞. A NaN is
-/// ignored if another element is larger or comes first.
+/// The largest element of each window. Padding and NaNs are ignored. A window that has nothing else gives −∞.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
@@ -23,9 +22,9 @@ pub fn max_pool(_: &Context, pool: &Pool, input: &[f32], out: &mut [f32]) -> Res
     )
 }
 
-/// The mean of each window: its sum, added in the order row, column, divided by the number of elements. With
-/// `count_padding`, the zeros of the padding count as elements (elements beyond the padding never count). A window
-/// without an element gives 0.
+/// The mean of each window: the sum of its elements, added in the order row, column, divided by their number. With
+/// `count_padding`, padding elements count as zeros. Elements beyond the padding never count. A window without an
+/// element gives 0.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`.

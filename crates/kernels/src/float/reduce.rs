@@ -1,8 +1,9 @@
 //! Reductions over the middle axis of `[outer, axis, inner]`, and softmax.
 //!
-//! A sum always has the same order, whatever the layout and the machine. There are sixteen partial sums that start at
-//! +0; partial `p` adds the elements `p, p + 16, p + 32, …` in turn. Then partials `8..16` are added to `0..8`, `4..8`
-//! to `0..4`, `2..4` to `0..2`, and partial 1 to 0. A product has the same order and starts at 1.
+//! A sum is always added in the same order, whatever the layout and the machine. There are sixteen partial sums that
+//! start at +0; partial sum `p` adds the elements `p, p + 16, p + 32, …` in turn. Then partial sums `8..16` are added
+//! to `0..8`, `4..8` to `0..4`, `2..4` to `0..2`, and 1 to 0. A product is multiplied in the same order, and starts at
+//! 1.
 
 use super::maths::exp;
 use crate::context::Context;
@@ -20,19 +21,19 @@ pub enum Reduction {
     Sum,
     /// The sum divided by the number of elements.
     Mean,
-    /// The largest element; −∞ if there is none.
+    /// The largest element; −∞ if there are no elements.
     Max,
-    /// The smallest element; +∞ if there is none.
+    /// The smallest element; +∞ if there are no elements.
     Min,
     /// The product of the elements.
     Product,
 }
 
 const PARTIALS: usize = 16;
-/// Number of neighbouring results that are computed together.
+/// Number of neighbouring results that `fold_columns` computes at once.
 const LANES: usize = 16;
 
-/// Combines `values` into sixteen partial results, and these into one.
+/// Combines `values` into sixteen partial results, and then combines these into one.
 #[inline(always)]
 fn fold(start: f32, values: &[f32], step: impl Fn(f32, f32) -> f32) -> f32 {
     let mut partials = [start; PARTIALS];
@@ -56,8 +57,8 @@ fn fold(start: f32, values: &[f32], step: impl Fn(f32, f32) -> f32) -> f32 {
     partials[0]
 }
 
-/// The same as `fold`, for `LANES` neighbouring columns of a matrix at once. The matrix has rows of `stride` elements;
-/// only the first `count` columns are used.
+/// Does the same as `fold`, for `LANES` neighbouring columns of a matrix at once. The rows of the matrix have `stride`
+/// elements. Only the first `count` columns are used.
 #[inline(always)]
 fn fold_columns(
     start: f32,
@@ -176,8 +177,8 @@ impl Job for ReduceJob<'_> {
     }
 }
 
-/// Softmax over the middle axis of `[outer, axis, inner]`: `e / Σe` with `e = exp(x − max x)`. The sum has the order
-/// that the top of this module describes.
+/// Softmax over the middle axis of `[outer, axis, inner]`: `e / Σe` with `e = exp(x − max x)`. The sum is added in the
+/// order that the top of this module describes.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have these extents.
@@ -193,7 +194,7 @@ pub fn softmax(
     if out.is_empty() {
         return Ok(());
     }
-    // An exponential costs about sixteen multiply-adds.
+    // An exponential takes as long as about sixteen multiply-adds.
     for_each_chunk(out, axis * inner, input.len().saturating_mul(16), |o, out| {
         cx.run(SoftmaxJob {
             inner,

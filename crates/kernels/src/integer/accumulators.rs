@@ -1,4 +1,4 @@
-//! The loops that return accumulators without requantizing them.
+//! Loops that return accumulators without requantizing them.
 
 use super::{
     finish::Finish,
@@ -10,7 +10,7 @@ use crate::error::KernelError;
 use crate::integer::output_tile::OutputTile;
 use strait_requantize::IntType;
 
-/// Loops without a requantization: their results are the accumulators themselves, `i32` or `i64`.
+/// Loops without a requantization. Their results are the accumulators themselves, `i32` or `i64`.
 pub fn accumulators() -> Box<dyn Loops> {
     Box::new(Accumulators)
 }
@@ -40,7 +40,7 @@ impl Finish for Accumulators {
     fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
         for row in 0..place.rows {
             let (from, width) = (row * stride, self.width(sums.carrier()));
-            // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
+            // SAFETY: tiles of different tasks do not overlap, and the borrow ends before the next row.
             let to = unsafe { place.bytes(width, row, 0, place.columns) };
             match sums {
                 Sums::I32(sums) => {

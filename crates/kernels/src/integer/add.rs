@@ -1,4 +1,4 @@
-//! Elementwise sums of two operands. Each operand is first brought to a common grid.
+//! Elementwise sums of two operands. Before the sum, each operand is converted to a common grid.
 
 use super::{
     bytes::flip,
@@ -29,7 +29,7 @@ impl Addend<'_> {
         }
     }
 
-    /// Computes the accumulators of the elements from index `from` on.
+    /// Computes the accumulators of an operand, for the elements from index `from` on.
     fn accumulators(
         &self,
         cx: &Context,
@@ -41,7 +41,7 @@ impl Addend<'_> {
         match *self {
             Addend::Table(table) => {
                 let lowest = operand.element.min();
-                // The table index is the 8-bit code minus the smallest code of its type.
+                // The index in the table is the 8-bit code minus the smallest code of its type.
                 out.iter_mut().for_each(|x| *x = table[(*x - lowest) as usize & 0xFF]);
             }
             Addend::Codes {
@@ -56,7 +56,7 @@ impl Addend<'_> {
                     loops.requantize(cx, [1, 1, out.len()], IntType::I32, bytes(&shifted), bytes_mut(out))?;
                 }
                 if negative {
-                    // The negation is right modulo 2^32.
+                    // If the negation wraps, it is still right modulo 2^32.
                     out.iter_mut().for_each(|x| *x = x.wrapping_neg());
                 }
             }
@@ -65,7 +65,7 @@ impl Addend<'_> {
     }
 }
 
-/// The sum of two table lookups: `tables[0][a] + tables[1][b]`.
+/// Adds the entries of two tables: `tables[0][a] + tables[1][b]`.
 #[derive(Clone, Copy)]
 struct Tables<'a> {
     tables: [&'a [i32; 256]; 2],
@@ -116,7 +116,7 @@ pub(crate) fn add(
     })
 }
 
-/// Subtracts a zero point from codes and shifts the results left.
+/// Subtracts a zero point from codes and shifts the differences left.
 struct ShiftJob<'a> {
     zero: i32,
     bits: u8,
@@ -148,13 +148,13 @@ impl Job for AddJob<'_> {
     }
 }
 
-/// The bytes of these numbers, in the same memory.
+/// The numbers as bytes, in the same memory.
 fn bytes(numbers: &[i32]) -> &[u8] {
     // SAFETY: every byte of a number is a valid u8, and the slice has as many bytes as the numbers.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// The bytes of these numbers, in the same memory and writable.
+/// The numbers as bytes that can be written, in the same memory.
 fn bytes_mut(numbers: &mut [i32]) -> &mut [u8] {
     // SAFETY: the slice has as many bytes as the numbers, and every pattern of bytes is a valid i32.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }

@@ -9,8 +9,8 @@ pub(crate) const fn width(element: IntType) -> usize {
     element.bits().div_ceil(8) as usize
 }
 
-/// A mask for the types of one byte. A byte XOR the mask is an unsigned number that grows with the element: the element
-/// minus the smallest value of the 8-bit type.
+/// A mask for types of one byte. The byte of an element XOR the mask is an unsigned number: the element minus the
+/// smallest value of the 8-bit type. So larger elements become larger numbers.
 #[inline(always)]
 pub(crate) const fn flip(element: IntType) -> u8 {
     match element {
@@ -19,7 +19,7 @@ pub(crate) const fn flip(element: IntType) -> u8 {
     }
 }
 
-/// The same mask for the types of two bytes.
+/// Like `flip`, a mask for types of two bytes.
 #[inline(always)]
 pub(crate) const fn flip_16(element: IntType) -> u16 {
     match element {
@@ -28,8 +28,8 @@ pub(crate) const fn flip_16(element: IntType) -> u16 {
     }
 }
 
-/// The smallest value of a type of one or two bytes if it used all of its bits. An element equals `origin` plus its
-/// bits XOR the mask.
+/// The smallest value that the storage of `element` (one or two bytes) can hold, even if the type itself uses fewer
+/// bits. An element equals `origin` plus the unsigned number that its bits XOR the mask are.
 #[inline(always)]
 pub(crate) const fn origin(element: IntType) -> i32 {
     match element {
@@ -60,7 +60,7 @@ pub(crate) fn check_8_bits(what: &str, element: IntType) -> Result<(), KernelErr
     }
 }
 
-/// Checks that the type has this code.
+/// Checks that `code` is in the range of the type.
 pub(crate) fn check_code(what: &str, element: IntType, code: i32) -> Result<(), KernelError> {
     if element.range().contains(&code) {
         Ok(())
@@ -69,10 +69,10 @@ pub(crate) fn check_code(what: &str, element: IntType, code: i32) -> Result<(), 
     }
 }
 
-/// Clamps elements in place. Both ends are codes of the type.
+/// Clamps elements in place. Both bounds are codes of the type.
 #[inline(always)]
 pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
-    // The caller guarantees that both ends fit the type.
+    // The caller guarantees that both bounds are codes of the type, so the casts lose nothing.
     match element {
         IntType::I8 | IntType::I4 => {
             for byte in data {
@@ -108,7 +108,7 @@ pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
     }
 }
 
-/// Widens elements to i32, up to the length of the shorter slice.
+/// Widens elements to i32. The shorter of the two slices determines how many.
 #[inline(always)]
 pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
     match element {
@@ -140,15 +140,15 @@ pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
     }
 }
 
-/// The bytes of a code of one width, up to 16 bits.
+/// The bytes of a code. A code has one or two bytes.
 pub(crate) trait Code: Copy + Send + Sync {
-    /// Views bytes as codes, in place.
+    /// Views bytes as codes, without copying.
     fn codes(bytes: &[u8]) -> &[Self];
-    /// Views bytes as codes that can be written.
+    /// Views bytes as codes that can be written, without copying.
     fn codes_mut(bytes: &mut [u8]) -> &mut [Self];
-    /// The code minus the type's [`origin`].
+    /// How far the code is above the type's [`origin`].
     fn above(self, element: IntType) -> u32;
-    /// The code that is `above` more than the type's [`origin`].
+    /// The code that lies `above` above the type's [`origin`].
     fn new(element: IntType, above: u32) -> Self;
 }
 
@@ -170,7 +170,7 @@ impl Code for [u8; 1] {
 
     #[inline(always)]
     fn new(element: IntType, above: u32) -> Self {
-        // `above` fits in one byte.
+        // `above` is below 2^8, so the cast loses nothing.
         [above as u8 ^ flip(element)]
     }
 }

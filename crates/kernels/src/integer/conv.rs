@@ -1,5 +1,5 @@
-//! Integer convolution. Weights are the rows and output positions the columns of the panels, which are packed strip by
-//! strip.
+//! Integer convolution as a matrix product. The rows are weights, and the columns are output positions, which are
+//! packed into panels strip by strip.
 
 use super::{
     bytes::{flip, width},
@@ -20,9 +20,9 @@ use crate::{
     window::Layout,
 };
 
-/// Number of panel bytes that one task packs, so that they stay in the second-level cache.
+/// Number of bytes of panels that one task packs. They are few enough to stay in the second-level cache.
 const STRIP_BYTES: usize = 192 << 10;
-/// The largest number of panels of a task, a multiple of the three panels of a register tile.
+/// The largest number of panels of a task. It is a multiple of three, the number of panels of a register tile.
 const STRIP_PANELS: usize = STRIP / COLUMNS;
 
 pub(crate) fn conv(
@@ -74,7 +74,7 @@ pub(crate) fn conv(
     }
 }
 
-/// The work of a convolution: strips of output positions, for all groups of some images.
+/// The work of a convolution. It is divided into strips of output positions, for each group and image.
 struct Strips<'a, 'b> {
     finish: &'a dyn Finish,
     cx: &'a Context,
@@ -85,7 +85,7 @@ struct Strips<'a, 'b> {
 }
 
 impl Strips<'_, '_> {
-    /// Runs images that first have to be copied into the padded layout.
+    /// Computes images that first have to be copied to the padded layout.
     fn padded<T: Lane>(&self, input: &[u8]) -> Result<(), KernelError> {
         let &ConvWeights {
             conv,
@@ -106,7 +106,7 @@ impl Strips<'_, '_> {
         Ok(())
     }
 
-    /// Runs one image that already has the layout.
+    /// Computes one image that already has the padded layout.
     fn run<T: Lane>(&self, b: usize, image: &[T]) -> Result<(), KernelError> {
         let ConvWeights {
             conv, layout, planes, ..
@@ -133,9 +133,9 @@ struct StripTask<'a, 'b, T> {
     strips: &'a Strips<'a, 'b>,
     image: &'a [T],
     group: usize,
-    /// The first output position of the strip.
+    /// The first output position that the strip has.
     first: usize,
-    /// The largest number of output positions of the strip.
+    /// The largest number of output positions that the strip may have.
     columns: usize,
     base: usize,
 }
@@ -171,7 +171,7 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
             flip: flip(element),
             panels: &mut panels,
         };
-        // SAFETY: this code is compiled for `S`, so the machine has it.
+        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         unsafe { S::call(pack) };
         let first_channel = self.group * outputs;
         let group = |plane: usize| {
@@ -212,24 +212,24 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
     }
 }
 
-/// Sums the first `k` bytes of each column, for panels that are `depth` bytes deep.
+/// Sums the first `k` bytes of each column. The panels are `depth` bytes deep.
 #[inline(always)]
 fn column_sums<S: Simd>(panels: &[u8], [k, depth]: [usize; 2], to: &mut [i32; STRIP]) {
     let (to, _) = to.as_chunks_mut::<COLUMNS>();
     for (panel, to) in panels.chunks_exact((COLUMNS * depth).max(1)).zip(to) {
         let (fours, rest) = panel.as_chunks::<64>().0.split_at(k / 4);
-        // SAFETY: this code is compiled for `S`, so the machine has it.
+        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let mut sums = unsafe { [S::Dots::new(0, &[0; COLUMNS]); 4] };
         for some in fours.chunks(sums.len()) {
             for (sum, four) in sums.iter_mut().zip(some) {
-                // SAFETY: as above, the machine has `S`.
+                // SAFETY: as above, the machine has the instruction set `S`.
                 *sum = unsafe { sum.add_dots::<true>(four, [1; 4]) };
             }
         }
         if let Some(last) = rest.first() {
-            // Elements behind K do not belong to the window, so they get the factor 0.
+            // Elements behind K do not belong to the window, so they are multiplied by 0.
             let ones = [0, 1, 2, 3].map(|at| u8::from(at < k % 4));
-            // SAFETY: as above, the machine has `S`.
+            // SAFETY: as above, the machine has the instruction set `S`.
             sums[0] = unsafe { sums[0].add_dots::<true>(last, ones) };
         }
         for sum in sums {
@@ -238,13 +238,13 @@ fn column_sums<S: Simd>(panels: &[u8], [k, depth]: [usize; 2], to: &mut [i32; ST
     }
 }
 
-/// Packs the output positions from `first` on, for all taps.
+/// Packs the output positions from `first` on, with all their taps.
 struct PackJob<'a, T> {
     layout: &'a Layout,
     image: &'a [T],
     taps: &'a [usize],
     first: usize,
-    /// XOR mask for elements that are bytes.
+    /// The mask that elements are XORed with if they are bytes.
     flip: u8,
     panels: &'a mut [u8],
 }
@@ -272,14 +272,15 @@ impl<T: Lane> Job for PackJob<'_, T> {
     }
 }
 
-/// Gathers the elements of some runs, one run after the other. Elements beyond the runs have no meaning, but are the
-/// same on every machine.
+/// The elements of some runs, one run after the other. Elements beyond the runs have no meaning, but they are the same
+/// on every machine.
 #[inline(always)]
 fn sixteen<T: Lane>(image: &[T], runs: &[(usize, usize)]) -> [T; COLUMNS] {
     let mut line = [T::default(); 2 * COLUMNS];
     let mut to = 0;
     for &(offset, length) in runs {
-        // Copies sixteen elements at once if the image has them. The next run overwrites what was too much.
+        // If the image has sixteen elements there, sixteen are copied at once. The next run overwrites those that were
+        // too many.
         match (
             image[offset..].first_chunk::<COLUMNS>(),
             line[to..].first_chunk_mut::<COLUMNS>(),

@@ -1,4 +1,4 @@
-//! Weights of a convolution, packed when the plan is made.
+//! The weights of a convolution, packed when the plan is made.
 
 use super::{
     bytes::{check_code, check_codes},
@@ -11,30 +11,31 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Weights of a convolution, packed once when the plan is made.
+/// The weights of a convolution. They are packed once, when the plan is made.
 #[derive(Clone, Debug)]
 pub struct ConvWeights {
     pub(super) conv: Conv,
     pub(super) layout: Layout,
     pub(super) element: IntType,
     pub(super) planes: Planes,
-    /// The code that stands for an element of the padding.
+    /// The code of a padding element.
     pub(super) pad: i32,
-    /// The packed weights, `[planes][out_channels][depth]`, with depth padded with zeros.
+    /// The packed weights, `[planes][out_channels][depth]`. The depth is a whole number of groups of four bytes, padded
+    /// with zeros.
     pub(super) rows: Vec<u8>,
     pub(super) starts: Starts,
-    /// The offset of each tap in the image, one for each element of the padded depth.
+    /// The offset of each tap in the image. There is one for each element of the padded depth.
     pub(super) taps: Vec<usize>,
 }
 
 impl ConvWeights {
     /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element`, of 8 or 16
-    /// bits. `conv.input.batch` does not matter. `pad_value` is the code that stands for an element of the padding.
-    /// `bias` has one value per output channel, in the accumulator's unit, with all zero points folded in.
+    /// bits. `conv.input.batch` does not matter. `pad_value` is the code of a padding element. `bias` has one value per
+    /// output channel, in the accumulator's unit, in which all zero points are already taken into account.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] if a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the limits,
-    /// and for weights of more than 17 bits.
+    /// [`KernelError::Shape`] if a slice does not have the extents of `conv`; [`KernelError::Size`] if an extent
+    /// exceeds the limits, or weights have more than 17 bits.
     pub fn new(
         conv: Conv,
         element: IntType,
@@ -51,14 +52,14 @@ impl ConvWeights {
         if let Some(values) = bias.len() {
             expect_len("the bias", values, Some(conv.out_channels))?;
         }
-        // Lifted weights need the sum of each window. In a depthwise convolution that costs as much as the product
-        // itself, so weights are not lifted there.
+        // If weights are lifted (see `Planes`), the sum of each window is needed. In a depthwise convolution, this sum
+        // takes as long as the product itself, so weights are not lifted.
         let mut planes = match is_depthwise(&conv, &layout) {
             true => Planes::new(element, weights.ends(), bias.carrier()),
             false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
         }?;
         let row = |o: usize| (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at)));
-        // Depthwise loops read bytes as they are, without an offset.
+        // The loops for depthwise convolutions read bytes as they are, so no offset is needed.
         let offset = if is_depthwise(&conv, &layout) && !planes.words {
             0
         } else {
@@ -81,7 +82,7 @@ impl ConvWeights {
                 }
             }
         }
-        // Beyond K the weights are 0, so any tap will do.
+        // The weights beyond K are 0, so it does not matter which element they are multiplied with.
         let channels = if conv.out_channels == 0 {
             0
         } else {
@@ -101,19 +102,20 @@ impl ConvWeights {
         })
     }
 
-    /// Upper bound on the packed size in bytes of weights with `k` values per output channel, including the data packed
-    /// beside them, for activations of type `element` and weights between `ends`. The extents have to be those of a
-    /// tensor in memory, so that no product overflows.
+    /// An upper bound for the size in bytes of packed weights, including the data that is packed beside them. There are
+    /// `k` weights per output channel, between `ends`, for activations of type `element`. The extents have to be those
+    /// of a tensor in memory, so that no product overflows.
     ///
     /// # Errors
-    /// [`KernelError::Size`] for weights of more than 17 bits.
+    /// [`KernelError::Size`] if weights have more than 17 bits.
     pub fn packed_bytes(
         [out_channels, k]: [usize; 2],
         element: IntType,
         ends: [i32; 2],
         carrier: Carrier,
     ) -> Result<usize, KernelError> {
-        // Whether weights are lifted depends on the window, so both sizes are considered.
+        // The window decides whether weights are lifted, and it is not known here, so the larger of both sizes is
+        // returned.
         let lifted = Planes::lifted(element, ends, carrier, k)?;
         let either = [Planes::new(element, ends, carrier)?, lifted];
         let bytes = |planes: Planes| out_channels * planes.bytes(k) + planes.padded(k) * size_of::<usize>();
@@ -125,7 +127,7 @@ impl ConvWeights {
         &self.conv
     }
 
-    /// The packed weights of one output channel in one plane.
+    /// The packed weights of one output channel, in one plane.
     pub(super) fn row(&self, plane: usize, output: usize) -> &[u8] {
         let depth = self.planes.depth(self.conv.depth());
         let row = plane * self.conv.out_channels + output;
@@ -133,10 +135,10 @@ impl ConvWeights {
     }
 }
 
-/// True if [`depthwise`] can compute the convolution.
+/// True if the loops in [`depthwise`] can compute the convolution.
 pub(super) fn is_depthwise(conv: &Conv, layout: &Layout) -> bool {
     conv.groups == conv.input.channels && conv.input.plane() > 0 && layout.output[1] <= WIDEST
 }
 
-/// The widest output row that the loops of [`super::depthwise`] take.
+/// The longest output row that the loops of [`super::depthwise`] can compute.
 pub(super) const WIDEST: usize = 1 << 11;

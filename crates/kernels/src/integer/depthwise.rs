@@ -1,5 +1,5 @@
-//! Integer convolution with one input channel per group. It needs no matrix product: each output is a few
-//! multiply-adds, computed for neighbouring outputs of a row at once.
+//! Integer convolution with one input channel per group. It needs no matrix product: each output is the sum of a few
+//! products, and neighbouring outputs of a row are computed at once.
 
 use super::{
     bytes::width,
@@ -22,10 +22,10 @@ use strait_requantize::IntType;
 
 /// Number of accumulators in a tile.
 const PIECE: usize = WIDEST;
-/// Number of outputs in a vector. A vector may read and write this many elements past the end of a row.
+/// Number of outputs that are computed at once. This many elements past the end of a row may be read and written.
 const LANES: usize = 16;
 
-/// Computes the convolution. The caller has checked the slices against `weights`, and none is empty.
+/// Computes the convolution. The caller has checked that the slices fit `weights`, and that none of them is empty.
 pub(super) fn depthwise<T: Lane>(
     finish: &dyn Finish,
     cx: &Context,
@@ -78,7 +78,7 @@ pub(super) fn depthwise<T: Lane>(
     })
 }
 
-/// Computes the accumulators of some rows of one output channel.
+/// A job that computes the accumulators of some rows of one output channel.
 struct RowsJob<'a, T> {
     weights: &'a ConvWeights,
     image: &'a [T],
@@ -115,27 +115,28 @@ impl<T: Lane> RowsJob<'_, T> {
             (Starts::I32(starts), Room::I32(sums)) => {
                 let row = weights.row(0, output);
                 each::<T, i32>(image, size, sums, |window| {
-                    // SAFETY: this code is compiled for `S`, and `each` passes windows with enough elements.
+                    // SAFETY: this code is compiled for `S`, and `each` only passes windows with enough elements.
                     unsafe { some::<T, S, SIGNED>(window, taps, row, starts[output]) }
                 });
             }
             (Starts::I64(starts), Room::I64(sums)) => each::<T, i64>(image, size, sums, |window| {
-                // SAFETY: as above; the machine has the instruction set.
+                // SAFETY: as above, the machine has the instruction set `S`, and the window has enough elements.
                 unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }
             }),
-            // The conversion is right modulo 2^32, and the accumulators fit in 32 bits.
+            // The accumulators fit in 32 bits, so it does not matter that the conversion wraps.
             (Starts::I64(starts), Room::I32(sums)) => each::<T, i32>(image, size, sums, |window| {
-                // SAFETY: as above; the machine has the instruction set.
+                // SAFETY: as above, the machine has the instruction set `S`, and the window has enough elements.
                 unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }.map(|sum| sum as i32)
             }),
-            // Cannot happen: sums that start in 32 bits are also carried in 32 bits.
+            // This case does not occur: sums that start in 32 bits are also carried in 32 bits.
             (Starts::I32(_), Room::I64(_)) => {}
         }
     }
 }
 
-/// Computes rows of outputs, sixteen neighbours at a time. `sums` takes a window, and returns the outputs whose first
-/// taps are the window's first sixteen elements. The image has to have 15 more elements behind the last tap of a row.
+/// Computes rows of outputs, sixteen neighbours at a time. `sums` takes a window, and returns sixteen outputs: the
+/// first tap of each is one of the window's first sixteen elements. The image has to have 15 more elements behind the
+/// last tap of a row.
 #[inline(always)]
 fn each<T: Lane, A: Copy>(
     image: &[T],
@@ -146,7 +147,7 @@ fn each<T: Lane, A: Copy>(
     for y in 0..rows {
         for x in (0..width).step_by(LANES) {
             let sums = sums(&image[y * row_step + x..]);
-            // The next row overwrites what is written past the end of this one.
+            // If the sixteen outputs go past the end of this row, the next row overwrites what is too much.
             if let Some(to) = out[y * width + x..].first_chunk_mut() {
                 *to = sums;
             }
@@ -154,10 +155,10 @@ fn each<T: Lane, A: Copy>(
     }
 }
 
-/// Sixteen sums over some taps, in 32 bits.
+/// The sums of sixteen outputs over some taps, in 32 bits.
 ///
 /// # Safety
-/// The machine has the instruction set, and sixteen elements are readable from each tap on.
+/// The machine must have the instruction set `S`, and sixteen elements must be readable from each tap on.
 #[inline(always)]
 unsafe fn some<T: Lane, S: Simd, const SIGNED: bool>(
     window: &[T],
@@ -176,10 +177,10 @@ unsafe fn some<T: Lane, S: Simd, const SIGNED: bool>(
     }
 }
 
-/// Sixteen sums over all taps of all planes, in 64 bits.
+/// The sums of sixteen outputs over all taps of all planes, in 64 bits.
 ///
 /// # Safety
-/// The machine has the instruction set, and sixteen elements are readable from each tap on.
+/// The machine must have the instruction set `S`, and sixteen elements must be readable from each tap on.
 #[inline(always)]
 unsafe fn all<T: Lane, S: Simd, const SIGNED: bool>(
     weights: &ConvWeights,

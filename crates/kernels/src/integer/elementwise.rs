@@ -16,15 +16,17 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Broadcasting of two arrays by NumPy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
+/// How two arrays are broadcast, by NumPy's rule: extents are aligned at the last axis, and an axis of extent 1 is
+/// repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broadcast {
-    /// The axes of the result. Neighbouring axes are joined where both operands allow it. Never empty.
+    /// The axes of the result. Neighbouring axes are joined if both operands allow it. There is at least one axis.
     axes: Vec<BroadcastAxis>,
     elements: [usize; 3],
 }
 
-/// One axis of the result: its extent, and for each operand the distance to the next element (0 if it is repeated).
+/// One axis of the result: its extent, and for each operand the distance to the next element, which is 0 if the operand
+/// is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BroadcastAxis {
     extent: usize,
@@ -32,7 +34,7 @@ struct BroadcastAxis {
 }
 
 impl Broadcast {
-    /// Broadcasts two row-major arrays with these extents.
+    /// The broadcasting of two row-major arrays with these extents.
     ///
     /// # Errors
     /// [`KernelError::Shape`] if two extents differ and neither is 1.
@@ -70,12 +72,12 @@ impl Broadcast {
         Ok(Broadcast { axes, elements })
     }
 
-    /// Number of elements of the result.
+    /// Number of elements that the result has.
     pub fn elements(&self) -> usize {
         self.elements[2]
     }
 
-    /// Where a row (all axes but the last) starts in both operands.
+    /// Where a row of the result starts in each operand. `index` numbers the rows over all axes but the last.
     fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {
@@ -87,10 +89,11 @@ impl Broadcast {
     }
 }
 
-/// What error messages call the operands.
+/// The names of the operands in error messages.
 pub(super) const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
 
-/// Runs `combine` on two operands of 8 bits, and hands the accumulators to `finish`.
+/// Computes an accumulator from each pair of codes of two 8-bit operands with `combine`, and passes the accumulators to
+/// `finish`.
 pub(super) fn binary(
     finish: &dyn Finish,
     cx: &Context,
@@ -114,7 +117,7 @@ pub(super) fn binary(
     })
 }
 
-/// Checks that two operands and the output have the extents of a broadcast.
+/// Checks that two operands and the output have the sizes that a broadcast requires.
 pub(super) fn check_operands(
     shape: &Broadcast,
     elements: [IntType; 2],
@@ -128,8 +131,8 @@ pub(super) fn check_operands(
     Ok(())
 }
 
-/// Runs `task` on pieces of the result. The task gets the first element of both operands, the distances to their next
-/// elements, and where the results go.
+/// Runs `task` on pieces of the result. The task gets the position of the first element in each operand, the distances
+/// to the next elements, and where the results are written.
 pub(super) fn each_piece(
     finish: &dyn Finish,
     shape: &Broadcast,
@@ -146,7 +149,7 @@ pub(super) fn each_piece(
     if out.is_empty() {
         return Ok(());
     }
-    // `axes` is never empty; see the field.
+    // There is at least one axis; see the field.
     let Some(&BroadcastAxis { extent, strides }) = shape.axes.last() else {
         return Ok(());
     };
@@ -161,16 +164,16 @@ pub(super) fn each_piece(
     })
 }
 
-/// A part of one operand.
+/// A part of one operand: the elements that a task reads.
 pub(super) struct Operand<'a> {
     pub(super) element: IntType,
     pub(super) data: &'a [u8],
-    /// Distance to the next element: 0 or 1.
+    /// Distance to the next element: 1, or 0 if one element is repeated.
     pub(super) stride: usize,
 }
 
 impl Operand<'_> {
-    /// Widens the elements from index `from` on.
+    /// Widens the elements from index `from` on to i32.
     #[inline(always)]
     pub(super) fn widen(&self, from: usize, out: &mut [i32]) {
         let data = &self.data[from * width(self.element)..];
@@ -184,7 +187,7 @@ impl Operand<'_> {
     }
 }
 
-/// The elementwise product of operands of 8 or 16 bits.
+/// The elementwise product of two operands of 8 or 16 bits.
 struct Products<'a> {
     operands: [Operand<'a>; 2],
     from: [usize; 2],
@@ -206,7 +209,7 @@ impl Job for Products<'_> {
         let [a, b] = &values;
         let pairs = a[..self.count].iter().zip(b);
         match self.sums {
-            // The product is right modulo 2^32.
+            // If the product wraps, it is still right modulo 2^32.
             Room::I32(sums) => sums
                 .iter_mut()
                 .zip(pairs)
@@ -221,7 +224,7 @@ impl Job for Products<'_> {
     }
 }
 
-/// A tile that is one row.
+/// A tile that has a single row.
 fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, first_channel: usize) -> OutputTile<'a> {
     OutputTile {
         out,
@@ -234,12 +237,12 @@ fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, firs
     }
 }
 
-/// How the codes of two elements become an accumulator.
+/// How an accumulator is computed from the codes of two elements.
 pub(super) trait Combine: Copy + Send + Sync {
     fn combine(self, a: u8, b: u8) -> i32;
 }
 
-/// `(a − zeros[0])·(b − zeros[1])`, computed from x − zero = (x ^ flip) + offset.
+/// Computes `(a − zeros[0])·(b − zeros[1])`, with x − zero = (x ^ flip) + offset for each operand.
 #[derive(Clone, Copy)]
 struct Product {
     flips: [u8; 2],
@@ -255,13 +258,13 @@ impl Combine for Product {
     }
 }
 
-/// Where the accumulators of a row come from.
+/// What computes the accumulators of a row.
 trait Source: Sync {
-    /// Writes the accumulators of a whole row.
+    /// Computes the accumulators of a whole row.
     fn fill(&self, accumulators: &mut [i32]);
 }
 
-/// Accumulators that are computed from two operands.
+/// Computes accumulators from two operands.
 struct Pairs<'a, C> {
     operands: [&'a [u8]; 2],
     strides: [usize; 2],
@@ -271,7 +274,7 @@ struct Pairs<'a, C> {
 impl<C: Combine> Source for Pairs<'_, C> {
     #[inline(always)]
     fn fill(&self, accumulators: &mut [i32]) {
-        // A local copy that no store to an accumulator can change, so that the loops read it only once.
+        // A copy in a local variable. No store to an accumulator can change it, so the loops read it only once.
         let combine = self.combine;
         let [a, b] = self.operands;
         match self.strides {
@@ -289,7 +292,7 @@ impl<C: Combine> Source for Pairs<'_, C> {
     }
 }
 
-/// Accumulators that are the widened elements of one array.
+/// Widens the elements of one array to accumulators.
 struct Elements<'a> {
     element: IntType,
     data: &'a [u8],
@@ -302,7 +305,7 @@ impl Source for Elements<'_> {
     }
 }
 
-/// A job that computes the accumulators of a tile.
+/// A job that computes the accumulators of a row.
 struct Fill<'a, A> {
     source: &'a A,
     accumulators: &'a mut [i32],
@@ -317,7 +320,7 @@ impl<A: Source> Job for Fill<'_, A> {
     }
 }
 
-/// Computes and finishes one row, or several rows without a gap between them.
+/// Computes and finishes one row, or several rows that follow each other without a gap.
 fn fill_and_finish(
     finish: &dyn Finish,
     cx: &Context,
@@ -332,7 +335,7 @@ fn fill_and_finish(
     finish.finish(*cx, Sums::I32(&accumulators), place.columns, place)
 }
 
-/// Views the elements as accumulators in place. `None` if they are not i32, or not aligned like i32.
+/// Views the elements as accumulators, without copying. `None` if they are not i32, or not aligned like i32.
 fn accumulators(element: IntType, data: &[u8]) -> Option<&[i32]> {
     if element != IntType::I32 {
         return None;
@@ -374,7 +377,7 @@ pub(crate) fn multiply(
         });
     }
     let flips = elements.map(flip);
-    // x = (x ^ flip) + the type's smallest code
+    // x = (x ^ flip) + the smallest code of the type
     let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
     binary(finish, cx, shape, elements, operands, out, Product { flips, offsets })
 }
@@ -417,7 +420,7 @@ pub(crate) fn requantize_wide(
     expect_len("the input", accumulators.len(), Some(array.elements()))?;
     let bytes = product(&[array.elements(), finish.width(Carrier::I64)]);
     expect_len("the output", out.len(), bytes)?;
-    // A tile has as many bytes as one of 32 bits, so half as many elements.
+    // Accumulators of 64 bits have twice as many bytes, so a tile has half as many elements.
     array.for_each_tile(finish.piece() / 2, &Shared::new(out), |start, place| {
         finish.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
     })

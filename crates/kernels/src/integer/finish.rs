@@ -1,4 +1,4 @@
-//! The last step of a loop: turns a tile of accumulators into the bytes of its results.
+//! The last step of a loop. It turns a tile of accumulators into the bytes of its results.
 
 use super::{
     batch::{Batch, Wide},
@@ -16,39 +16,40 @@ use strait_requantize::{IntType, Requantization};
 
 /// Turns the accumulators of a loop into results. Only [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
 /// [`accumulators`](super::accumulators) implement it, because only this crate can write to an [`OutputTile`]. The
-/// loops are compiled once and call the implementation for each tile.
+/// loops are compiled once for all implementations, and call the implementation for each tile.
 pub trait Finish: Send + Sync {
-    /// The element type of the results. It is I32 if the results are the accumulators, whether of 32 or of 64 bits.
+    /// The element type of the results. If the results are the accumulators, it is I32, even for accumulators of 64
+    /// bits.
     fn out(&self) -> IntType;
 
-    /// Number of bytes of a result.
+    /// Number of bytes of a result, if the accumulators have this type.
     fn width(&self, _: Carrier) -> usize {
         width(self.out())
     }
 
-    /// True if the results are the accumulators themselves, as wide as their carrier.
+    /// True if the results are the accumulators themselves. They are then as wide as the accumulators.
     fn keeps(&self) -> bool {
         false
     }
 
-    /// Number of channels with parameters of their own; `None` if one set of parameters serves any number.
+    /// Number of channels that have parameters; `None` if one set of parameters serves any number of channels.
     fn channels(&self) -> Option<usize>;
 
-    /// Number of elements of a tile whose accumulators are already in memory.
+    /// Number of elements that a tile should have if its accumulators are already in memory.
     fn piece(&self) -> usize {
         LONG_PIECE
     }
 
-    /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile starts at
+    /// Turns the accumulators of a tile into results, on the instruction set of `cx`. Row `r` of the tile starts at
     /// accumulator `r·stride`. The tile is small enough for the first-level cache, unless [`Finish::piece`] asks for
-    /// more.
+    /// larger tiles.
     ///
     /// # Errors
-    /// [`KernelError::Tile`] from a target's batch kernel.
+    /// [`KernelError::Tile`] if a batch kernel of the target fails.
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError>;
 }
 
-/// Finishes accumulators that are known to fit into 32 bits, whatever their carrier.
+/// Finishes accumulators of 32 bits. They are widened first if the results have to be accumulators of 64 bits.
 pub(crate) fn narrow(
     finish: &dyn Finish,
     cx: Context,
@@ -64,7 +65,7 @@ pub(crate) fn narrow(
     finish.finish(cx, Sums::I32(accumulators), stride, place)
 }
 
-/// Checks that the parameters are for this number of channels, or for any.
+/// Checks that the parameters are for `wanted` channels, or for any number.
 pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), KernelError> {
     match finish.channels() {
         Some(found) if found != wanted => Err(KernelError::Shape(format!(
@@ -74,14 +75,14 @@ pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), K
     }
 }
 
-/// Requantizes in registers, with an epilogue: a tile of fresh accumulators becomes the bytes of the results in one
-/// pass. The code is compiled for the epilogue on each instruction set, without a function call per element and without
-/// a buffer in between.
+/// Requantizes in registers, with an epilogue: a tile of accumulators that have just been computed becomes the bytes of
+/// the results in one pass. The code is compiled for the epilogue on each instruction set, without a function call per
+/// element and without a buffer in between.
 #[derive(Clone, Debug)]
 pub struct InRegisters<E> {
     epilogue: E,
     batch: Option<Batch>,
-    /// Requantizes accumulators of 64 bits. `None` if the form is defined on i32 only.
+    /// Requantizes accumulators of 64 bits. `None` if the form is defined only on i32.
     wide: Option<Wide>,
     /// The smallest and the largest result of the form.
     range: [i32; 2],
@@ -91,9 +92,9 @@ pub struct InRegisters<E> {
 }
 
 impl<E: Epilogue> InRegisters<E> {
-    /// The loops that compute `clamp(saturate(epilogue(accumulator)))`, where `saturate` goes to the output type of
-    /// `form`. The form itself requantizes accumulators of 64 bits. The ends of the clamp are codes. If they are in the
-    /// wrong order, the lower one wins.
+    /// The loops that compute `clamp(saturate(epilogue(accumulator)))`, where `saturate` limits to the output type of
+    /// `form`. Accumulators of 64 bits do not use the epilogue; they are requantized as `form` defines. The bounds of
+    /// the clamp are codes. If the lower bound is above the upper one, all results are the lower one.
     pub fn new(epilogue: E, form: &Requantization, clamp: Option<[i32; 2]>) -> InRegisters<E> {
         let [low, high] = super::epilogue::bounds(form.out(), clamp);
         InRegisters {
@@ -107,8 +108,8 @@ impl<E: Epilogue> InRegisters<E> {
         }
     }
 
-    /// The same loops with a batch kernel instead of the epilogue on machines with vectors. The batch kernel has to be
-    /// for a form with the same results as the epilogue. A batch kernel that saturates to another type is ignored.
+    /// The same loops, but on machines with vectors they use a batch kernel instead of the epilogue. The batch kernel
+    /// has to be for a form with the same results as the epilogue. If it saturates to another type, it is ignored.
     #[must_use]
     pub fn with_batch(self, batch: Batch) -> InRegisters<E> {
         let batch = Some(batch).filter(|batch| batch.out() == self.out);
@@ -142,12 +143,12 @@ impl<E: Epilogue> Finish for InRegisters<E> {
         match (sums, &self.wide) {
             (Sums::I32(accumulators), _) => self.narrow(cx, accumulators, stride, place),
             (Sums::I64(accumulators), Some(wide)) => {
-                // The form's own range comes first, then the clamp behind it.
+                // The results are limited first to the form's own range, and then by the clamp.
                 let bounds = self.range.map(|end| end.min(self.high).max(self.low));
                 wide.run(cx, (self.out, bounds), accumulators, stride, place);
             }
             (Sums::I64(accumulators), None) => {
-                // An accumulator beyond i32 counts as the nearer end of i32.
+                // If an accumulator is beyond i32, it counts as the nearer end of i32.
                 for row in 0..place.rows {
                     let accumulators = &accumulators[row * stride..][..place.columns];
                     let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();
@@ -159,7 +160,7 @@ impl<E: Epilogue> Finish for InRegisters<E> {
     }
 }
 
-/// A job that runs a tile through the epilogue's lane function.
+/// A job that computes the results of a tile with the epilogue's lane function.
 struct Lanes<'a, E> {
     finish: &'a InRegisters<E>,
     accumulators: &'a [i32],

@@ -1,4 +1,4 @@
-//! Integer matrix products: with constant weights, and of two activations.
+//! Integer matrix products: of an activation and constant weights, and of two activations.
 
 use super::{
     bytes::{check_codes, flip, width},
@@ -18,7 +18,7 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Weights of a fully connected layer, packed once when the plan is made.
+/// The weights of a fully connected layer. They are packed once, when the plan is made.
 #[derive(Clone, Debug)]
 pub struct GemmWeights {
     element: IntType,
@@ -27,7 +27,7 @@ pub struct GemmWeights {
     panels: Panels,
 }
 
-/// A packed operand, and the values that the sums of its columns start from.
+/// A packed operand, and the numbers that the sums of its columns start from.
 #[derive(Clone, Debug)]
 struct Panels {
     planes: Planes,
@@ -37,7 +37,7 @@ struct Panels {
 }
 
 impl Panels {
-    /// Packs `element(k, n)`. The sums of column `n` start at `start(n, Σ element)`.
+    /// Packs the elements `element(k, n)`. The sums of column `n` start from `start(n, Σ element)`.
     #[inline(always)]
     fn new(
         planes: Planes,
@@ -49,7 +49,7 @@ impl Panels {
             return Err(KernelError::Size(format!("a packed operand of {k} × {n}")));
         }
         let columns = n.next_multiple_of(COLUMNS);
-        // The number of bytes is below 2^60.
+        // The number of bytes is below 2^60, so nothing here overflows.
         let plane_bytes = columns * planes.depth(k);
         let mut bytes = vec![0; planes.list.len() * plane_bytes];
         let mut sums = vec![0_i64; columns];
@@ -80,7 +80,7 @@ impl Panels {
     }
 }
 
-/// Packs `element(k, n)` as elements of `BYTES` bytes each.
+/// Packs the elements `element(k, n)`, with `BYTES` bytes each.
 #[inline(always)]
 fn pack_columns<const BYTES: usize>(
     panels: &mut [u8],
@@ -102,11 +102,12 @@ fn pack_columns<const BYTES: usize>(
 
 impl GemmWeights {
     /// Packs weights for activations of type `element`, of 8 or 16 bits. Weight `(k, n)` is `weights[k·strides[0] +
-    /// n·strides[1]]`. `bias` has one value for each `n`, in the accumulator's unit, with all zero points folded in.
+    /// n·strides[1]]`. `bias` has one value for each `n`, in the accumulator's unit, in which all zero points are
+    /// already taken into account.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] if extents, strides and slices do not fit together; [`KernelError::Size`] beyond the
-    /// limits, and for weights of more than 17 bits.
+    /// [`KernelError::Shape`] if extents, strides and slices do not fit together; [`KernelError::Size`] if an extent
+    /// exceeds the limits, or weights have more than 17 bits.
     pub fn new(
         element: IntType,
         [k, n]: [usize; 2],
@@ -138,12 +139,12 @@ impl GemmWeights {
         Ok(GemmWeights { element, k, n, panels })
     }
 
-    /// Upper bound on the packed size in bytes of weights `[k, n]`, including the data packed beside them, for
-    /// activations of type `element` and weights between `ends`. The extents have to be those of a tensor in memory, so
-    /// that no product overflows.
+    /// An upper bound for the size in bytes of packed weights `[k, n]`, including the data that is packed beside them.
+    /// The weights are between `ends`, for activations of type `element`. The extents have to be those of a tensor in
+    /// memory, so that no product overflows.
     ///
     /// # Errors
-    /// [`KernelError::Size`] for weights of more than 17 bits.
+    /// [`KernelError::Size`] if weights have more than 17 bits.
     pub fn packed_bytes(
         [k, n]: [usize; 2],
         element: IntType,
@@ -178,21 +179,21 @@ impl Activation<'_> {
         self.data[row * self.strides[0] + column * self.strides[1]]
     }
 
-    /// An element as the 16-bit word that products read.
+    /// The 16-bit word that stands for an element in products.
     #[inline(always)]
     fn word(&self, row: usize, column: usize) -> i16 {
         let (at, width) = (row * self.strides[0] + column * self.strides[1], width(self.element));
         word(self.element, &self.data[at * width..(at + 1) * width])
     }
 
-    /// The smallest and the largest word that an element can be.
+    /// The smallest and the largest word that can stand for an element.
     fn ends(&self) -> [i32; 2] {
         let offset = word_offset(self.element) as i32;
         [self.element.min() - offset, self.element.max() - offset]
     }
 }
 
-/// Checks that a strided view of `[rows, columns]` stays inside its data.
+/// Checks that all elements of a `[rows, columns]` view with these strides are inside of its data.
 fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) -> Result<(), KernelError> {
     if extents.contains(&0) {
         return Ok(());
@@ -206,23 +207,23 @@ fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) 
     }
 }
 
-/// The largest extent of a product.
+/// The largest extent that a product may have.
 const LARGEST_EXTENT: usize = 1 << 28;
 
-/// Number of rows of a task, and of its panels. They stay in the second-level cache.
+/// Number of rows that a task computes. They and the task's panels stay in the second-level cache.
 const TASK_ROWS: usize = 48;
 const TASK_PANELS: usize = STRIP / COLUMNS;
 
-/// A product whose panels are already packed. Its rows are packed task by task.
+/// A product whose panels are already packed. Each task packs the rows that it computes.
 struct Product<'a> {
     finish: &'a dyn Finish,
     m: usize,
     n: usize,
     k: usize,
     panels: &'a Panels,
-    /// Writes row `m`: `k` unsigned bytes, or `k` words.
+    /// Writes row `m` as `k` unsigned bytes, or as `k` words.
     row: &'a (dyn Fn(usize, &mut [u8]) + Sync),
-    /// A factor: this times the sum of a row is added to each result of the row.
+    /// The sum of a row times this factor is added to each result of the row.
     row_factor: i64,
 }
 
@@ -286,7 +287,7 @@ impl Job for ProductTask<'_, '_> {
                 row_starts[r] = row_factor.wrapping_mul(sum);
             }
         }
-        // The conversion is right modulo 2^32.
+        // The starts are right modulo 2^32, which is enough for sums of 32 bits.
         let narrow = row_starts.map(|start| start as i32);
         let plane = |p: usize| &bytes[(p * n.next_multiple_of(COLUMNS) + first_column) * depth..];
         let strip = Strip {
@@ -363,8 +364,9 @@ pub(crate) fn gemm(
     .run(cx, out)
 }
 
-/// Computes `Σ (a − za)(b − zb)`. With a' and b' as products read them (bytes of a' are unsigned), and the zero points
-/// moved in the same way, it is Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
+/// Computes `Σ (a − za)(b − zb)`. Let a' and b' be the numbers that stand for a and b in products (as bytes, those for
+/// a are unsigned), and let za' and zb' be the zero points after the same change. The result is Σ a'b' − zb'·Σ a' −
+/// za'·Σ b' + k·za'·zb'.
 pub(crate) fn matmul(
     finish: &dyn Finish,
     cx: &Context,
@@ -386,14 +388,14 @@ pub(crate) fn matmul(
     }
     expect_len("the product", out.len(), product(&[m, n, finish.width(carrier)]))?;
     let words = width(a.element).max(width(b.element)) > 1;
-    // Bytes of b' are signed.
+    // As bytes, the numbers b' are signed.
     let flip_b = flip(b.element) ^ 0x80;
     let (ends, offset_b) = match words {
         true => (b.ends(), word_offset(b.element)),
         false => ([i8::MIN.into(), i8::MAX.into()], i64::from(flip_b)),
     };
     let planes = Planes::for_words(words, a.element, ends, carrier)?;
-    // Every step wraps, but the sum as a whole is right modulo 2^32 or 2^64.
+    // Each step may wrap, but the whole sum is right modulo 2^32 or 2^64.
     let zero_a = i64::from(a.zero_point) - planes.offset(a.element);
     let zero_b = i64::from(b.zero_point) - offset_b;
     let constant = (k as i64).wrapping_mul(zero_a).wrapping_mul(zero_b);

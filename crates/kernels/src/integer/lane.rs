@@ -1,4 +1,4 @@
-//! The elements that products read: bytes, or signed 16-bit words.
+//! The elements that products read: bytes, or signed words of 16 bits.
 
 use super::{
     bytes::width,
@@ -8,32 +8,33 @@ use crate::simd::{Dots, interleave, interleave_words};
 use std::borrow::Cow;
 use strait_requantize::IntType;
 
-/// The type of an element of the operand that is packed into panels.
+/// The type of an element in the operand that is packed into panels.
 pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
-    /// How products with packed panels of these elements are computed.
+    /// How products with packed panels of this element type are computed.
     type Products: Products;
-    /// Number of elements in four bytes.
+    /// Number of elements that four bytes hold.
     const LANES: usize;
-    /// Number of bytes of an element.
+    /// Number of bytes that an element takes.
     const BYTES: usize = 4 / Self::LANES;
 
-    /// Packs sixteen columns: four bytes of each column for every `LANES` taps. `line` gives the elements of a tap;
-    /// bytes are XORed with `flip`.
+    /// Packs sixteen columns. For every `LANES` taps, each column has four bytes. `line` gives the sixteen elements of
+    /// a tap. If elements are bytes, they are XORed with `flip`.
     fn pack(rows: &mut [[u8; 64]], taps: &[usize], flip: u8, line: impl Fn(usize) -> [Self; COLUMNS]);
 
-    /// Adds `weight` times element `l` to lane `l`. Bytes are signed if `SIGNED` is true.
+    /// Adds `weight` times element `l` to lane `l` of the sums. If elements are bytes, they are signed if `SIGNED` is
+    /// true.
     ///
     /// # Safety
-    /// Sixteen elements are readable, and the machine has the instruction set.
+    /// Sixteen elements must be readable, and the machine must have the instruction set of `D`.
     unsafe fn add_scaled<D: Dots, const SIGNED: bool>(sums: D, elements: *const Self, weight: i32) -> D;
 
-    /// The weight of a tap, read from the bytes of a packed row.
+    /// The weight for a tap, read from the bytes of a packed row.
     fn weight(row: &[u8], tap: usize) -> i32;
 
-    /// Converts the codes of an activation to elements.
+    /// The elements that stand for the codes of an activation in products.
     fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [Self]>;
 
-    /// Converts one code of an activation to an element.
+    /// The element that stands for a code of an activation in products.
     fn element(element: IntType, code: i32) -> Self;
 }
 
@@ -100,7 +101,7 @@ impl Lane for i16 {
     }
 
     fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [i16]> {
-        // There is one loop for each type, without a branch inside.
+        // Each type has a loop of its own, without a branch inside.
         let two = || codes.as_chunks::<2>().0.iter().map(|&code| i16::from_ne_bytes(code));
         Cow::Owned(match (width(element), element) {
             (1, IntType::I8 | IntType::I4) => codes.iter().map(|&code| code.cast_signed().into()).collect(),
@@ -111,12 +112,12 @@ impl Lane for i16 {
     }
 
     fn element(element: IntType, code: i32) -> i16 {
-        // A code of at most 16 bits, moved into the range of a signed word.
+        // The code has at most 16 bits, and the subtraction moves it to the range of a signed word.
         (i64::from(code) - word_offset(element)) as i16
     }
 }
 
-/// The difference between a code and the word that stands for it.
+/// A code minus the word that stands for it in products.
 pub(crate) fn word_offset(element: IntType) -> i64 {
     match element {
         IntType::U16 => 1 << 15,
@@ -124,13 +125,13 @@ pub(crate) fn word_offset(element: IntType) -> i64 {
     }
 }
 
-/// The word that stands for a code, which is given as its bytes.
+/// The word that stands for a code in products. `code` has the bytes of the code.
 #[inline(always)]
 pub(crate) fn word(element: IntType, code: &[u8]) -> i16 {
     match (element, code) {
         (IntType::I8 | IntType::I4, &[byte]) => byte.cast_signed().into(),
         (_, &[byte]) => byte.into(),
-        // Subtracts 2^15, and reads the result as signed.
+        // The XOR subtracts 2^15, and the result is read as a signed word.
         (IntType::U16, code) => (u16::from_ne_bytes([code[0], code[1]]) ^ (1 << 15)).cast_signed(),
         (_, code) => i16::from_ne_bytes([code[0], code[1]]),
     }

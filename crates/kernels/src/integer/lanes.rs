@@ -1,11 +1,12 @@
-//! Codes of a tile, element by element.
+//! Computes the codes of a tile, one element after the other.
 
 use super::{bytes::width, epilogue::PerChannel};
 use crate::integer::output_tile::{Axis, OutputTile};
 use strait_requantize::IntType;
 
-/// Writes the codes of a tile, one element after the other: `lane` of each element with the constants of its channel,
-/// then limited by the two bounds, which are codes of `out`. Row `r` of the elements starts at `r·stride`.
+/// Computes the codes of a tile and writes them, one element after the other. `lane` is called for each element with
+/// the constants of its channel, and its result is limited by the two bounds, which are codes of type `out`. Row `r` of
+/// the tile starts at element `r·stride`.
 #[inline(always)]
 pub(crate) fn by_lane<T: Copy, C>(
     out: IntType,
@@ -17,7 +18,7 @@ pub(crate) fn by_lane<T: Copy, C>(
 ) {
     for row in 0..place.rows {
         let elements = &elements[row * stride..row * stride + place.columns];
-        // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
+        // SAFETY: tiles of different tasks do not overlap, and the borrow ends before the next row.
         let to = unsafe { place.bytes(width(out), row, 0, place.columns) };
         match out {
             IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4 => {
@@ -33,7 +34,7 @@ pub(crate) fn by_lane<T: Copy, C>(
     }
 }
 
-/// Writes one row as elements of type `N`.
+/// Computes and writes one row of codes, as elements of type `N`.
 #[inline(always)]
 pub(crate) fn row_by_lane<N: Narrow, T: Copy, C>(
     [low, high]: [i32; 2],
@@ -60,11 +61,11 @@ pub(crate) fn row_by_lane<N: Narrow, T: Copy, C>(
     }
 }
 
-/// An element type of the results, as bytes.
+/// An element of the results, as bytes.
 pub(crate) trait Narrow: Sized {
-    /// The bytes of a value that the type can hold.
+    /// The bytes of a value, which must be in the range of the type.
     fn narrow(value: i32) -> Self;
-    /// Views bytes as elements.
+    /// Views bytes as elements, without copying.
     fn elements(bytes: &mut [u8]) -> &mut [Self];
 }
 
@@ -83,7 +84,7 @@ impl Narrow for [u8; 1] {
 impl Narrow for [u8; 2] {
     #[inline(always)]
     fn narrow(value: i32) -> Self {
-        // The low half is the same for i16 and u16.
+        // The low half of a value has the same bits for i16 and u16.
         (value as i16).to_ne_bytes()
     }
 

@@ -9,11 +9,10 @@ use crate::{
 use strait_requantize::IntType;
 use strait_requantize::function::LayerNorm;
 
-/// Number of elements of a task, if its rows are shorter than that.
+/// Number of elements that a task computes if rows are shorter than that.
 const PIECE: usize = 1 << 12;
 
-/// An integer layer normalization over contiguous rows of codes, ready to run, with a gain and a bias for each
-/// position.
+/// A layer normalization of rows of contiguous codes, ready to run. Each position of a row has a gain and a bias.
 #[derive(Clone, Debug)]
 pub struct IntegerLayerNorm {
     norm: LayerNorm,
@@ -23,11 +22,12 @@ pub struct IntegerLayerNorm {
 }
 
 impl IntegerLayerNorm {
-    /// Prepares the function for codes of type `from`, in rows with one element per gain. Without `biases` they are 0.
+    /// Prepares the function for codes of type `from`. Rows have as many elements as there are gains. If `biases` is
+    /// absent, all biases are 0.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] if the parameters are not legal, the codes have more than 16 bits, the rows are longer
-    /// than the definition allows, or the numbers of biases and gains differ.
+    /// [`KernelError::Shape`] if the parameters are not legal, if codes have more than 16 bits, if rows are longer than
+    /// the definition allows, or if the numbers of biases and gains differ.
     pub fn new(
         norm: &LayerNorm,
         from: IntType,
@@ -56,8 +56,8 @@ impl IntegerLayerNorm {
     /// Normalizes all rows of the input.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] if the input is not made of whole rows, or the output does not have the same number of
-    /// rows.
+    /// [`KernelError::Shape`] if the input does not consist of whole rows, or the output does not have the same number
+    /// of rows.
     pub fn run(&self, _: &Context, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
         let row = self.gains.len();
         let (read, written) = (row * width(self.from), row * width(self.norm.result));
@@ -65,7 +65,7 @@ impl IntegerLayerNorm {
         expect_len("the input", input.len(), Some(rows * read))?;
         expect_len("the output", out.len(), Some(rows * written))?;
         let piece = PIECE.div_ceil(row);
-        // A result costs about eight multiply-adds.
+        // A result takes as long as about eight multiply-adds.
         for_each_chunk(out, piece * written, (rows * row).saturating_mul(8), |i, out| {
             let mut codes = vec![0; row];
             let input = input[i * piece * read..].chunks(read);

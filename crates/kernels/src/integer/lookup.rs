@@ -1,4 +1,4 @@
-//! Functions of one code: lookup and clamp.
+//! Functions of one code: table lookups and clamps.
 
 use super::bytes::{Code, check_codes, origin, width};
 use crate::context::Context;
@@ -10,11 +10,12 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// Number of elements of a task.
+/// Number of elements that a task computes.
 const PIECE: usize = 1 << 14;
 
-/// `out = table[input]` for elements of type `element`, of up to 16 bits. The table has one entry per code, starting
-/// with the smallest code; its entries may have any width. `out` has one entry for each element of `input`.
+/// Computes `out = table[input]` for elements of type `element`, of up to 16 bits. The table has one entry per code,
+/// and the first entry is for the smallest code. Entries may have any number of bytes. `out` has one entry for each
+/// element of `input`.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if the slices do not fit together.
@@ -33,10 +34,10 @@ pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &m
     Ok(())
 }
 
-/// The lookup for entries of `width` bytes.
+/// The lookup in a table whose entries have `width` bytes.
 fn entries_of<T: Code>(element: IntType, table: &[u8], width: usize, input: &[u8], out: &mut [u8]) {
     let input = T::codes(input);
-    // The mask does not change the index of a valid code.
+    // For a valid code, the mask does not change the index.
     let (lowest, mask) = ((element.min() - origin(element)) as u32, (1 << element.bits()) - 1);
     let at = |x: T| (x.above(element).wrapping_sub(lowest) & mask) as usize;
     for_each_chunk(out, PIECE * width, input.len(), |i, out| {
@@ -52,10 +53,10 @@ fn entries_of<T: Code>(element: IntType, table: &[u8], width: usize, input: &[u8
     });
 }
 
-/// `min(max(x, low), high)` on elements of any type.
+/// Computes `min(max(x, low), high)` for elements of any type.
 ///
 /// # Errors
-/// [`KernelError::Shape`] if the slices differ in length or do not hold whole elements.
+/// [`KernelError::Shape`] if the slices differ in length or do not consist of whole elements.
 pub fn clamp(cx: &Context, element: IntType, ends: [i32; 2], input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
     let width = width(element);
     expect_len("the input", input.len(), Some(input.len() / width * width))?;

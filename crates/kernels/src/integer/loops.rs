@@ -1,4 +1,5 @@
-//! The trait [`Loops`]: what a target implements, or instantiates, to run its requantization in the kernels.
+//! The trait [`Loops`], by which kernels run the requantization of a target. A target implements it, or uses one of the
+//! implementations in this crate.
 
 use super::{
     elementwise::Broadcast,
@@ -11,21 +12,22 @@ use crate::integer::output_tile::Axis;
 use crate::{error::KernelError, window::Pool};
 use strait_requantize::IntType;
 
-/// All loops of one layer with its requantization, prepared once when the plan is made.
+/// All loops of one layer, with its requantization. They are prepared once, when the plan is made.
 ///
-/// Each loop computes `clamp(requantize(accumulator))` and writes elements of type [`Loops::out`] as bytes. Sums are
-/// carried in 32 or in 64 bits, according to how the weights were packed, or to the argument `carrier`. If the
-/// requantization has parameters per channel, their number has to be the number of channels of the loop's output. The
-/// elementwise loops of two operands have one channel.
+/// Each loop computes `clamp(requantize(accumulator))`, and writes elements of type [`Loops::out`] as bytes. Sums are
+/// carried in 32 or in 64 bits. How the weights were packed decides which, or the argument `carrier`. If the
+/// requantization has parameters per channel, there have to be as many as the loop's output has channels. Elementwise
+/// loops of two operands have one channel.
 ///
 /// # Errors
-/// [`KernelError::Shape`] if slices, extents and channels do not fit together; [`KernelError::Tile`] from a target's
-/// batch kernel.
+/// [`KernelError::Shape`] if slices, extents and channels do not fit together; [`KernelError::Tile`] if a batch kernel
+/// of the target fails.
 pub trait Loops: Send + Sync {
-    /// The element type of the results. It is I32 if the results are the accumulators, whether of 32 or of 64 bits.
+    /// The element type of the results. If the results are the accumulators, it is I32, even for accumulators of 64
+    /// bits.
     fn out(&self) -> IntType;
 
-    /// Convolution: the accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, `out`
+    /// A convolution. The accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, and `out` is
     /// `[batch, out_channels, rows, columns]`.
     fn conv(
         &self,
@@ -36,8 +38,8 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Product with constant weights: the accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`, `out`
-    /// `[rows, n]`; channels run along `n`.
+    /// A product with constant weights. The accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`, and `out`
+    /// is `[rows, n]`. Channels run along `n`.
     fn gemm(
         &self,
         cx: &Context,
@@ -47,8 +49,8 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Product of two activations: the accumulator is `Σ (a[m, k] − zero)·(b[k, n] − zero)`, for extents `[m, n, k]`.
-    /// `out` is `[m, n]`, row-major; channels run along `n`.
+    /// A product of two activations with extents `[m, n, k]`. The accumulator is `Σ (a[m, k] − zero)·(b[k, n] − zero)`,
+    /// where `zero` is the zero point of the operand. `out` is `[m, n]`, row-major. Channels run along `n`.
     fn matmul(
         &self,
         cx: &Context,
@@ -59,9 +61,9 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Sums of windows, over an `element` of 8 or 16 bits. Padding, and elements beyond it, count as `pad_value`. The
-    /// channels are either the channels of the image ([`Axis::Rows`]) or the positions of an output plane in row-major
-    /// order ([`Axis::Columns`]).
+    /// The sums of windows, for elements of type `element`, of 8 or 16 bits. Elements of the padding, and beyond the
+    /// padding, count as `pad_value`. The channels are either the channels of the image ([`Axis::Rows`]) or the
+    /// positions of an output plane in row-major order ([`Axis::Columns`]).
     fn sum_pool(
         &self,
         cx: &Context,
@@ -74,8 +76,8 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Elementwise sum of codes of up to 16 bits, in 32 bits. The accumulator is the sum of the two accumulators that
-    /// `addends` computes from both codes.
+    /// The elementwise sum of codes of up to 16 bits, in 32 bits. `addends` says how an accumulator is computed from
+    /// the code of each operand; the two accumulators are added.
     fn add(
         &self,
         cx: &Context,
@@ -86,7 +88,7 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Elementwise product of elements of 8 or 16 bits: the accumulator is `(a − zeros[0])·(b − zeros[1])`.
+    /// The elementwise product of elements of 8 or 16 bits. The accumulator is `(a − zeros[0])·(b − zeros[1])`.
     fn multiply(
         &self,
         cx: &Context,
@@ -98,7 +100,7 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Requantizes an array `[outer, channels, inner]`: each element, of type `element`, is an accumulator as it is.
+    /// Requantizes an array `[outer, channels, inner]`. Its elements, of type `element`, are the accumulators.
     fn requantize(
         &self,
         cx: &Context,
@@ -118,19 +120,20 @@ pub trait Loops: Send + Sync {
     ) -> Result<(), KernelError>;
 }
 
-/// How the codes of one operand become accumulators on the common grid.
+/// How an accumulator on the common grid is computed from a code of one operand.
 #[derive(Clone, Copy)]
 pub enum Addend<'a> {
-    /// Codes are looked up in a table with one entry per code. Entry 0 belongs to the smallest code of the type, which
-    /// is I8 or U8.
+    /// The accumulator is looked up in a table with one entry per code. Entry 0 is for the smallest code of the type,
+    /// which is I8 or U8.
     Table(&'a [i32; 256]),
-    /// Accumulators are computed from the codes: `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
+    /// The accumulator is computed from the code, which has up to 16 bits: `±requantize((code − zero)·2^bits)`.
     Codes {
         /// The zero point that is subtracted from the code.
         zero: i32,
-        /// Number of bits to shift left. Every shifted code fits into 32 bits.
+        /// The number of bits by which the difference is shifted left. The shifted differences have to fit in 32 bits.
         bits: u8,
-        /// Requantizes shifted codes to accumulators (I32). `None` if the shifted codes are the accumulators.
+        /// Requantizes the shifted differences to accumulators (I32). `None` if the shifted differences are the
+        /// accumulators.
         loops: Option<&'a dyn Loops>,
         /// True if the operand is subtracted.
         negative: bool,

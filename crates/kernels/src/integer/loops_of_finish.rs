@@ -1,4 +1,4 @@
-//! The loops of whatever finishes accumulators.
+//! Implements [`Loops`](super::Loops) for everything that implements `Finish`.
 
 use super::loops::{Addend, Loops};
 use super::{

@@ -1,18 +1,18 @@
 //! Integer kernels. They are exact, and give the same bits on every instruction set.
 //!
 //! Tensors are bytes: elements of an [`IntType`](strait_requantize::IntType) in the machine's byte order, at any
-//! alignment. Activations have 8 or 16 bits, weights up to 16 plus their zero point, and accumulators 32 or 64
-//! ([`Carrier`]). Sums wrap; the caller knows that none overflows.
+//! alignment. Activations have 8 or 16 bits. Weights have up to 16 bits, and one more after their zero point is
+//! subtracted. Accumulators have 32 or 64 bits ([`Carrier`]). Sums wrap; the caller makes sure that none overflows.
 //!
 //! # How a target adds its requantization
-//! [`Loops`] are all loops of one layer with its requantization. A loop computes a tile of accumulators, at most 32 KB,
-//! and hands it to a [`Finish`], which is one of two:
+//! [`Loops`] stands for all loops of one layer with its requantization. A loop computes a tile of accumulators, at most
+//! 32 KB, and passes the tile to a [`Finish`], of which there are two:
 //! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`]. It turns accumulators of 32 bits into bytes in
-//!   one pass; those of 64 bits go through one path for every form. The host's epilogues are in [`epilogue`].
-//!   [`standard`] picks one for a form, and adds the form's [`Batch`] kernel, which computes the same on whole vectors.
-//!   A target's crate uses one of these epilogues or writes its own: the constants of a channel, and a function of one
-//!   accumulator.
-//! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for each tile. Kernels behind a C interface use this one.
+//!   one pass. For accumulators of 64 bits, all forms share one function. The host's epilogues are in [`epilogue`].
+//!   [`standard`] picks the epilogue for a form, and adds the form's [`Batch`] kernel, which computes the same on whole
+//!   vectors. A target's crate uses one of these epilogues or writes its own: the constants of a channel, and a
+//!   function of one accumulator.
+//! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for each tile. It is used for kernels behind a C interface.
 //!
 //! ```
 //! use strait_kernels::{Context, integer::{Epilogue, InRegisters, Loops, PerChannel}};

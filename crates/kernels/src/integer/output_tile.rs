@@ -1,21 +1,22 @@
-//! Where the results of a tile go.
+//! Where the results of a tile are written.
 
 use crate::parallel::Shared;
 
 /// Which axis of a tile is the channel axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Row `r` is channel `first + r`. This is the case for images, whose rows are the positions of one channel.
+    /// Row `r` belongs to channel `first + r`. This is how images are computed: a row has positions of one channel.
     Rows,
-    /// Column `c` is channel `first + c`. This is the case for matrices, whose rows have all channels of one position.
+    /// Column `c` belongs to channel `first + c`. This is how matrices are computed: a row has all channels of one
+    /// position.
     Columns,
 }
 
-/// A tile of the output: rows of consecutive elements.
+/// A tile of the output. It has several rows of consecutive elements.
 #[derive(Clone, Copy)]
 pub struct OutputTile<'a> {
     pub(crate) out: &'a Shared<'a, u8>,
-    /// Index of the output element where the tile starts.
+    /// The index of the output element at which the tile starts.
     pub(crate) at: usize,
     pub(crate) row_stride: usize,
     pub(crate) rows: usize,
@@ -25,7 +26,7 @@ pub struct OutputTile<'a> {
 }
 
 impl<'a> OutputTile<'a> {
-    /// The rows `from..from + rows` of this tile.
+    /// The part of this tile that has the rows `from..from + rows`.
     #[inline(always)]
     pub(crate) fn rows(self, from: usize, rows: usize) -> OutputTile<'a> {
         let first_channel = self.first_channel + if self.axis == Axis::Rows { from } else { 0 };
@@ -37,10 +38,10 @@ impl<'a> OutputTile<'a> {
         }
     }
 
-    /// The output bytes of `count` elements of a row.
+    /// The bytes of `count` elements in a row of the output.
     ///
     /// # Safety
-    /// No other borrow of these bytes is alive.
+    /// No other borrow of these bytes may be alive.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn bytes(&self, width: usize, row: usize, column: usize, count: usize) -> &'a mut [u8] {

@@ -1,30 +1,31 @@
 //! How weights are stored for integer products: as bytes or as 16-bit words.
 //!
-//! A register tile adds products in 32 bits. If the accumulator has 32 bits too, wrapping sums are right, because the
-//! caller knows that the whole sum fits. If it has 64 bits, a register tile adds only as many products as are sure to
-//! fit into 32 bits for any activations, and then widens the sum. For activations of magnitude up to X and weights up
-//! to W that is n ≤ (2^31 − 1) / (X·W) products: 511 for i16 times i8, but only one for i16 times i16. Weights that
-//! leave too few products are therefore split,
+//! A register tile adds products in 32 bits. If the accumulator has 32 bits, too, it does not matter that sums wrap,
+//! because the caller makes sure that the whole sum fits. If the accumulator has 64 bits, a register tile adds only as
+//! many products as are sure to fit in 32 bits, and then widens the sum. If activations have magnitudes up to X and
+//! weights up to W, that is n ≤ (2^31 − 1) / (X·W) products: 511 for i16 times i8, but only one for i16 times i16. If n
+//! is too small, weights are therefore split,
 //!
 //! w = 2^8·⌊w / 2^8⌋ + (w mod 2^8),
 //!
-//! into two planes with hundreds of products each. If even the sum of all products cannot leave 32 bits, it is added in
-//! 32 bits whatever the accumulator is.
+//! into two planes, for each of which n is in the hundreds. If not even the sum of all products can leave 32 bits, it
+//! is added in 32 bits, whatever the accumulator is.
 //!
-//! Weights with a zero point have 9 bits, but seldom more than 256 different values. Bytes then hold w − c for some
-//! constant c, the lift, and Σ x·w = Σ x·(w − c) + c·Σ x. The last sum is needed only once per window, however many
-//! output channels there are.
+//! After their zero point is subtracted, weights have 9 bits, but seldom more than 256 different values. They are then
+//! stored as bytes w − c, where the constant c is called the lift: Σ x·w = Σ x·(w − c) + c·Σ x. The last sum is needed
+//! only once per window, however many output channels there are.
 
 use super::{bytes::width, lane::word_offset, product::Factors, sums::Carrier};
 use crate::error::KernelError;
 use strait_requantize::IntType;
 
-/// Constant weights, by the type of their elements.
+/// Constant weights, with the type that their elements have in memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Weights<'a> {
     /// Weights of 8 bits.
     I8(&'a [i8]),
-    /// Weights of any type of up to 16 bits, with the zero point already subtracted: at most 17 bits with their sign.
+    /// Weights of any type of up to 16 bits, after their zero point was subtracted. They have at most 17 bits with
+    /// their sign.
     I32(&'a [i32]),
 }
 
@@ -37,7 +38,7 @@ impl Weights<'_> {
         }
     }
 
-    /// True if there are none.
+    /// True if there are no weights.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -50,23 +51,24 @@ impl Weights<'_> {
         }
     }
 
-    /// The smallest and the largest value that a weight may have.
+    /// The smallest and the largest value that a weight can have.
     pub(crate) fn ends(&self) -> [i32; 2] {
         match self {
-            // For 8-bit weights, the ends of the type are close enough. Looking for the actual ends would gain nothing.
+            // For weights of 8 bits, these are the ends of the type. Nothing would be gained by looking for the
+            // smallest and the largest weight.
             Weights::I8(_) => [i8::MIN.into(), i8::MAX.into()],
             Weights::I32(weights) => weights.iter().fold([0; 2], |[low, high], &w| [low.min(w), high.max(w)]),
         }
     }
 }
 
-/// The bias of each output channel, in the unit of the accumulator and with all zero points folded in. The variant says
-/// how wide the accumulator is, and sums of products are carried in the same type.
+/// The bias of each output channel, in the unit of the accumulator, in which all zero points are already taken into
+/// account. The variant says how wide the accumulator is; sums of products are carried in the same type.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
-    /// A bias for sums of 32 bits.
+    /// The bias for accumulators of 32 bits.
     I32(Option<&'a [i32]>),
-    /// A bias for sums of 64 bits.
+    /// The bias for accumulators of 64 bits.
     I64(Option<&'a [i64]>),
 }
 
@@ -78,7 +80,7 @@ impl Bias<'_> {
         }
     }
 
-    /// Number of values; `None` if there is no bias.
+    /// The number of values; `None` if there is no bias.
     pub(crate) fn len(&self) -> Option<usize> {
         match self {
             Bias::I32(bias) => bias.map(<[_]>::len),
@@ -94,50 +96,50 @@ impl Bias<'_> {
     }
 }
 
-/// How weights are split into planes, and how the products of each plane are added.
+/// How weights are split into planes, and how many products of each plane can be added in 32 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planes {
-    /// True if the operands are 16-bit words, false if they are bytes.
+    /// True if products read both operands as 16-bit words, false if they read them as bytes.
     pub(crate) words: bool,
     pub(crate) carrier: Carrier,
-    /// The lift: the constant that is subtracted from weights so that they fit in bytes.
+    /// The lift: a constant that is subtracted from weights, so that the differences fit in bytes.
     pub(crate) lift: i32,
-    /// True if all sums fit in 32 bits. There is then one plane, and its products are added in one go.
+    /// True if all sums fit in 32 bits. There is then a single plane, and all its products are added without widening.
     pub(crate) narrow: bool,
-    /// For words: a plane that has all bits of the weights, if one can.
+    /// A single plane that has all bits of the weights. `None` if the weights do not fit in a word.
     whole: Option<Plane>,
-    /// The largest magnitude of an activation, as products read it.
+    /// The largest magnitude of the numbers that stand for activations in products.
     magnitude: i64,
     /// The planes. The last one has the lowest bits.
     pub(crate) list: Vec<Plane>,
 }
 
-/// One plane: some of the bits of every weight.
+/// One plane. It has some of the bits of every weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plane {
-    /// A product in this plane is worth 2^shift.
+    /// Each product in this plane has to be multiplied by 2^shift.
     pub(crate) shift: u32,
-    /// Number of lower bits that this plane leaves to the planes behind it.
+    /// The number of low bits that this plane leaves to the planes after it.
     drop: u32,
     mask: i32,
-    /// Number of products that can be added in 32 bits.
+    /// How many products can be added in 32 bits.
     pub(crate) products: usize,
 }
 
 impl Plane {
-    /// This plane's part of a weight, as a 16-bit word.
+    /// The part of a weight that belongs to this plane, as a 16-bit word.
     #[inline(always)]
     pub(crate) fn word(self, weight: i32) -> [u8; 2] {
         (((weight >> self.drop) & self.mask) as i16).to_ne_bytes()
     }
 }
 
-/// A single plane is used if it can add at least this many products in 32 bits. With fewer, two planes are faster than
-/// widening the sum so often.
+/// How many products a single plane must be able to add in 32 bits to be used. If there are fewer, the sum has to be
+/// widened so often that two planes are faster.
 const FEW: i64 = 32;
-/// Number of bits of the lower plane.
+/// The number of bits that the lower of two planes has.
 const LOW: u32 = 8;
-/// The largest number of 8-bit activations whose sum fits in 31 bits.
+/// The largest number of 8-bit activations whose sum always fits in 31 bits.
 const LONGEST: usize = (i32::MAX / u8::MAX as i32) as usize;
 
 impl Planes {
@@ -147,8 +149,8 @@ impl Planes {
         Planes::for_words(!bytes, element, ends, carrier)
     }
 
-    /// Like `new`, if the K activations of a product can be summed too. Weights are then lifted if that makes them fit
-    /// in bytes.
+    /// Like `new`, for products in which the K activations are summed, too. Weights are then lifted if that makes them
+    /// fit in bytes.
     pub(crate) fn lifted(
         element: IntType,
         [low, high]: [i32; 2],
@@ -166,7 +168,7 @@ impl Planes {
         Ok(Planes { lift, ..planes })
     }
 
-    /// Like `new`, when it is already decided whether operands are words or bytes.
+    /// Like `new`, for a caller that has already decided whether operands are words or bytes.
     pub(crate) fn for_words(
         words: bool,
         element: IntType,
@@ -180,7 +182,7 @@ impl Planes {
                 "weights from {low} to {high}, of more than 17 bits"
             )));
         }
-        // Bytes are read as unsigned, words as signed.
+        // If activations are bytes, products read them as unsigned; if they are words, as signed.
         let magnitude = match element {
             IntType::I8 | IntType::I4 if words => 1 << 7,
             _ if width(element) == 1 => (1 << 8) - 1,
@@ -191,7 +193,7 @@ impl Planes {
             shift,
             drop,
             mask,
-            // The number of products is below 2^31.
+            // The number of products is below 2^31, so the cast loses nothing.
             products: products(largest).max(1) as usize,
         };
         let whole = plane(0, 0, -1, low.abs().max(high.abs()));
@@ -214,8 +216,8 @@ impl Planes {
         })
     }
 
-    /// Switches to sums in 32 bits if no 64-bit sum can leave them. `sums` has a pair for each output channel: the
-    /// value its sum starts from, and the sum of the magnitudes of its weights.
+    /// Adds all products in 32 bits from now on, if no sum can leave 32 bits. `sums` has a pair for each output
+    /// channel: the number that its sum starts from, and the sum of the magnitudes of its weights.
     pub(crate) fn prove(&mut self, mut sums: impl Iterator<Item = (i64, i64)>) {
         let Some(whole) = self.whole else { return };
         let reach = |(start, weights): (i64, i64)| {
@@ -228,24 +230,24 @@ impl Planes {
         }
     }
 
-    /// A weight as a byte. With bytes there is only one plane, and it has the whole weight.
+    /// The byte that stands for a weight. If weights are bytes, there is only one plane, and it has the whole weight.
     #[inline(always)]
     pub(crate) fn byte(&self, weight: i32) -> u8 {
         (weight - self.lift) as u8
     }
 
-    /// Number of elements of K in four bytes.
+    /// Number of elements along K that four bytes hold.
     pub(crate) fn lanes(&self) -> usize {
         if self.words { 2 } else { 4 }
     }
 
-    /// Number of bytes along K of one row or column of one plane, a multiple of four. Elements beyond K are 0 in at
-    /// least one of the operands.
+    /// Number of bytes along K that one row or column has in one plane. It is a multiple of four. Elements beyond K are
+    /// 0 in at least one of the operands.
     pub(crate) fn depth(&self, k: usize) -> usize {
         4 * k.div_ceil(self.lanes())
     }
 
-    /// Number of bytes of one row or column over all planes, and of the value that its sums start from.
+    /// Number of bytes of one row or column in all planes, plus the number that its sums start from.
     pub(crate) fn bytes(&self, k: usize) -> usize {
         let start = if self.narrow {
             size_of::<i32>()
@@ -255,13 +257,13 @@ impl Planes {
         self.list.len() * self.depth(k) + start
     }
 
-    /// K rounded up to whole groups of four bytes.
+    /// The number of elements along K after K is rounded up to whole groups of four bytes.
     pub(crate) fn padded(&self, k: usize) -> usize {
         k.next_multiple_of(self.lanes())
     }
 
-    /// The difference between a code of an activation and the number that stands for it in a product, because bytes are
-    /// read as unsigned and words as signed.
+    /// A code of an activation minus the number that stands for it in products. It is not always 0, because products
+    /// read bytes as unsigned and words as signed.
     pub(crate) fn offset(&self, element: IntType) -> i64 {
         match (self.words, element) {
             (false, IntType::I8 | IntType::I4) => -(1 << 7),
@@ -270,7 +272,7 @@ impl Planes {
         }
     }
 
-    /// The operands of each plane.
+    /// The two operands of the product, for each plane.
     #[inline(always)]
     pub(crate) fn factors<'a>(
         &self,
@@ -284,25 +286,25 @@ impl Planes {
             panels: panels(p),
             depth,
             shift: self.list[p].shift,
-            // Padding adds nothing to a sum.
+            // Elements beyond K are multiplied by 0, so they do not make sums larger.
             step: (self.list[p].products / self.lanes()).max(1),
         })
     }
 }
 
-/// The values that sums start from, in the type that they are added to.
+/// The numbers that sums start from, in the type in which the sums are carried.
 #[derive(Clone, Debug)]
 pub(crate) enum Starts {
-    /// For sums of 32 bits, which wrap.
+    /// For sums that are carried in 32 bits and may wrap.
     I32(Vec<i32>),
-    /// For sums of 64 bits.
+    /// For sums that are carried in 64 bits.
     I64(Vec<i64>),
 }
 
 impl Starts {
     pub(crate) fn new(narrow: bool, starts: impl Iterator<Item = i64>) -> Starts {
         if narrow {
-            // The conversion is right modulo 2^32, and the accumulators fit in 32 bits.
+            // The accumulators fit in 32 bits, so it does not matter that the conversion wraps.
             Starts::I32(starts.map(|x| x as i32).collect())
         } else {
             Starts::I64(starts.collect())

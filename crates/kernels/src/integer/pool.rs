@@ -16,7 +16,7 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// A pool on one channel of one image: the taps of every output row and column, and the input codes.
+/// One channel of one image that is pooled: its codes, and the taps of every output row and column.
 #[derive(Clone, Copy)]
 struct Plane<'a, T> {
     pool: &'a Pool,
@@ -27,7 +27,7 @@ struct Plane<'a, T> {
 }
 
 impl<T: Code> Plane<'_, T> {
-    /// Folds the codes under the window of one output. `step` gets each code minus the [`origin`] of its type.
+    /// Visits the codes in the window of one output. `step` gets each code minus the [`origin`] of its type.
     #[inline(always)]
     fn fold<A>(&self, y: Taps, x: Taps, start: A, step: impl Fn(A, u32) -> A) -> A {
         let width = self.pool.input.size[1];
@@ -42,7 +42,7 @@ impl<T: Code> Plane<'_, T> {
         state
     }
 
-    /// The sum of the codes under the window of one output, each minus the [`origin`] of its type.
+    /// The sum of the codes in the window of one output. The [`origin`] of the type is subtracted from each code.
     #[inline(always)]
     fn sum(&self, y: Taps, x: Taps) -> i64 {
         self.fold(y, x, 0, |sum, code| sum + i64::from(code))
@@ -57,7 +57,7 @@ impl<T: Code> Plane<'_, T> {
     }
 }
 
-/// Checks that the slices fit the pool; output elements have `out_width` bytes.
+/// Checks that the slices have the sizes that the pool requires. Each output element has `out_width` bytes.
 fn check(pool: &Pool, element: IntType, input: usize, out: usize, out_width: usize) -> Result<(), KernelError> {
     pool.check()?;
     check_codes("the image", element)?;
@@ -66,7 +66,7 @@ fn check(pool: &Pool, element: IntType, input: usize, out: usize, out_width: usi
     expect_len("the output", out, bytes(pool.out_images().elements(), out_width))
 }
 
-/// Computes one output channel after the other from its input plane. `value` returns a code minus the [`origin`] of its
+/// Computes each output plane from its input plane. `value` returns the code of one output, minus the [`origin`] of its
 /// type.
 fn each_plane<T: Code>(
     pool: &Pool,
@@ -95,14 +95,14 @@ fn each_plane<T: Code>(
     });
 }
 
-/// The largest code of each window, for elements of up to 16 bits. Padding takes no part. A window without an element
-/// gives the type's smallest code.
+/// The largest code of each window, for elements of up to 16 bits. Padding is ignored. A window that consists of
+/// padding only gives the type's smallest code.
 ///
 /// # Errors
 /// [`KernelError::Shape`] if a slice does not have the extents of `pool`.
 pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
     fn best<T: Code>(plane: Plane<'_, T>, y: Taps, x: Taps) -> u32 {
-        // The smallest code and the origin belong to a type of up to 16 bits, so the difference fits.
+        // The type has up to 16 bits, so its smallest code minus its origin fits in 32 bits.
         let lowest = plane.element.min() - origin(plane.element);
         plane.fold(y, x, lowest as u32, u32::max)
     }
@@ -115,12 +115,12 @@ pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &
     Ok(())
 }
 
-/// The mean of each window, for elements of up to 16 bits, on the grid of the input: the sum of the codes divided by
-/// their number, rounded half away from zero, then clamped. With `count_padding`, the padding counts with the code
-/// `pad_value`. A window without an element gives `pad_value`.
+/// The mean of each window, for elements of up to 16 bits, on the grid of the input. It is the sum of the codes divided
+/// by their number, rounded half away from zero, and then clamped. With `count_padding`, padding elements count as
+/// codes `pad_value`. A window without an element gives `pad_value`.
 ///
 /// # Errors
-/// [`KernelError::Shape`] if a slice does not have the extents of `pool`, or `pad_value` is not a code of the type.
+/// [`KernelError::Shape`] if a slice does not have the extents of `pool`, or if `pad_value` is not a code of the type.
 pub fn average_pool(
     _: &Context,
     pool: &Pool,
@@ -157,7 +157,7 @@ pub fn average_pool(
     Ok(())
 }
 
-/// Parameters of an average pool; see [`average_pool`].
+/// The parameters of an average pool; see [`average_pool`].
 struct Mean {
     origin: i64,
     count_padding: bool,
@@ -166,8 +166,8 @@ struct Mean {
 }
 
 impl Mean {
-    /// The mean of a window, from the sum of its codes. Both the codes and the mean are relative to the [`origin`] of
-    /// the type.
+    /// The mean of a window, computed from `sum`, the sum of its codes. The [`origin`] of the type is subtracted from
+    /// each code and from the mean.
     #[inline(always)]
     fn of(&self, y: Taps, x: Taps, sum: i64) -> u32 {
         let inside = (y.inside * x.inside) as i64;
@@ -179,10 +179,11 @@ impl Mean {
         let sum = sum + inside * self.origin + (count - inside) * self.pad_value;
         let mean = match count {
             0 => self.pad_value,
-            // ⌊(2|sum| + count) / (2 count)⌋ rounds half away from zero; the sign is put back.
+            // ⌊(2|sum| + count) / (2 count)⌋ rounds half up. The sign is multiplied in again, so that halves are
+            // rounded away from zero.
             _ => sum.signum() * ((2 * sum.abs() + count) / (2 * count)),
         };
-        // The mean of codes is a code.
+        // The mean of codes is itself in the range of the codes.
         (mean.min(self.ends[1]).max(self.ends[0]) - self.origin) as u32
     }
 }
@@ -222,7 +223,7 @@ pub(crate) fn sum_pool(
     }
 }
 
-/// A pool that requantizes the sum of each window.
+/// A pool that sums each window and requantizes the sum.
 struct Sum<'a> {
     finish: &'a dyn Finish,
     cx: &'a Context,
@@ -247,7 +248,7 @@ impl Sum<'_> {
         let (rows, columns) = (&pool.taps(0)[..], &pool.taps(1)[..]);
         let steps = out.len().saturating_mul(pool.window.kernel[0] * pool.window.kernel[1]);
         let out = Shared::new(out);
-        // A window of a global pool is long, so a task has only few planes.
+        // A global pool has long windows, so few planes are enough work for a task.
         try_for_each(pool.input.batch * channels, steps, &|index| {
             let image = &input[index * pool.input.plane()..(index + 1) * pool.input.plane()];
             let place = OutputTile {
@@ -299,7 +300,7 @@ impl Sum<'_> {
 /// Number of accumulators in a tile.
 const PIECE: usize = 1024;
 
-/// Computes the sums of the windows from position `first` on.
+/// A job that computes the sums of windows, for the output positions from `first` on.
 struct SumJob<'a, T> {
     plane: Plane<'a, T>,
     pad_value: i32,
@@ -317,7 +318,7 @@ impl<T: Code> Job for SumJob<'_, T> {
         let taps = self.plane.pool.window.kernel[0] * self.plane.pool.window.kernel[1];
         let windows = (self.first..self.first + self.columns).map(|at| self.plane.window(at));
         match self.sums {
-            // Each addition may wrap around. The caller knows that the whole sum fits, so the result is right.
+            // Each addition may wrap. The caller makes sure that the whole sum fits, so the result is right.
             Room::I32(sums) => {
                 for (sum, (y, x)) in sums.iter_mut().zip(windows) {
                     let inside = (y.inside * x.inside) as i32;

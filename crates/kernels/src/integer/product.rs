@@ -1,13 +1,15 @@
-//! The register tile of integer products, for weights as rows and for weights as panels.
+//! The register tile of integer products. Weights are either the rows or the panels.
 //!
-//! One operand is stored as rows, with `k` contiguous; four bytes at a time are broadcast. The other one is packed into
-//! panels of sixteen columns, `[k/lanes][16][lanes]`, where four bytes are four elements of 8 bits or two of 16. In a
-//! convolution, the columns are output positions and the rows are weights, so sixteen neighbouring results are sixteen
-//! positions of one channel. In a matrix product, the columns are the constant weights, so they are sixteen channels of
-//! one row. In both cases the sixteen results are neighbours in memory.
+//! One operand is stored as rows, in which elements along `k` are contiguous; four bytes at a time are copied to all
+//! lanes. The other operand is packed into panels of sixteen columns, `[k/lanes][16][lanes]`, where four bytes hold
+//! four elements of 8 bits or two of 16. In a convolution, the columns are output positions and the rows are weights,
+//! so sixteen neighbouring results are sixteen positions of one channel. In a matrix product, the columns are the
+//! constant weights, so sixteen neighbouring results are sixteen channels of one row. In both cases, the sixteen
+//! results are neighbours in memory.
 //!
-//! `vpdpbusd` needs one operand unsigned, so activations are read as `i8 + 128` or `u8`. `vpdpwssd` needs both signed,
-//! so activations of `u16` are read as `u16 − 2^15`. The values that sums start from make up for the difference.
+//! `vpdpbusd` takes one unsigned operand, so activations are read as `i8 + 128` or `u8`. `vpdpwssd` takes two signed
+//! operands, so activations of `u16` are read as `u16 − 2^15`. The numbers that sums start from make up for the
+//! difference.
 
 use super::{
     finish::{Finish, narrow},
@@ -22,56 +24,58 @@ use crate::{
 };
 use std::{marker::PhantomData, ops::Range};
 
-/// Number of columns of a panel.
+/// Number of columns that a panel has.
 pub(crate) const COLUMNS: usize = 16;
 
-/// A product of some rows and some panels.
+/// A product of a few rows with a few panels.
 pub(crate) struct Strip<'a> {
-    /// The planes of the operands; only one if `starts` is narrow.
+    /// The operands in each plane. There is a single plane if `starts` is narrow.
     pub(crate) factors: &'a [Factors<'a>],
     pub(crate) starts: StripStarts<'a>,
-    /// The type of the accumulators when `starts` is narrow.
+    /// The type that accumulators have if `starts` is narrow.
     pub(crate) carrier: Carrier,
-    /// Where the results go. The columns of the output are those of the panels; the last panel may have more columns
-    /// than the output.
+    /// Where the results are written. The output has the columns of the panels, but the last panel may have more
+    /// columns than the output.
     pub(crate) place: OutputTile<'a>,
 }
 
-/// The operands of a product in one plane.
+/// The operands of a product, in one plane.
 #[derive(Clone, Copy)]
 pub(crate) struct Factors<'a> {
-    /// The rows, `depth` bytes each.
+    /// The rows. Each has `depth` bytes.
     pub(crate) rows: &'a [u8],
-    /// The panels, `16·depth` bytes each.
+    /// The panels. Each has `16·depth` bytes.
     pub(crate) panels: &'a [u8],
-    /// Number of bytes along K, a multiple of four.
+    /// Number of bytes that a row or column has along K, a multiple of four.
     pub(crate) depth: usize,
-    /// A product is worth 2^shift; 0 if sums start narrow.
+    /// Each product has to be multiplied by 2^shift. The shift is 0 if `starts` is narrow.
     pub(crate) shift: u32,
-    /// Number of groups of four bytes along K whose products are added in 32 bits before the sum is widened. Unused if
-    /// sums start narrow.
+    /// Number of groups of four bytes along K whose products are added in 32 bits before the sum is widened. Not used
+    /// if `starts` is narrow.
     pub(crate) step: usize,
 }
 
-/// The values that sums start from: one per row, plus one per column, sixteen for each panel.
+/// The numbers that sums start from: the row's number plus the column's number. There are sixteen column numbers for
+/// each panel.
 #[derive(Clone, Copy)]
 pub(crate) enum StripStarts<'a> {
     /// Everything is added in 32 bits.
     Narrow { rows: &'a [i32], columns: &'a [i32] },
-    /// Products are added in 32 bits a few at a time, and these sums in 64 bits.
+    /// A few products at a time are added in 32 bits, and these sums are added in 64 bits.
     Wide { rows: &'a [i64], columns: &'a [i64] },
 }
 
-/// How four bytes of a row are multiplied with sixteen times four bytes of a panel.
+/// How four bytes of a row are multiplied with sixteen groups of four bytes of a panel.
 pub(crate) trait Products: 'static {
     /// Adds the products of `panel[4·l..4·l + 4]` and `four` to lane `l`.
     ///
     /// # Safety
-    /// The machine has the instruction set.
+    /// The machine must have the instruction set of `D`.
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D;
 }
 
-/// Four bytes each. Either the panels are unsigned and the rows signed, or the other way round.
+/// The four bytes are four elements. The elements of the panels are unsigned and those of the rows signed, or the other
+/// way round.
 pub(crate) struct Bytes<const PANEL_UNSIGNED: bool>;
 
 impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {
@@ -82,7 +86,7 @@ impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {
     }
 }
 
-/// Two signed 16-bit words each.
+/// The four bytes are two signed 16-bit words.
 pub(crate) struct Words;
 
 impl Products for Words {
@@ -93,24 +97,24 @@ impl Products for Words {
     }
 }
 
-/// Number of rows of the largest register tile.
+/// Number of rows that the largest register tile has.
 const ROWS: usize = 8;
 const PANELS: usize = 3;
-/// The largest number of columns of a strip.
+/// The largest number of columns that a strip may have.
 pub(crate) const STRIP: usize = 240;
 
-/// The accumulators of a few rows of a strip: 7.5 KB that stay in the first-level cache. With this buffer, the loops
-/// over K are compiled once for all epilogues, and the epilogue's loop over a whole row vectorises well. Each vector
-/// has a cache line of its own.
+/// The accumulators of a few rows of a strip. They take 7.5 KB, which stay in the first-level cache. Because of this
+/// buffer, the loops over K are compiled once for all epilogues, and the epilogue's loop over a whole row vectorises
+/// well. The buffer is aligned so that each vector lies in one cache line.
 #[repr(align(64))]
 struct Sums32([[i32; STRIP]; ROWS]);
 
 impl Strip<'_> {
-    /// Computes the strip: a few rows of all panels, then the next rows.
+    /// Computes the strip: first all panels for a few rows, then all panels for the next rows.
     #[inline(always)]
     pub(crate) fn run<S: Simd, P: Products>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
         let mut sums = Sums32([[0; STRIP]; ROWS]);
-        // Sums in 64 bits for the same number of rows, if sums are wide.
+        // If sums are wide, the 64-bit sums of the same rows.
         let mut wide: Vec<[i64; STRIP]> = match self.starts {
             StripStarts::Narrow { .. } => Vec::new(),
             StripStarts::Wide { .. } => vec![[0; STRIP]; ROWS],
@@ -161,7 +165,7 @@ impl Strip<'_> {
                     }
                 }
             }
-            // SAFETY: this code is compiled for `S`, so the machine has it.
+            // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
             let cx = unsafe { Context::of::<S>() };
             let place = self.place.rows(row, height);
             match (self.starts, self.carrier) {
@@ -173,7 +177,7 @@ impl Strip<'_> {
                 }
                 (StripStarts::Wide { .. }, Carrier::I32) => {
                     for (to, from) in sums.0.iter_mut().zip(&wide) {
-                        // The conversion is right modulo 2^32, and the accumulators fit in 32 bits.
+                        // The accumulators fit in 32 bits, so it does not matter that the conversion wraps.
                         to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
                     }
                     finish.finish(cx, Sums::I32(sums.0.as_flattened()), STRIP, &place)?;
@@ -184,7 +188,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Computes the sums of some rows over a part of K, in groups of four bytes.
+    /// Computes the sums of some rows over a part of K, which is counted in groups of four bytes.
     #[inline(always)]
     fn tiles<S: Simd, P: Products>(
         &self,
@@ -212,7 +216,7 @@ impl Strip<'_> {
                 panel,
                 sums,
             };
-            // SAFETY: this code is compiled for `S`, so the machine has it.
+            // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
             unsafe {
                 match (height, wide) {
                     (8, PANELS) => S::call(TileJob::<8, PANELS, P>(tile, PhantomData)),
@@ -230,11 +234,11 @@ impl Strip<'_> {
     }
 }
 
-/// A register tile, at some row and panel of a strip.
+/// A register tile that starts at some row and panel of a strip.
 struct Tile<'a> {
     factors: Factors<'a>,
     fours: Range<usize>,
-    /// What the sums start from, beginning with the row `row`.
+    /// The numbers that the sums of each row start from, beginning with the row `row`.
     row_starts: &'a [i32; ROWS],
     column_starts: &'a [i32],
     row: usize,
@@ -242,7 +246,7 @@ struct Tile<'a> {
     sums: &'a mut Sums32,
 }
 
-/// A job that computes `HEIGHT` rows times `WIDTH` panels.
+/// A job that computes a register tile of `HEIGHT` rows times `WIDTH` panels.
 struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize, P>(Tile<'a>, PhantomData<P>);
 
 impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, HEIGHT, WIDTH, P> {
@@ -271,18 +275,18 @@ impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, H
             let start = (first_panel + p) * COLUMNS * depth;
             *panel = panels[start + 64 * fours.start..start + 64 * fours.end].as_chunks().0;
         }
-        // SAFETY: this code is compiled for `S`, so the machine has it.
+        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let mut sums = unsafe { [[S::Dots::new(0, &[0; COLUMNS]); WIDTH]; HEIGHT] };
         let (columns, _) = column_starts[first_panel * COLUMNS..].as_chunks::<COLUMNS>();
         for r in 0..HEIGHT {
             for p in 0..WIDTH {
-                // SAFETY: as above; the machine has the instruction set.
+                // SAFETY: as above, the machine has the instruction set `S`.
                 sums[r][p] = unsafe { S::Dots::new(row_starts[r], &columns[p]) };
             }
         }
         for k in 0..fours.len() {
-            // SAFETY: `k` is below the length of each slice, because they all have the same length. This code is
-            // compiled for `S`, so the machine has it.
+            // SAFETY: all these slices have the same length, and `k` is below it. This code is compiled for `S`, and it
+            // only runs on machines that have `S`.
             unsafe {
                 for r in 0..HEIGHT {
                     let four = *row_fours[r].get_unchecked(k);

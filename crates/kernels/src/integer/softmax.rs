@@ -9,25 +9,26 @@ use crate::{
 use strait_requantize::IntType;
 use strait_requantize::function::{Softmax, SoftmaxRows};
 
-/// Number of elements of a task, if its rows are shorter than that.
+/// Number of elements that a task computes if rows are shorter than that.
 const PIECE: usize = 1 << 12;
 
-/// An integer softmax over rows of codes, ready to run. It has a table with the exponential of each possible difference
-/// of two codes.
+/// A softmax of rows of codes, ready to run. It has a table with the exponential of each possible difference of two
+/// codes.
 #[derive(Clone, Debug)]
 pub struct IntegerSoftmax {
     rows: SoftmaxRows,
     element: IntType,
     longest_row: usize,
-    /// The exponentials of the differences 0, -1, -2 … Larger differences use the last entry.
+    /// The exponentials of the differences 0, −1, −2, … For differences below that of the last entry, the last entry is
+    /// used.
     exponentials: Vec<i32>,
 }
 
 impl IntegerSoftmax {
-    /// Prepares the tables of a softmax.
+    /// Prepares the tables that a softmax needs.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] if its parameters are not legal.
+    /// [`KernelError::Shape`] if the parameters of the softmax are not legal.
     pub fn new(softmax: &Softmax) -> Result<IntegerSoftmax, KernelError> {
         let rows = softmax.rows().map_err(|error| KernelError::Shape(error.to_string()))?;
         let element = softmax.elements();
@@ -50,8 +51,7 @@ impl IntegerSoftmax {
     /// definition names.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] if a slice does not have these extents, or the rows are longer than the definition
-    /// allows.
+    /// [`KernelError::Shape`] if a slice does not have these extents, or if rows are longer than the definition allows.
     pub fn run(
         &self,
         _: &Context,
@@ -72,7 +72,7 @@ impl IntegerSoftmax {
         }
         let block = axis * inner;
         let piece = PIECE.div_ceil(block) * block * width;
-        // One result costs about eight multiply-adds.
+        // A result takes as long as about eight multiply-adds.
         for_each_chunk(out, piece, input.len().saturating_mul(8), |i, out| {
             let input = &input[i * piece..];
             for (out, input) in out.chunks_mut(block * width).zip(input.chunks(block * width)) {
@@ -85,7 +85,7 @@ impl IntegerSoftmax {
         Ok(())
     }
 
-    /// Computes `inner` rows that are interleaved in memory.
+    /// Computes `inner` rows whose elements are interleaved in memory.
     fn block<T: Code>(&self, inner: usize, input: &[u8], out: &mut [u8]) {
         let (codes, out) = (T::codes(input), T::codes_mut(out));
         for first in 0..inner {

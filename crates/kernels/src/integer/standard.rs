@@ -1,4 +1,4 @@
-//! Picks the host's own loops for a form.
+//! Picks loops for a form from those that the host has.
 
 use super::{
     batch::Batch,
@@ -12,8 +12,8 @@ use strait_requantize::{
     form::{Arithmetic, Channel},
 };
 
-/// The host's loops for a form and the clamp behind it. The clamp has two codes, and both belong to it. A target that
-/// is only a table runs on these loops.
+/// The host's loops for a form, followed by a clamp. `clamp` has the smallest and the largest code that a result may
+/// be. A target that is only a table runs on these loops.
 ///
 /// # Errors
 /// [`KernelError::Requantization`] if the form or the clamp is not legal.
@@ -26,7 +26,7 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
     match family.map(|channel| channel.arithmetic()) {
         Some(Arithmetic::Affine(_)) => match Shift::new(form) {
             Ok(shift) => Ok(loops(shift, form, clamp, batch)),
-            // The form has a factor, an addend, a zero point, or a shift above 30.
+            // `Shift` cannot compute the form, because it has a factor, an addend, a zero point, or a shift above 30.
             Err(_) => Ok(loops(Affine::new(form)?, form, clamp, batch)),
         },
         Some(Arithmetic::Doubling(_)) => Ok(loops(Doubling::new(form)?, form, clamp, batch)),
@@ -38,7 +38,7 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
     }
 }
 
-/// The smallest and the largest result of a legal form, after the clamp behind it. The clamp's ends are codes.
+/// The smallest and the largest result of a legal form after the clamp. The bounds of the clamp are codes.
 pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[i32; 2], KernelError> {
     form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
     if let Some([low, high]) = clamp
@@ -48,7 +48,7 @@ pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[
             "the clamp [{low}, {high}] is empty"
         )));
     }
-    // A ReLU inside of the form is a clamp of its results, which comes before the other clamp.
+    // A form with a ReLU limits its own results. This comes before the clamp.
     let bounds = clamp.map_or(form.range(), |[low, high]| {
         form.range().map(|end| end.max(low).min(high))
     });

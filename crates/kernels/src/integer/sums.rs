@@ -1,6 +1,6 @@
 //! Accumulators of 32 and of 64 bits.
 
-/// The integer type that the accumulators of a loop have.
+/// The integer type of the accumulators in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carrier {
     /// Accumulators of 32 bits.
@@ -10,7 +10,7 @@ pub enum Carrier {
     I64,
 }
 
-/// Borrowed accumulators, of 32 or 64 bits.
+/// A slice of accumulators, of 32 or of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sums<'a> {
     /// Accumulators of 32 bits.
@@ -20,7 +20,7 @@ pub enum Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// The type of these accumulators.
+    /// The integer type that these accumulators have.
     pub fn carrier(&self) -> Carrier {
         match self {
             Sums::I32(_) => Carrier::I32,
@@ -29,11 +29,11 @@ impl Sums<'_> {
     }
 }
 
-/// A buffer for the accumulators of a tile.
+/// A buffer for the accumulators of a tile, of 32 or of 64 bits.
 pub(crate) enum Room<const N: usize> {
-    /// For accumulators of 32 bits.
+    /// A buffer for accumulators of 32 bits.
     I32([i32; N]),
-    /// For accumulators of 64 bits.
+    /// A buffer for accumulators of 64 bits.
     I64([i64; N]),
 }
 

@@ -1,4 +1,4 @@
-//! Loops that store a tile of accumulators in memory, and then call a batch kernel to requantize it.
+//! Loops that store a tile of accumulators in memory, and then let a batch kernel requantize them.
 
 use super::{
     bytes::{clamp, width},
@@ -13,21 +13,21 @@ use crate::integer::output_tile::{Axis, OutputTile};
 use std::borrow::Cow;
 use strait_requantize::{IntType, Requantization};
 
-/// Extents and channels of a tile, for a kernel that requantizes the whole tile.
+/// The extents and channels of a tile, for a kernel that requantizes the whole tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Number of rows; the accumulators are `[rows][columns]` without gaps.
+    /// Number of rows. The accumulators are `[rows][columns]` without gaps.
     pub rows: usize,
     /// Number of columns of each row.
     pub columns: usize,
     /// Which axis is the channel axis.
     pub channels: Axis,
-    /// The channel of the first row or column.
+    /// The channel that the first row or column belongs to.
     pub first_channel: usize,
 }
 
 impl Tile {
-    /// The channel of the accumulator at index `at`.
+    /// The channel that the accumulator at index `at` belongs to.
     pub fn channel(&self, at: usize) -> usize {
         self.first_channel
             + match self.channels {
@@ -36,8 +36,8 @@ impl Tile {
             }
     }
 
-    /// The codes of the accumulators by the form's definition. An accumulator outside of the form's domain counts as
-    /// the nearer end of the domain.
+    /// The codes that the form defines for these accumulators. If an accumulator is outside of the form's domain, it
+    /// counts as the nearer end of the domain.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] if the form is not legal.
@@ -61,11 +61,12 @@ impl Tile {
     }
 }
 
-/// A batch kernel. It is called once per tile of accumulators that fits in the first-level cache, never once per
-/// element. A target implements it to compute in a way of its own, and so do kernels behind the C interface.
+/// A batch kernel. It is called once for each tile of accumulators that fits in the first-level cache, and not for each
+/// element. A target implements this trait if it computes the requantization itself, and so do kernels behind the C
+/// interface.
 pub trait TileKernel: Send + Sync {
-    /// Number of elements of a tile whose accumulators are already in memory. A kernel whose calls are expensive asks
-    /// for more than fit in the first-level cache.
+    /// Number of elements that a tile should have if its accumulators are already in memory. A kernel whose calls take
+    /// long asks for more than fit in the first-level cache.
     fn piece(&self) -> usize {
         LONG_PIECE
     }
@@ -73,14 +74,15 @@ pub trait TileKernel: Send + Sync {
     /// Requantizes `tile.rows × tile.columns` accumulators into the same number of elements of the form's output type.
     ///
     /// # Errors
-    /// Whatever stops the kernel. It ends the run with [`KernelError::Tile`].
+    /// Anything that stops the kernel. The run then ends with [`KernelError::Tile`].
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError>;
 
-    /// Like [`TileKernel::run`], for accumulators of 64 bits. Unless the kernel overrides it, it follows the form's
-    /// definition. An accumulator outside of the form's domain counts as the nearer end of the domain.
+    /// Like [`TileKernel::run`], for accumulators of 64 bits. Unless the kernel implements this function itself, the
+    /// codes are those that the form defines. If an accumulator is outside of the form's domain, it counts as the
+    /// nearer end of the domain.
     ///
     /// # Errors
-    /// As [`TileKernel::run`].
+    /// The same as for [`TileKernel::run`].
     fn run_wide(
         &self,
         form: &Requantization,
@@ -92,7 +94,7 @@ pub trait TileKernel: Send + Sync {
     }
 }
 
-/// The loops that hand their accumulators to a batch kernel. They apply the clamp behind the form themselves.
+/// Loops that pass their accumulators to a batch kernel. After the kernel, they apply the clamp themselves.
 #[derive(Clone, Debug)]
 pub struct ThroughTile<K> {
     kernel: K,
@@ -101,7 +103,7 @@ pub struct ThroughTile<K> {
 }
 
 impl<K: TileKernel> ThroughTile<K> {
-    /// The loops for one form.
+    /// The loops that requantize with `kernel`, for one form.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] if the form or the clamp is not legal.
@@ -149,14 +151,14 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
             clamp(out, bounds(out, Some(ends)), &mut results);
         }
         for (row, results) in results.chunks_exact(row_bytes.max(1)).enumerate() {
-            // SAFETY: tiles of different tasks do not overlap, and this borrow ends here.
+            // SAFETY: tiles of different tasks do not overlap, and the borrow ends in this statement.
             unsafe { place.bytes(width(out), row, 0, columns) }.copy_from_slice(results);
         }
         Ok(())
     }
 }
 
-/// The accumulators of a tile, without gaps between its rows.
+/// The accumulators of a tile without gaps between the rows.
 fn dense<'a, T: Copy>(sums: &'a [T], stride: usize, tile: &Tile) -> Cow<'a, [T]> {
     if stride == tile.columns {
         return Cow::Borrowed(&sums[..tile.rows * tile.columns]);

@@ -6,13 +6,13 @@ use crate::{
     parallel::{Shared, try_for_each},
 };
 
-/// Number of elements of a tile whose accumulators still have to be computed.
+/// Number of elements that a tile has if its accumulators still have to be computed.
 pub(crate) const PIECE: usize = 1 << 11;
 
-/// Number of elements of a tile whose accumulators are already in memory.
+/// Number of elements that a tile has if its accumulators are already in memory.
 pub(crate) const LONG_PIECE: usize = 1 << 13;
 
-/// An array `[outer, channels, inner]`, seen as a sequence of matrices.
+/// An array `[outer, channels, inner]`, seen as matrices that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array {
     matrices: usize,
@@ -23,7 +23,8 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// An array, and the number of channels with parameters of their own (`None` if one set serves any number).
+    /// An array with these extents. `channels` is the number of channels that have parameters; `None` if one set of
+    /// parameters serves any number of channels.
     pub(crate) fn new(extents: [usize; 3], channels: Option<usize>) -> Result<Array, KernelError> {
         let elements = product(&extents)
             .ok_or_else(|| KernelError::Size(format!("the number of elements of an array {extents:?}")))?;
@@ -35,8 +36,8 @@ impl Array {
                 "there are parameters for {found} channels, the array has {wanted}"
             )));
         }
-        // Without channels everything is one row. With channels, each is a row, unless channels are neighbours in
-        // memory.
+        // Without channels, the array is one row. With channels, each channel is a row, unless channels are neighbours
+        // in memory.
         let (matrices, rows, columns, axis) = match (channels, extents) {
             (None, _) => (1, 1, elements, Axis::Rows),
             (Some(_), [outer, channels, 1]) => (1, outer, channels, Axis::Columns),
@@ -50,14 +51,14 @@ impl Array {
         })
     }
 
-    /// Number of elements.
+    /// The number of elements of the array.
     pub(crate) fn elements(&self) -> usize {
-        // This cannot overflow: `new` has already multiplied the same extents.
+        // The product cannot overflow, because `new` has already multiplied the same extents.
         self.matrices * self.rows * self.columns
     }
 
-    /// Runs `task(first element, tile)` on tiles of up to `piece` contiguous elements. A tile has several short rows,
-    /// or a piece of a long row.
+    /// Runs `task(first element, tile)` on tiles of up to `piece` contiguous elements. A tile is several short rows, or
+    /// a piece of a long row.
     #[inline(always)]
     pub(crate) fn for_each_tile(
         &self,

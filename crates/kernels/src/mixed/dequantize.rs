@@ -12,18 +12,18 @@ use crate::{
 };
 use strait_requantize::{IntType, Per, quantize::Dequantization};
 
-/// Converts codes to real numbers. It computes AscendDequant, and runs where an integer graph returns to float.
+/// Converts codes to real numbers. It computes AscendDequant, and is used where an integer graph continues in float.
 #[derive(Clone, Debug)]
 pub struct Dequantize {
     channels: PerChannel<Dequantization>,
     vectors: Constants<2>,
-    /// The smallest and the largest zero point of all channels.
+    /// The smallest and the largest zero point that a channel has.
     zero_points: [i32; 2],
-    /// The bits of the smallest and of the largest result. `None` if only some of the channels have a ReLU.
+    /// The bits of the smallest and the largest result. `None` if some channels have a ReLU and others do not.
     bounds: Option<[i32; 2]>,
 }
 
-/// Codes of one of the integer types.
+/// Codes, with their integer type.
 #[derive(Clone, Copy, Debug)]
 pub enum CodeSlice<'a> {
     /// Signed codes of 8 bits.
@@ -34,15 +34,15 @@ pub enum CodeSlice<'a> {
     I16(&'a [i16]),
     /// Unsigned codes of 16 bits.
     U16(&'a [u16]),
-    /// Signed codes of 32 bits: accumulators.
+    /// Signed codes of 32 bits, which are accumulators.
     I32(&'a [i32]),
 }
 
 impl Dequantize {
-    /// Prepares one dequantization, or one for each channel.
+    /// Prepares one dequantization for all channels, or one for each channel.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] if there is no channel, or a scale is not positive and finite.
+    /// [`KernelError::Requantization`] if there is no channel, or if a scale is not positive and finite.
     pub fn new(dequantizations: &Per<Dequantization>) -> Result<Dequantize, KernelError> {
         let channels = per_channel(dequantizations)?;
         if let Some(d) = dequantizations
@@ -100,12 +100,12 @@ impl Dequantize {
         let array = Array::new(extents, self.channels.channels())?;
         expect_len("the input", codes.len(), Some(array.elements()))?;
         expect_len("the output", out.len(), Some(array.elements()))?;
-        // True if `code − zero point` never leaves i32, so that 32-bit arithmetic gives the exact difference.
+        // True if `code − zero point` never leaves i32, so that it can be computed exactly in 32 bits.
         let [least, most] = self.zero_points;
         let narrow = from.max().checked_sub(least).is_some() && from.min().checked_sub(most).is_some();
         let bounds = self.bounds.filter(|_| narrow);
         let bytes = out.as_mut_ptr().cast::<u8>();
-        // SAFETY: these are the bytes of the floats, borrowed instead of them, and every bit pattern is a valid float.
+        // SAFETY: this borrows the bytes of the floats in place of the floats, and every bit pattern is a valid float.
         let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, size_of_val(out)) };
         array.for_each_tile(LONG_PIECE, &Shared::new(bytes), |start, place| {
             let codes = &codes[start..];
@@ -126,11 +126,11 @@ impl Dequantize {
         })
     }
 
-    /// Converts a tile, one element after the other.
+    /// Converts the codes of a tile, one after the other.
     fn by_lane<T: Copy + Into<i32>>(&self, codes: &[T], place: &OutputTile<'_>) {
         for row in 0..place.rows {
             let codes = &codes[row * place.columns..][..place.columns];
-            // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
+            // SAFETY: tiles of different tasks do not overlap, and the borrow ends before the next row.
             let out = unsafe { place.bytes(size_of::<f32>(), row, 0, place.columns) };
             let pairs = out.as_chunks_mut().0.iter_mut().zip(codes);
             match (place.axis, &self.channels) {
@@ -150,8 +150,8 @@ impl Dequantize {
     }
 }
 
-/// `f32(q − zero_point)·scale`, computed with the negated zero point. Scales are positive and finite, so no product is
-/// −0 or NaN.
+/// Computes `f32(q − zero_point)·scale`, where the constant is the negated zero point. Scales are positive and finite,
+/// so no product is −0 or NaN.
 struct Vectors;
 
 impl Kernel<2> for Vectors {

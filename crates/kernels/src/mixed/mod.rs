@@ -1,6 +1,6 @@
-//! Kernels of functions that do not requantize a single integer: from real numbers to codes, from codes to real
-//! numbers, and from two codes to one. `strait_requantize::mixed` and `strait_requantize::quantize` define the
-//! functions. Here they are prepared once and run on arrays, with the same bits on every instruction set.
+//! Kernels that do not turn one integer into another: from real numbers to codes, from codes to real numbers, and from
+//! two codes to one. `strait_requantize::mixed` and `strait_requantize::quantize` define these functions. Here they are
+//! prepared once and run on arrays, with the same bits on every instruction set.
 //!
 //! ```
 //! use strait_kernels::{Context, mixed::{Codes, Dequantize, Quantize}};
@@ -30,7 +30,7 @@ pub use quantize::Quantize;
 use crate::{error::KernelError, integer::PerChannel};
 use strait_requantize::Per;
 
-/// Converts parameters to the type that the loops use.
+/// Converts parameters from the type in `strait_requantize` to the type that the loops here take.
 fn per_channel<T: Clone>(values: &Per<T>) -> Result<PerChannel<T>, KernelError> {
     match values {
         Per::Tensor(value) => Ok(PerChannel::Tensor(value.clone())),

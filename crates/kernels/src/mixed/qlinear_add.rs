@@ -11,21 +11,21 @@ use crate::{
 };
 use strait_requantize::{IntType, mixed};
 
-/// ONNX Runtime's QLinearAdd: the sum of two codes of 8 bits, as a code.
+/// QLinearAdd of ONNX Runtime: adds two codes of 8 bits; the result is a code, too.
 #[derive(Clone, Debug)]
 pub struct QLinearAdd {
     form: mixed::QLinearAdd,
     vectors: Constants<3>,
 }
 
-/// Any result beyond this bound saturates in 8 bits.
+/// Every result beyond this bound saturates in 8 bits.
 const FAR: f32 = (1 << 9) as f32;
 
 impl QLinearAdd {
     /// Prepares the function for these parameters.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] if they are not legal, and for results of more than 8 bits.
+    /// [`KernelError::Requantization`] if the parameters are not legal, or if results have more than 8 bits.
     pub fn new(form: mixed::QLinearAdd) -> Result<QLinearAdd, KernelError> {
         form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
         if form.out.bits() > 8 {
@@ -46,10 +46,10 @@ impl QLinearAdd {
         self.form.out
     }
 
-    /// Adds two arrays of the same length, with elements of type `element`, which is I8 or U8.
+    /// Adds two arrays of the same length. Their elements have the type `element`, which is I8 or U8.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] for any other type, and if the slices do not fit together.
+    /// [`KernelError::Shape`] if the elements have any other type, or if the slices do not fit together.
     pub fn run(&self, cx: &Context, element: IntType, operands: [&[u8]; 2], out: &mut [u8]) -> Result<(), KernelError> {
         check_8_bits("an operand", element)?;
         match element {
@@ -77,7 +77,7 @@ impl QLinearAdd {
                 place,
             };
             if !cx.run_on_vectors(TileJob::new(tile, &Vectors, &self.vectors)) {
-                // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the tile, which is one row
+                // SAFETY: tiles of different tasks do not overlap, and the borrow ends with this tile, which is one row
                 // of bytes.
                 let out = unsafe { place.bytes(1, 0, 0, place.columns) };
                 for ((to, &x), &y) in out.iter_mut().zip(source[0]).zip(source[1]) {
@@ -90,14 +90,14 @@ impl QLinearAdd {
     }
 }
 
-/// Views the same bytes as signed.
+/// Views the same bytes as signed, without copying.
 fn signed(bytes: &[u8]) -> &[i8] {
-    // SAFETY: every byte is valid as both types, and the length is the same.
+    // SAFETY: every byte is valid as u8 and as i8, and the length is the same.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
-/// `half_even(fma(a, x, fma(b, y, offset)))`. If the inner sum is infinite, the outer sum has the same sign, so no
-/// result is NaN.
+/// Computes `half_even(fma(a, x, fma(b, y, offset)))`. If the inner sum is infinite, the outer sum is infinite with the
+/// same sign, so no result is NaN.
 struct Vectors;
 
 impl Kernel<3, Two> for Vectors {

@@ -17,9 +17,10 @@ use strait_requantize::{
     quantize::{Quantization, Scaling},
 };
 
-/// Converts real numbers to codes. It computes QuantizeLinear and AscendQuant, and runs where an integer graph begins.
+/// Converts real numbers to codes. It computes QuantizeLinear and AscendQuant, and is used where an integer graph
+/// begins.
 ///
-/// Infinities become the ends of the type, and NaN the code of real zero.
+/// Infinities become the smallest or the largest code of the type, and NaN becomes the code of real zero.
 #[derive(Clone, Debug)]
 pub struct Quantize {
     channels: PerChannel<Quantization>,
@@ -27,8 +28,8 @@ pub struct Quantize {
     near: Option<Near>,
 }
 
-/// Quantizations to at most 16 bits, with zero points of at most 16 bits. Values far away saturate, and everything else
-/// is exact in i32.
+/// Quantizations whose codes and zero points have at most 16 bits. Numbers far outside of the range saturate, and
+/// everything else is exact in i32.
 #[derive(Clone, Debug)]
 enum Near {
     DividedToEven(Lanes<true>),
@@ -37,15 +38,15 @@ enum Near {
     Times(Lanes<false>),
 }
 
-/// The constants, for the scalar loop and for vectors.
+/// The constants, once for the scalar loop and once for vectors.
 #[derive(Clone, Debug)]
 struct Lanes<const EVEN: bool> {
     lanes: PerChannel<Lane>,
     vectors: Constants<6>,
 }
 
-/// The constants of one channel. With v = x / scale · again, or x · scale · again (`again` is 1 if there is no second
-/// factor),
+/// The constants of one channel. With v = x / scale · again, or v = x · scale · again (`again` is a second factor, or 1
+/// if there is none),
 ///
 /// t = trunc(v + inside),  r = v + inside − t,  code = t + (r ≥ up) − (r ≤ down) + after
 ///
@@ -59,8 +60,8 @@ struct Lanes<const EVEN: bool> {
 /// | half away | ½ | −½ |
 /// | half toward zero | the next above ½ | the next below −½ |
 ///
-/// |r| < 1, and r is exact, because t and v + inside are less than a factor of two apart, or t is 0. For half even
-/// there are machine instructions.
+/// |r| < 1, and r is exact, because t and v + inside differ by less than a factor of two, or t is 0. Half even is not
+/// in the table, because machines have an instruction for it.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     scale: f32,
@@ -71,18 +72,18 @@ struct Lane {
     down: f32,
 }
 
-/// Codes and zero points are within ±2^16, so v + inside beyond ±2^18 saturates in any case.
+/// Codes and zero points are within ±2^16, so if v + inside is beyond ±2^18, the result saturates in any case.
 const FAR: f32 = (1 << 18) as f32;
-/// The largest magnitude of a zero point.
+/// The largest magnitude that a zero point may have.
 const LARGEST_ZERO_POINT: i32 = 1 << 16;
-/// For numbers up to 2^22, adding 1.5·2^23 rounds an f32 to an integer, with ties to even.
+/// When 1.5·2^23 is added to an f32 of up to 2^22, the sum is rounded to an integer, halves to even.
 const MAGIC: f32 = (3 << 22) as f32;
 
 impl Quantize {
-    /// Prepares one quantization, or one for each channel. All of them have the same output type.
+    /// Prepares one quantization for all channels, or one for each channel. All of them must have the same output type.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] if there is no channel, or one has another type.
+    /// [`KernelError::Requantization`] if there is no channel, or if the channels have different output types.
     pub fn new(quantizations: &Per<Quantization>) -> Result<Quantize, KernelError> {
         let channels = per_channel(quantizations)?;
         let first = *channels.get(0);
@@ -103,7 +104,7 @@ impl Quantize {
         self.out
     }
 
-    /// Converts an array `[outer, channels, inner]` to codes, written as elements of [`Quantize::out`].
+    /// Converts an array `[outer, channels, inner]` to codes. They are written as elements of type [`Quantize::out`].
     ///
     /// # Errors
     /// [`KernelError::Shape`] if slices, extents and channels do not fit together.
@@ -139,7 +140,7 @@ impl Quantize {
     }
 }
 
-/// The constants for the fast path; `None` if the quantizations do not allow it.
+/// The constants for the fast loops; `None` if these loops cannot compute the quantizations.
 fn near(quantizations: &Per<Quantization>, first: &Quantization) -> Option<Near> {
     let divided = matches!(first.scaling, Scaling::DividedBy(_));
     let alike = quantizations.all(|q| {
@@ -177,7 +178,7 @@ impl<const EVEN: bool> Lanes<EVEN> {
 
     fn tile<const DIVIDED: bool>(&self, cx: Context, out: IntType, tile: Tile<'_, &[f32]>) {
         if !cx.run_on_vectors(TileJob::new(tile, &Vectors::<DIVIDED, EVEN>, &self.vectors)) {
-            // Used only on machines without vectors; the compiler vectorises some of this loop.
+            // Only machines without vectors come here. The compiler vectorises a part of this loop.
             let lane = |lane: &Lane, x| lane.code::<DIVIDED, EVEN>(x);
             by_lane(
                 out,
@@ -217,7 +218,7 @@ impl Lane {
         }
     }
 
-    /// The code of one real number, before saturation.
+    /// The code of one real number, not yet saturated.
     #[inline(always)]
     fn code<const DIVIDED: bool, const EVEN: bool>(&self, x: f32) -> i32 {
         let v = if DIVIDED { x / self.scale } else { x * self.scale };

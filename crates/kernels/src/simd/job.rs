@@ -1,15 +1,16 @@
-//! Jobs, and the functions in which they are compiled for an instruction set.
+//! A job is a piece of kernel code that is generic over the instruction set. For each instruction set, a function here
+//! inlines the job, so that it is compiled for that set.
 
 use super::Simd;
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512};
 
 /// A loop nest that the compiler vectorises. Mark `run` and everything that its inner loops call `#[inline(always)]`.
-/// The code is then compiled once for each instruction set, inside the function that enables the set.
+/// The code is then compiled once for each instruction set, inside of the function that enables that set.
 pub(crate) trait Job {
     /// What the job returns.
     type Output;
-    /// Runs the job.
+    /// Computes the job, in code that is compiled for the instruction set `S`.
     fn run<S: Simd>(self) -> Self::Output;
 }
 

@@ -1,4 +1,4 @@
-//! Writes ONNX files field by field, as far as the models of these benchmarks need it.
+//! Writes ONNX files field by field. It knows only the fields that the models of these benchmarks have.
 
 /// A message of Protocol Buffers that is built field by field.
 #[derive(Default)]
@@ -30,15 +30,15 @@ impl Message {
 pub(crate) enum Data<'a> {
     /// The elements are in the model file.
     Raw(&'a [u8]),
-    /// The elements are in another file: its name, the offset, and the number of bytes.
+    /// The elements are in another file. The fields are the file's name, the offset, and the number of bytes.
     Beside(&'a str, usize, usize),
 }
 
-/// The format's numbers for element types.
+/// The numbers of element types in the ONNX format.
 pub(crate) const F32: u64 = 1;
 pub(crate) const I64: u64 = 7;
 
-/// The message of a constant.
+/// The message for a constant.
 fn tensor(name: &str, elem: u64, extents: &[usize], data: Data<'_>) -> Message {
     let mut tensor = Message::default();
     extents.iter().for_each(|&extent| tensor.number(1, extent as u64));
@@ -68,7 +68,7 @@ fn tensor(name: &str, elem: u64, extents: &[usize], data: Data<'_>) -> Message {
 pub(crate) enum Attribute<'a> {
     Integer(i64),
     Integers(&'a [i64]),
-    /// A tensor of I64 with this shape and these elements.
+    /// A tensor of I64: its shape and its elements.
     Tensor(&'a [usize], &'a [i64]),
 }
 
@@ -111,7 +111,7 @@ impl File {
         File { graph, nodes: 0 }
     }
 
-    /// Number of nodes so far.
+    /// Number of nodes that have been added.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
@@ -121,7 +121,7 @@ impl File {
         self.graph.bytes(5, &tensor(name, elem, extents, data).0);
     }
 
-    /// Adds a node with one result, whose name has the form that exporters use.
+    /// Adds a node with one result. The name of the node has the form that exporters use.
     pub(crate) fn node(&mut self, op: &str, inputs: &[&str], output: &str, attributes: &[(&str, Attribute<'_>)]) {
         let mut node = Message::default();
         inputs.iter().for_each(|input| node.bytes(1, input.as_bytes()));
@@ -135,7 +135,7 @@ impl File {
         self.nodes += 1;
     }
 
-    /// The bytes of the finished file, with one output.
+    /// Adds the output, and returns the bytes of the finished file.
     pub(crate) fn written(mut self, output: &str, extents: &[usize]) -> Vec<u8> {
         self.graph.bytes(12, &value(output, extents));
         let mut operators = Message::default();

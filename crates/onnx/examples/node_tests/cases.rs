@@ -18,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// The operator under test, if the model has only one.
     pub(crate) operator: Option<String>,
-    /// A float may differ by `absolute` plus `relative` times the expected value.
+    /// How far a float may be from the expected value: `absolute` plus `relative` times the expected value.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
     pub(crate) inputs: Vec<Tensor>,
@@ -45,7 +45,7 @@ impl Case {
     }
 }
 
-/// The cases of a folder, in the order of its list.
+/// The cases of a folder, in the order in which the folder lists them.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
     let elements = std::fs::read(folder.join("tensors.bin"))?;
     let mut cases: Vec<Case> = Vec::new();

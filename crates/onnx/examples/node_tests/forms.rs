@@ -1,14 +1,15 @@
-//! The ops that operators become: checks or writes the file `operators.txt`, from which `docs/operators.md` is made.
+//! Finds out which ops an operator becomes, and checks or writes the file `operators.txt`, from which
+//! `docs/operators.md` is made.
 //!
-//! A line has an operator and the ops of one way in which it is read; the list of ops is empty if the operator is
-//! folded. If one way has all ops of another way and more, only the shorter one is listed. Casts between a model's
-//! types and ours are left out. Lines for operators without a node test are written by hand.
+//! A line has an operator, and the ops of one way in which the operator is read. The list of ops is empty if the
+//! operator is folded. If one way has all ops of another way and more, only the shorter one is listed. Casts between
+//! types of the model and types of Strait are left out. Lines for operators without a node test are written by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use strait_core::{Module, Term};
 
-/// The ops of a module's nodes, as they appear in a line.
+/// The ops of a module's nodes, as a line lists them.
 pub(crate) fn of(module: &Module) -> String {
     let terms: BTreeSet<Term> = module.main().nodes().map(|(_, node)| node.op.term()).collect();
     let is_plain = |term: &&Term| matches!(term, Term::Cast | Term::Identity);
@@ -19,7 +20,7 @@ pub(crate) fn of(module: &Module) -> String {
     }
 }
 
-/// Compares the forms that were found for each operator with the file, or writes the file.
+/// Compares the ops that were found for each operator with the file, or writes the file.
 pub(crate) fn check(
     file: &Path,
     found: &BTreeMap<&str, BTreeSet<String>>,
@@ -47,8 +48,8 @@ pub(crate) fn check(
         .collect())
 }
 
-/// True if a form is worth listing. It is not if another form has only some of its ops, or if it is a mere copy and
-/// there are other forms.
+/// True if this list of ops is worth a line. It is not if another list has only some of its ops, or if it only copies
+/// its operand and there are other lists.
 fn is_least(form: &str, forms: &BTreeSet<String>) -> bool {
     let terms = |form: &str| -> BTreeSet<String> { form.split(' ').map(Into::into).collect() };
     let own = terms(form);

@@ -1,13 +1,13 @@
-//! Runs ONNX's node tests, or models of ONNX Runtime's own operators, in float and compares the results with the
-//! expected ones.
+//! Runs ONNX's node tests, or models with operators that only ONNX Runtime has, in float, and compares the results with
+//! the expected results.
 //!
 //! `cargo run -p strait-onnx --example node_tests -- FOLDER LIST [--bless] [--refused] [--by-operator] [NAME]`
 //!
 //! `xtask/python/node_tests.py` or `runtime_operators.py` writes FOLDER. LIST names the cases that pass. The program
 //! fails if a case gives a wrong result, or if a case of LIST no longer passes. `--bless` adds the cases that pass to
-//! LIST, and adds the ops that their operators become to `operators.txt` beside it. `--refused` shows why the other
-//! cases are not read, and `--by-operator` groups them. With NAME, only the cases whose name contains it run, and
-//! everything that is wrong is shown.
+//! LIST, and adds the ops that their operators become to the file `operators.txt` beside LIST. `--refused` shows why
+//! the other cases are not read, and `--by-operator` groups the reasons by operator. With NAME, only the cases whose
+//! name contains NAME run, and everything that is wrong is shown.
 
 mod cases;
 mod forms;
@@ -26,11 +26,11 @@ use strait_onnx::read;
 
 /// The outcome of a case.
 enum Outcome {
-    /// The result is right. Has the ops that the model became.
+    /// The result is right. The field lists the ops that the model became.
     Passed(String),
-    /// The model cannot be read, planned or run: the operator at fault, if one is named, and the reason.
+    /// The model cannot be read, planned or run. The fields are the operator at fault, if one is named, and the reason.
     Refused(String, String),
-    /// The result differs only by roundings to 16-bit floats.
+    /// The result differs from the expected one only by roundings to 16-bit floats.
     Rounded,
     /// The result is wrong, or the program panicked.
     Wrong(String),
@@ -55,7 +55,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         .iter()
         .filter(|case| only.is_none_or(|name| case.name.contains(name)))
         .collect();
-    // A panic is one of the outcomes here, so its message is not printed.
+    // A panic is one of the possible outcomes, so its message is not printed.
     std::panic::set_hook(Box::new(|_| {}));
     let outcomes: Vec<(&Case, Outcome)> = chosen.iter().map(|case| (*case, guarded(folder, case))).collect();
 
@@ -154,7 +154,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// Runs one case. A panic counts as a wrong result, wherever it comes from.
+/// Runs one case. If anything panics, that counts as a wrong result.
 fn guarded(folder: &Path, case: &Case) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| run(folder, case))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

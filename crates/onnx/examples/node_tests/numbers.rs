@@ -1,4 +1,4 @@
-//! Compares computed numbers with the expected ones.
+//! Compares computed numbers with the expected numbers.
 
 use strait_core::{BF16, Elem, F16};
 
@@ -22,16 +22,17 @@ pub(crate) fn parse(name: &str) -> Option<Elem> {
     })
 }
 
-/// A difference that is larger than allowed.
+/// A difference that is larger than what is allowed.
 pub(crate) struct Difference {
     pub(crate) text: String,
-    /// True if only 16-bit floats differ, by at most two steps. The expected ones were rounded after each operation,
-    /// ours only once.
+    /// True if only 16-bit floats differ, and by at most two steps. The expected numbers were rounded after each
+    /// operation, and the computed ones only at the end.
     pub(crate) is_rounding: bool,
 }
 
-/// The first difference between elements of one type, if there is one. Floats may differ by `absolute` plus `relative`
-/// times the expected value. A NaN only matches a NaN, and an infinity only itself. All other types have to be equal.
+/// The first difference between computed and expected elements of one type, if there is one. Floats may differ by
+/// `absolute` plus `relative` times the expected value. A NaN only matches a NaN, and an infinity only itself. Elements
+/// of all other types have to be equal.
 pub(crate) fn compare(
     elem: Elem,
     expected: &[u8],

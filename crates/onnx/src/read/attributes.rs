@@ -1,5 +1,5 @@
-//! Typed access to the attributes of a node. At the end, an attribute that nobody asked for is refused, because it
-//! could change the node's meaning.
+//! Access to the attributes of a node by type. At the end, the node is refused if it has an attribute that nobody asked
+//! for, because that attribute could change what the node means.
 
 use super::operator_reader::{OperatorReader, Refusal};
 use super::tensor::{TensorFault, tensor};
@@ -23,7 +23,8 @@ impl<'a> OperatorReader<'_, 'a> {
         ))
     }
 
-    /// An integer attribute. If it is present without a value, it is 0, because protobuf leaves out zeros.
+    /// An integer attribute. If the attribute is present without a value, it is 0, because protobuf does not store
+    /// zeros.
     pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
         Ok(self.attribute(key, kind::INT)?.map(|a| a.i.unwrap_or(0)))
     }
@@ -37,7 +38,8 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(self.attribute(key, kind::INTS)?.map(|a| a.ints.as_slice()))
     }
 
-    /// A float attribute. If it is present without a value, it is 0. NaN is refused.
+    /// A float attribute. If the attribute is present without a value, it is 0, because protobuf does not store zeros.
+    /// NaN is refused.
     pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
         let value = self.attribute(key, kind::FLOAT)?.map(|a| a.f.unwrap_or(0.0));
         refuse_nan(key, value.as_slice())?;
@@ -51,7 +53,7 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(values)
     }
 
-    /// A string attribute, or its default.
+    /// A string attribute, or `default` if the attribute is absent.
     pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
         let bytes = self
             .attribute(key, kind::STRING)?
@@ -83,7 +85,7 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(Some(tensor))
     }
 
-    /// An attribute that is a graph. It has to be present.
+    /// An attribute that is a graph. The attribute has to be present.
     pub(crate) fn graph(&mut self, key: &'static str) -> Result<&'a GraphProto, Refusal> {
         let found = self.attribute(key, kind::GRAPH)?.and_then(|a| a.g.as_deref());
         found.ok_or_else(|| Refusal::invalid(ReasonCode::Call, format!("its graph `{key}` is missing")))
@@ -93,7 +95,7 @@ impl<'a> OperatorReader<'_, 'a> {
         self.asked.extend_from_slice(keys);
     }
 
-    /// Refuses the node if an attribute has any value other than the one that we support.
+    /// Refuses the node if an attribute has any value other than the one that Strait supports.
     pub(crate) fn only(&mut self, key: &'static str, value: i64) -> Result<(), Refusal> {
         match self.int(key)? {
             Some(other) if other != value => Err(Refusal::Unsupported(format!("`{key}` is {other}"))),
@@ -101,7 +103,8 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Refuses a node with an attribute that nobody has asked for, because it could change the node's meaning.
+    /// Refuses the node if it has an attribute that nobody asked for, because that attribute could change what the node
+    /// means.
     pub(crate) fn check_attributes(&self) -> Result<(), Refusal> {
         match self
             .node

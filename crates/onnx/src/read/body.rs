@@ -1,5 +1,5 @@
-//! Graphs inside of nodes. Each becomes a graph of the module. What it reads from the graphs around it becomes an
-//! input, or a constant, which is then folded like any other constant.
+//! Graphs inside of nodes. Each becomes a graph of the module. A tensor that it reads from the graphs around it becomes
+//! an input or, if it is constant there, a constant, which is then folded like any other constant.
 
 use super::index::{Index, captured};
 use super::inline::Versions;
@@ -12,24 +12,25 @@ use strait_core::op::{Gather, Identity, Sub};
 use strait_core::{Def, Elem, Module, NodeId, Op, ReasonCode, TensorData, TensorType, ValueId};
 use strait_import::{Builder, Entry, ReadError, Scope, between, check_limits};
 
-/// Limit on how often graphs inside of nodes are read, all together. A loop reads its body again when an extent
-/// changes, and so does every loop around it.
+/// The largest number of times that graphs inside of nodes are read, all together. A loop reads its body again when an
+/// extent changes, and so does every loop around it.
 const MOST_BODIES: usize = 1 << 12;
 
-/// An input of a graph inside of a node.
+/// What an input of a graph inside of a node receives.
 pub(crate) enum Formal {
     /// A value of this type.
     Value(TensorType),
-    /// In each run, one slice of a value of type `of` along an axis. If `reverse` is true, slices start at the end.
+    /// One slice of a value of type `of` along an axis in each run. If `reverse` is true, the first run receives the
+    /// last slice.
     Slice { of: TensorType, axis: usize, reverse: bool },
 }
 
 /// A nested graph that has been read.
 pub(crate) struct Body {
     pub(crate) module: Module,
-    /// The values of the outer graph that are passed to its last inputs.
+    /// The values of the outer graph that the graph's last inputs receive.
     pub(crate) captured: Vec<ValueId>,
-    /// Graphs inside of its own nodes that were left out.
+    /// The names of nested graphs that were left out because they can never run.
     dropped: Vec<String>,
 }
 
@@ -41,7 +42,8 @@ impl Body {
         outputs.map(|value| value.ty.clone()).collect()
     }
 
-    /// True if an output is true in every run, because it is a constant or the input at this position.
+    /// True if an output is true in every run: it is a constant true, or it is the input at position `input`, passed
+    /// on.
     pub(crate) fn holds(&self, output: usize, input: u32) -> bool {
         let graph = self.module.main();
         let mut value = graph.outputs().get(output).copied();
@@ -64,15 +66,15 @@ impl Body {
 }
 
 impl<'a> OperatorReader<'_, 'a> {
-    /// The tensors of the outer graphs that these graphs of the node read.
+    /// The names of the tensors in outer graphs that these graphs of the node read.
     pub(crate) fn captures(&self, graphs: &[&'a GraphProto]) -> BTreeSet<&'a str> {
         let mut outer = BTreeSet::new();
         graphs.iter().for_each(|graph| captured(graph, &mut outer));
         outer
     }
 
-    /// Reads a graph inside of the node. `outer` names the tensors that it captures. `leading` are additional inputs
-    /// before the graph's own. The input at position `passed` becomes the first output.
+    /// Reads a graph inside of the node. `outer` names the tensors of outer graphs that it reads. The inputs `leading`
+    /// are added before the graph's own inputs. The input at position `passed` becomes the first output.
     pub(crate) fn body(
         &mut self,
         graph: &'a GraphProto,
@@ -104,7 +106,8 @@ impl<'a> OperatorReader<'_, 'a> {
             own_versions,
             ..*self.nodes
         };
-        // Keys that bind a single dimension name tensors of the model itself, never of a body.
+        // A key that binds a single dimension always names a tensor of the model's main graph, never one of a graph
+        // inside of a node.
         let single = BTreeSet::new();
         let source = Tensors {
             index: &index,
@@ -191,17 +194,17 @@ impl<'a> OperatorReader<'_, 'a> {
         })
     }
 
-    /// Adds a nested graph that was read to the module, and returns its position.
+    /// Adds a nested graph that was read before to the module, and returns its position there.
     pub(crate) fn adopted(&mut self, body: &Body) -> u32 {
         self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         self.builder.module.adopt(&body.module, 0) as u32
     }
 
-    /// Inlines a graph that runs exactly once: its nodes are added to the outer graph, and its results become the
-    /// node's.
+    /// Inlines a graph that runs exactly once: its nodes are added to the outer graph, and its outputs become the
+    /// results of the node.
     pub(crate) fn finish_inline(&mut self, body: Body) -> Result<(), Refusal> {
         let graph = body.module.main();
-        // The nested graphs of the inlined body are added to the module. The body's main graph is inlined here.
+        // The graphs that the body itself contains are added to the module. The body's main graph is inlined here.
         let offset = self.builder.module.adopt(&body.module, 1);
         self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         let mut made: BTreeMap<ValueId, Arg> = BTreeMap::new();
@@ -239,13 +242,13 @@ impl<'a> OperatorReader<'_, 'a> {
 fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueId, Refusal> {
     check_limits(&ty)?;
     let mut ty = [ty];
-    // A named extent of the outer graph has no meaning here.
+    // The name of an extent in the outer graph has no meaning in this graph.
     for dim in &mut ty[0].shape {
         *dim = dim.fixed().map_or(strait_core::Dim::OPEN, strait_core::Dim::Fixed);
     }
     builder.module.name_extents(name, &mut ty);
     let [ty] = ty;
-    // The file's names are already reserved, and this may be one of them.
+    // The names of all tensors in the file are already reserved, and this may be one of them.
     let name = match builder.wiring().id(name) {
         Some(_) => builder.module.names.intern(name),
         None => builder.module.names.fresh(name),
@@ -253,7 +256,8 @@ fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueI
     Ok(builder.module.main_mut().add_input(name, ty, None))
 }
 
-/// The slice of a value for the run with number `index`. `length` is given if the value is read from its end.
+/// The slice of a value that the run with number `index` receives. `length` is given if the first run receives the last
+/// slice.
 fn slice(
     builder: &mut Builder<'_>,
     name: &str,
@@ -290,7 +294,7 @@ fn node(builder: &mut Builder<'_>, name: &str, op: Op, operands: &[ValueId]) -> 
         .ok_or_else(cycle)
 }
 
-/// The types of a loop body's first two inputs: the number of the run, and whether it should run.
+/// The types of the first two inputs of a loop body: the number of runs before this one, and the condition.
 pub(crate) fn run_inputs() -> [TensorType; 2] {
     [Elem::I64, Elem::Bool].map(|elem| TensorType::fixed(elem, &[]))
 }
@@ -299,13 +303,14 @@ fn cycle() -> Refusal {
     Refusal::invalid(ReasonCode::Cycle, "its graph is not complete")
 }
 
-/// An error inside of a node's graph, as an error of the node.
+/// Turns an error inside of a node's graph into an error of the node.
 fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
 }
 
-/// Like [`inside`], for an error at which reading the graph stopped; `read` has what was read until then. If all
-/// extents are known numbers and contradict each other, every run of the graph would fail there.
+/// Like [`inside`], for an error that stopped reading the graph. `read` has what was read until then. If the error is
+/// that extents contradict each other, and all extents are known numbers, then every run of the graph would fail there,
+/// so the graph can never run.
 fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
     let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());
@@ -315,7 +320,7 @@ fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
     }
 }
 
-/// True if the error is about extents of operands that do not fit each other or the op.
+/// True if the error says that extents of operands do not fit each other or the op.
 fn is_of_extents(code: &ReasonCode) -> bool {
     use ReasonCode::{
         Broadcast, Concat, ConvChannels, DeadGraph, GemmInner, MatmulInner, Pad, Reshape, Split, Squeeze, Window,

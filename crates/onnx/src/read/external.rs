@@ -10,13 +10,13 @@ use strait_import::{DataFault, ReadError};
 /// The value of `data_location` for a tensor whose bytes are in another file.
 pub(crate) const EXTERNAL: i32 = 1;
 
-/// The first bytes of the pointer files that Git LFS stores in a repository instead of large files.
+/// The bytes at the start of a Git LFS pointer. A repository has such a pointer in place of each large file.
 pub const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The data files of a model. Each is mapped once.
 #[derive(Debug)]
 pub(crate) struct DataFiles {
-    /// The model's folder; nothing outside of it is opened. `None` for a model that is only in memory.
+    /// The model's folder. No file outside of it is opened. `None` if the model is only in memory.
     folder: Option<PathBuf>,
     mapped: RefCell<BTreeMap<PathBuf, Bytes>>,
 }
@@ -29,8 +29,8 @@ impl DataFiles {
         }
     }
 
-    /// The bytes that a tensor's `external_data` entries describe: `length` bytes from `offset` in the file `location`.
-    /// By default the length is the tensor's own size, `own`.
+    /// The bytes that the `external_data` entries of a tensor describe: `length` bytes from `offset` in the file
+    /// `location`. Without a length, `own` bytes are taken, the size of the tensor.
     pub(crate) fn bytes(&self, tensor: &TensorProto, own: Option<u64>) -> Result<Bytes, String> {
         let entry = |key: &str| {
             tensor
@@ -57,7 +57,7 @@ impl DataFiles {
         }
     }
 
-    /// The files that tensors have been read from so far, by their paths below the folder.
+    /// The files that tensors have been read from so far, by their paths relative to the folder.
     pub(crate) fn opened(&self) -> Vec<(String, Bytes)> {
         let place = |path: &Path| {
             let parts = path
@@ -76,7 +76,7 @@ impl DataFiles {
         opened
     }
 
-    /// Opens the data files of these tensors. Reports all that cannot be read, with the reasons.
+    /// Opens the data files of these tensors. The error lists all files that cannot be read, and why.
     pub(crate) fn check<'a>(&self, tensors: impl Iterator<Item = &'a TensorProto>) -> Result<(), ReadError> {
         let outside = tensors.filter(|tensor| tensor.data_location == EXTERNAL);
         let entries = outside.flat_map(|tensor| &tensor.external_data);
@@ -110,8 +110,8 @@ impl DataFiles {
         Ok(bytes)
     }
 
-    /// A path below the model's folder. Absolute paths, `..` and symbolic links are refused, so that a model cannot
-    /// make us read files elsewhere.
+    /// The path of a data file. It has to be below the model's folder. Absolute paths, `..` and symbolic links are
+    /// refused, so that a model cannot make Strait read files elsewhere.
     fn resolve(&self, location: &Path) -> Result<PathBuf, String> {
         let folder = self.folder.as_ref();
         let mut path = folder.ok_or("has no folder: the model is in memory")?.clone();

@@ -1,21 +1,21 @@
-//! The graph of a file, indexed once.
+//! The graph of a file, with an index of its tensors that is made once.
 
 use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use std::collections::BTreeSet;
 use strait_import::{ReadError, TensorId, Wiring};
 
-/// The name of the standard domain in messages. A file may also leave the domain empty.
+/// The name of the standard domain in messages. A file may also use an empty name for it.
 pub(crate) const STANDARD_DOMAIN: &str = "ai.onnx";
 
-/// The domain of ONNX Runtime's own operators.
+/// The domain of the operators that ONNX Runtime adds.
 pub(crate) const RUNTIME_DOMAIN: &str = "com.microsoft";
 
-/// The name of a domain, with the standard domain spelled out.
+/// The name of a domain. An empty name becomes that of the standard domain.
 pub(crate) fn domain(spelled: &str) -> &str {
     if spelled.is_empty() { STANDARD_DOMAIN } else { spelled }
 }
 
-/// The node's name, or the name of its first result if it has none.
+/// The name of a node. If it has none, the name of its first result.
 pub(crate) fn node_name(node: &NodeProto) -> &str {
     if !node.name.is_empty() {
         return &node.name;
@@ -23,11 +23,11 @@ pub(crate) fn node_name(node: &NodeProto) -> &str {
     node.output.iter().find(|o| !o.is_empty()).map_or("", |o| o)
 }
 
-/// A graph of a file: its wiring, and where the file stores its tensors.
+/// A graph of a file: which nodes make and read each tensor, and where the file describes the tensor.
 pub(crate) struct Index<'a> {
     pub(crate) graph: &'a GraphProto,
     pub(crate) wiring: Wiring<'a>,
-    /// For each tensor: where the file defines and declares it.
+    /// For each tensor, where the file defines and declares it.
     places: Vec<TensorEntry<'a>>,
 }
 
@@ -39,7 +39,7 @@ struct TensorEntry<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Indexes a graph. Fails if a tensor is defined twice.
+    /// Makes the index of a graph. Fails if a tensor is defined twice.
     pub(crate) fn new(graph: &'a GraphProto) -> Result<Index<'a>, ReadError> {
         let mut index = Index::inside(graph, &BTreeSet::new())?;
         for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
@@ -49,8 +49,8 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    /// Like `new`, for a graph inside of a node, which reads the tensors `outer` of the graphs around it. The node
-    /// determines the types of its inputs, so these do not count as declared.
+    /// Like `new`, for a graph inside of a node. `outer` are the tensors of the graphs around it that the graph reads.
+    /// The node determines the types of the graph's inputs, so what the file declares for these inputs is ignored.
     pub(crate) fn inside(graph: &'a GraphProto, outer: &BTreeSet<&'a str>) -> Result<Index<'a>, ReadError> {
         let mut wiring = Wiring::with_room(graph.node.len() + graph.initializer.len(), graph.node.len());
         let sparse = graph.sparse_initializer.iter().filter_map(|s| s.values.as_ref());
@@ -98,23 +98,23 @@ impl<'a> Index<'a> {
         &mut self.places[id.position()]
     }
 
-    /// The constant for a tensor, unless it is sparse. A tensor that is also listed as an input, as files of IR version
-    /// 3 have to do, is a constant.
+    /// The constant for a tensor, unless it is sparse. A tensor may be listed as a constant and as an input, as files
+    /// of IR version 3 have to do. It then counts as a constant.
     pub(crate) fn constant(&self, id: TensorId) -> Option<&'a TensorProto> {
         self.places.get(id.position())?.constant
     }
 
-    /// The declaration of a tensor, whether it is an input, an output or neither.
+    /// What the file declares about a tensor. The tensor may be an input, an output or neither.
     pub(crate) fn declared(&self, id: TensorId) -> Option<&'a ValueInfoProto> {
         self.places.get(id.position())?.declared
     }
 }
 
-/// How deep nested graphs are searched for names. Protobuf does not nest deeper.
+/// How deep nested graphs are searched for names. The protobuf decoder accepts no deeper nesting.
 const DEEPEST: usize = 100;
 
-/// Collects the tensors that a nested graph reads but does not define. It cannot define a name of the graphs around it
-/// again.
+/// Collects the tensors that a nested graph reads but does not define. A nested graph cannot define a name again that a
+/// graph around it has defined.
 pub(crate) fn captured<'a>(graph: &'a GraphProto, read: &mut BTreeSet<&'a str>) {
     captured_at(graph, read, 0);
 }

@@ -1,9 +1,10 @@
-//! Inlines functions that the model defines: the nodes that call them are replaced by the functions' nodes.
+//! Inlines functions that the model defines: a node that calls a function is replaced by the nodes of the function.
 //!
-//! A name inside of a function gets the name of the calling node in front, `call/name`. Formal operands and results
-//! become those of the caller. If an attribute of an inner node refers to an attribute of the function, it gets the
-//! caller's value or the function's default, and without either it is left out. Graphs inside of nodes, including those
-//! of functions, are processed like the main graph.
+//! A tensor inside of a function gets the name of the calling node in front of its own, `call/name`. The function's
+//! operands and results get the names that the caller gives them. If an attribute of an inner node refers to an
+//! attribute of the function, the inner node gets the caller's value or, if there is none, the function's default. If
+//! there is no default either, the attribute is left out. Graphs inside of nodes, including those in functions, are
+//! processed like the main graph.
 
 use super::index::{domain, node_name};
 use super::instance::{Instance, Texts};
@@ -13,32 +14,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::ReasonCode;
 use strait_import::ReadError;
 
-/// How deep calls may be nested. A function that calls itself exceeds this.
+/// How deep calls may be nested. If a function calls itself, it exceeds this limit.
 const DEEPEST: usize = 32;
 
-/// Limit on the total bytes of inlined nodes, whose names contain the names of all callers.
+/// The largest size of all inlined nodes together, in bytes. Names of inlined tensors are long, because they contain
+/// the names of all callers.
 const MOST_BYTES: usize = 1 << 26;
 
-/// Bytes that a call and a node count in addition to their strings and attributes.
+/// The number of bytes that a call or a node counts for, besides its strings and attributes.
 const BYTES_OF_NODE: usize = 64;
 
-/// How deep graphs may be nested; a decoder goes no deeper.
+/// How deep graphs may be nested. The decoder accepts no deeper nesting.
 const DEEPEST_GRAPHS: usize = 33;
 
 /// Identifies a function by domain, name and overload.
 type Key<'a> = (&'a str, &'a str, &'a str);
 
-/// Versions of the standard operator set for nodes that come from functions, where they differ from the model's.
+/// The versions of the standard operator set for nodes that come from functions, if they are not the model's version.
 #[derive(Debug, Default)]
 pub(crate) struct Versions {
-    /// For nodes of this graph, by their position.
+    /// The versions for nodes of this graph, by the nodes' positions.
     pub(crate) own: BTreeMap<usize, i64>,
-    /// For graphs inside of nodes, by the positions of the node and the attribute.
+    /// The versions for graphs inside of nodes, by the positions of the node and of the attribute that is the graph.
     inside: BTreeMap<(usize, usize), Versions>,
 }
 
 impl Versions {
-    /// The versions for the graph that is an attribute of a node.
+    /// The versions for the nodes of a graph that is an attribute of a node.
     pub(crate) fn inside(&self, node: usize, attribute: usize) -> Option<&Versions> {
         self.inside.get(&(node, attribute))
     }
@@ -54,7 +56,7 @@ impl Versions {
     }
 }
 
-/// Replaces all calls of the model's functions.
+/// Replaces all calls of functions that the model defines by the functions' nodes.
 pub(super) fn inline(model: &mut ModelProto) -> Result<Versions, ReadError> {
     let functions: BTreeMap<Key<'_>, &FunctionProto> = (model.functions.iter())
         .map(|f| ((domain(&f.domain), f.name.as_str(), f.overload.as_str()), f))
@@ -89,7 +91,7 @@ fn graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
     node.attribute.iter().filter_map(|attribute| attribute.g.as_deref())
 }
 
-/// True if a node of the graph, or of a nested graph, is a call.
+/// True if a node of the graph, or of a nested graph, calls one of the functions.
 fn calls(graph: &GraphProto, functions: &BTreeMap<Key<'_>, &FunctionProto>) -> bool {
     let is_call = |node: &NodeProto| functions.contains_key(&key(node)) || graphs(node).any(|g| calls(g, functions));
     graph.node.iter().any(is_call)
@@ -109,11 +111,11 @@ struct Inliner<'f> {
     texts: Texts,
     /// The model's version of the standard operator set.
     version: Option<i64>,
-    /// Bytes of the nodes that were made so far.
+    /// The size of the nodes that were made so far, in bytes.
     bytes: usize,
 }
 
-/// The nodes of a graph after its calls were replaced, and their versions.
+/// The nodes of a graph after its calls were replaced, and the versions of those that came from functions.
 #[derive(Default)]
 struct Made {
     nodes: Vec<NodeProto>,
@@ -121,8 +123,8 @@ struct Made {
 }
 
 impl Inliner<'_> {
-    /// Replaces the calls in a graph whose nodes have this version. The graph is inside of `depth` calls and `graphs`
-    /// graphs.
+    /// Replaces the calls in a graph. `version` is the version of its nodes. There are `depth` calls and `graphs`
+    /// graphs around this graph.
     fn graph(
         &mut self,
         graph: &mut GraphProto,
@@ -142,7 +144,8 @@ impl Inliner<'_> {
         Ok(made.versions)
     }
 
-    /// Adds a node, or the nodes of the function that it calls. `depth` is the number of calls around it.
+    /// Adds a node. If it calls a function, adds the nodes of that function instead. `depth` is the number of calls
+    /// around the node.
     fn add(
         &mut self,
         made: &mut Made,

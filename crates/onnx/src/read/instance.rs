@@ -1,4 +1,4 @@
-//! Copies the nodes of a function with the names that they get where the function is called.
+//! Copies the nodes of a function to the place where the function is called, and gives their tensors new names.
 
 use super::index::node_name;
 use crate::proto::{
@@ -6,10 +6,10 @@ use crate::proto::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of all tensors of the model, so that new names are unique.
+/// The names of all tensors of the model. New names are chosen so that they are not among these.
 pub(super) struct Texts {
     taken: BTreeSet<String>,
-    /// For each base name that is taken: the last number that was appended.
+    /// For each base name that is taken, the last number that was appended to it.
     numbers: BTreeMap<String, usize>,
 }
 
@@ -38,14 +38,15 @@ impl Texts {
 pub(super) struct Instance<'c> {
     call: &'c NodeProto,
     function: &'c FunctionProto,
-    /// The new names of tensors: for the function itself, and for each nested graph that is being copied. A nested
-    /// graph may reuse a name of the graph around it.
+    /// The new names of tensors: first those of the function itself, and then those of each nested graph that is being
+    /// copied. A nested graph may use a name again that the graph around it has.
     scopes: Vec<BTreeMap<String, String>>,
 }
 
 impl<'c> Instance<'c> {
-    /// Gives formal operands and results the caller's names. Also returns copies that are needed, as pairs of names
-    /// from and to: for an operand that is also a result, and for a result that appears twice.
+    /// Gives the function's operands and results the names that the caller has for them. Also returns which tensors
+    /// have to be copied, as pairs of the names from and to: an operand that is also a result, and a result that
+    /// appears twice.
     pub(super) fn new(call: &'c NodeProto, function: &'c FunctionProto) -> (Instance<'c>, Vec<(String, String)>) {
         let mut inside: BTreeMap<String, String> = BTreeMap::new();
         let operands = call.input.iter().cloned().chain(std::iter::repeat(String::new()));
@@ -66,7 +67,7 @@ impl<'c> Instance<'c> {
         (instance, copies)
     }
 
-    /// A copy of a node of the function or of a nested graph.
+    /// A copy of a node, which is in the function or in a nested graph.
     pub(super) fn node(&mut self, texts: &mut Texts, inner: &NodeProto) -> NodeProto {
         NodeProto {
             input: inner.input.iter().map(|name| self.name(texts, name)).collect(),
@@ -84,7 +85,7 @@ impl<'c> Instance<'c> {
         }
     }
 
-    /// The new name of a tensor. A name that no nested graph defines belongs to the function.
+    /// The new name of a tensor. If no nested graph has defined the name, the tensor belongs to the function.
     fn name(&mut self, texts: &mut Texts, name: &str) -> String {
         if name.is_empty() {
             return String::new();
@@ -99,8 +100,8 @@ impl<'c> Instance<'c> {
         fresh
     }
 
-    /// A copy of an inner node's attribute, or the function's attribute that it refers to. Graphs of the caller are not
-    /// changed.
+    /// A copy of an attribute of an inner node. If the attribute refers to an attribute of the function, a copy of that
+    /// one. Graphs that come from the caller are not changed.
     fn attribute(&mut self, texts: &mut Texts, inner: &AttributeProto) -> Option<AttributeProto> {
         if !inner.ref_attr_name.is_empty() {
             let mut all = self.call.attribute.iter().chain(&self.function.attribute_proto);

@@ -1,8 +1,9 @@
 //! Builds a module of the float stage from an ONNX file.
 //!
-//! [`index`] indexes the graph and refuses contradictions, [`types`] knows what the file says about its tensors, and
-//! [`nodes`] reads one node. What a node becomes is defined in [`ops`], with a file for each family of operators, using
-//! an [`operator_reader::OperatorReader`]. The rest is in `strait-import`.
+//! [`index`] makes an index of the graph and refuses contradictions, [`types`] knows what the file says about its
+//! tensors, and [`nodes`] reads one node. [`ops`] defines what a node becomes; it has a file for each family of
+//! operators, and uses an [`operator_reader::OperatorReader`]. Everything that all formats have in common is in
+//! `strait-import`.
 
 mod attributes;
 mod body;
@@ -35,25 +36,26 @@ use std::path::Path;
 use strait_core::{Module, ReasonCode};
 use strait_import::{Assumed, Cut, Decoded, FreeDimension, MOST_BYTES_OF_PROTOBUF, ReadError, ReadOptions, Scope};
 
-/// The longest message of the protobuf decoder that is passed on, in characters.
+/// The largest number of characters of an error message from the protobuf decoder. The rest is cut off.
 const LONGEST_MESSAGE: usize = 300;
 
-/// A decoded model. Its weights are slices of the mapped file.
+/// A model that has been decoded. Its weights are slices of the mapped file.
 #[derive(Debug)]
 pub struct Model {
-    /// The file without functions: they are inlined where they are called.
+    /// The decoded file. It has no functions any more, because they were inlined where they are called.
     proto: ModelProto,
     versions: inline::Versions,
     files: external::DataFiles,
 }
 
-/// Reads the model at `path`: [`Model::open`] and [`Model::read`] in one.
+/// Reads the model at `path`. It does what [`Model::open`] and [`Model::read`] do one after the other.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
     Model::open(path)?.read(options)
 }
 
 impl Model {
-    /// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
+    /// Maps and decodes the file at `path`. The file must not change while the model, or a module that was read from
+    /// it, is in use.
     pub fn open(path: &Path) -> Result<Model, ReadError> {
         let bytes = strait_mapped::map(path, MOST_BYTES_OF_PROTOBUF).map_err(|source| ReadError::File {
             path: path.into(),
@@ -62,12 +64,12 @@ impl Model {
         Model::decode(bytes, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Decodes a model from memory. Its data files, if it has any, are looked for in `folder`.
+    /// Decodes a model from memory. If it has data files, they are looked for in `folder`.
     pub fn decode(bytes: Bytes, folder: &Path) -> Result<Model, ReadError> {
         Model::decode_in(bytes, Some(folder))
     }
 
-    /// Like [`Model::decode`]. Without a folder, no data file is opened.
+    /// Like [`Model::decode`]. If there is no folder, no data file is opened.
     pub(crate) fn decode_in(bytes: Bytes, folder: Option<&Path>) -> Result<Model, ReadError> {
         let mut proto = ModelProto::decode(bytes).map_err(|e| undecoded(&e.to_string()))?;
         if proto.graph.is_none() {
@@ -125,8 +127,8 @@ impl Model {
         Ok((module, Assumed { batch, ..assumed }))
     }
 
-    /// The version of each domain's operator set. A file may spell the standard domain `ai.onnx` or leave it empty;
-    /// here it is always `ai.onnx`.
+    /// The version of each domain's operator set. A file may spell the standard domain `ai.onnx` or leave it empty; the
+    /// result has `ai.onnx` in both cases.
     fn versions(&self) -> Result<BTreeMap<&str, i64>, ReadError> {
         let mut versions = BTreeMap::new();
         for import in &self.proto.opset_import {
@@ -166,21 +168,21 @@ impl Decoded for Model {
     }
 
     /// The data files that have been read so far, sorted by path. Paths are relative to the model's folder, with `/`
-    /// between parts. After [`Model::read`], these are all data files with tensors of the module.
+    /// between their parts. After [`Model::read`], these are all data files with tensors of the module.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         self.files.opened()
     }
 
-    /// Builds the module.
+    /// Builds the module from the file.
     ///
-    /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names;
-    /// a node without a name gets the name of its first result.
+    /// Only nodes on which the outputs depend are read. Constants that a node takes as data must be finite. Nodes keep
+    /// their names; a node without a name gets the name of its first result.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
 
-    /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
-    /// answer includes which dimensions were bound this way.
+    /// Like [`Model::read`], but binds the batch to 1. The batch is the free dimension that is the first dimension of
+    /// every input. Also returns which dimensions were bound in this way.
     fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
         self.build(options, |scope, cut| {
             strait_import::batch(scope.wiring, scope.source, cut, &options.bind)

@@ -1,4 +1,4 @@
-//! State of the nodes of a graph while they are read.
+//! What the nodes of a graph share while they are read.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use super::external::DataFiles;
 use super::index::{Index, STANDARD_DOMAIN, domain};
 use super::inline::Versions;
 
-/// What the nodes of a graph have in common while they are read.
+/// What the nodes of a graph share while they are read.
 pub(crate) struct Nodes<'a> {
     pub(crate) index: &'a Index<'a>,
     /// The version of each domain's operator set.
     pub(crate) versions: &'a BTreeMap<&'a str, i64>,
-    /// The versions of single nodes that differ from those of the model.
+    /// The versions of those nodes whose version is not the model's.
     pub(crate) own_versions: &'a Versions,
     pub(crate) files: &'a DataFiles,
-    /// How many times graphs inside of nodes have been read.
+    /// How many times a graph inside of a node has been read.
     pub(crate) bodies: usize,
 }
 

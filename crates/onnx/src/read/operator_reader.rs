@@ -1,5 +1,5 @@
-//! One node, as the functions in [`super::ops`] see it: a [`Layer`] with the node's attributes, which are read in
-//! [`super::attributes`].
+//! One node, as the functions in [`super::ops`] see it: a [`Layer`] with the node's attributes, which
+//! [`super::attributes`] reads.
 
 use std::ops::{Deref, DerefMut};
 
@@ -14,11 +14,11 @@ use crate::proto::{AttributeProto, GraphProto, NodeProto};
 /// A node while it is being read.
 pub(crate) struct OperatorReader<'b, 'a> {
     layer: Layer<'b, 'a>,
-    /// What the nodes of the graph have in common.
+    /// What the nodes of the graph share.
     pub(super) nodes: &'b mut Nodes<'a>,
     pub(super) node: &'a NodeProto,
     opset: i64,
-    /// The attributes that were asked for. Any other attribute is unknown to us.
+    /// The attributes that were asked for. If the node has any other attribute, Strait does not know it.
     pub(super) asked: SmallVec<[&'static str; 8]>,
 }
 
@@ -39,15 +39,15 @@ impl<'b, 'a> OperatorReader<'b, 'a> {
         self.opset
     }
 
-    /// The versions of single nodes in a graph that is an attribute of this node.
+    /// The versions of nodes in a graph that is an attribute of this node. `None` if all have the model's version.
     pub(crate) fn versions_of(&self, graph: &GraphProto) -> Option<&'a Versions> {
         let is_it = |attribute: &AttributeProto| attribute.g.as_deref().is_some_and(|own| std::ptr::eq(own, graph));
         let attribute = self.node.attribute.iter().position(is_it)?;
         self.nodes.own_versions.inside(self.position(), attribute)
     }
 
-    /// A list of integers that is an attribute in older operator sets, and the operand at `position` from operator set
-    /// `since` on.
+    /// A list of integers. Before operator set `since` it is an attribute, and from `since` on it is the operand at
+    /// `position`.
     pub(crate) fn list(&mut self, key: &'static str, position: usize, since: i64) -> Result<Option<Vec<i64>>, Refusal> {
         if self.opset < since {
             return Ok(self.ints(key)?.map(<[i64]>::to_vec));

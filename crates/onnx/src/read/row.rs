@@ -12,7 +12,7 @@ pub(crate) type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 pub(crate) struct Row {
     pub(super) domain: &'static str,
     pub(super) name: &'static str,
-    /// The operator's first version that is read. A version is named by the operator set that introduced it.
+    /// The first version of the operator that Strait reads. A version is named by the operator set that introduced it.
     pub(super) first: i64,
     pub(super) later: &'static [i64],
     /// The last operator set that has the operator.
@@ -21,8 +21,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// An operator of the standard domain in one version. If a later operator set changes it, that version has to be
-    /// listed too, or the oracle test fails.
+    /// An operator of the standard domain, in one version. If a later operator set changes the operator, that version
+    /// has to be listed, too; a test against ONNX itself checks this.
     pub(crate) const fn new(name: &'static str, first: i64, map: Map) -> Row {
         Row {
             domain: STANDARD_DOMAIN,
@@ -34,7 +34,7 @@ impl Row {
         }
     }
 
-    /// An operator of ONNX Runtime's own domain, which has only one operator set.
+    /// An operator that ONNX Runtime adds. The domain of these operators has only one operator set.
     pub(super) const fn of_runtime(name: &'static str, map: Map) -> Row {
         Row {
             domain: RUNTIME_DOMAIN,

@@ -1,4 +1,4 @@
-//! Sequences of tensors. Their lengths and elements are known while a model is read.
+//! Sequences of tensors. While a model is read, it must be known how many tensors a sequence has, and which.
 
 use super::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
@@ -8,7 +8,7 @@ use strait_import::{Entry, no_tensor};
 const LONGEST: usize = 1 << 12;
 
 impl OperatorReader<'_, '_> {
-    /// The tensors of a sequence that is an operand.
+    /// The tensors of an operand that is a sequence.
     pub(crate) fn sequence(&mut self, position: usize) -> Result<Vec<Arg>, Refusal> {
         match self.entry(position)? {
             Entry::Sequence(elements) => elements.iter().map(tensor).collect(),
@@ -19,7 +19,7 @@ impl OperatorReader<'_, '_> {
         }
     }
 
-    /// Makes the node's first result a sequence.
+    /// Makes a sequence of these tensors the node's first result.
     pub(crate) fn finish_sequence(&mut self, tensors: Vec<Arg>) -> Result<(), Refusal> {
         if tensors.len() > LONGEST {
             let text = format!("a sequence of {} tensors is longer than {LONGEST}", tensors.len());
@@ -43,7 +43,7 @@ impl OperatorReader<'_, '_> {
         Ok(())
     }
 
-    /// The position in a sequence that an operand gives; negative positions count from the end. `None` if the operand
+    /// The position in a sequence that an operand gives. A negative position counts from the end. `None` if the operand
     /// is omitted. The position has to be below `length`.
     pub(crate) fn place_in_sequence(&mut self, position: usize, length: usize) -> Result<Option<usize>, Refusal> {
         let Some(places) = self.known_ints(position, "position")? else {

@@ -1,4 +1,4 @@
-//! Converts constants of the format to tensors.
+//! Converts the constants of a file to tensors.
 
 use super::external::{DataFiles, EXTERNAL};
 use crate::elements::element;
@@ -11,14 +11,14 @@ use strait_core::{Elem, TensorData};
 /// Why a constant cannot be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TensorFault {
-    /// We do not have the element type of the constant.
+    /// Strait does not have the element type of the constant.
     Unsupported(String),
-    /// The constant contradicts itself.
+    /// What the file says about the constant is contradictory.
     Invalid(String),
 }
 
-/// The tensor that a message describes. Raw bytes and external data are slices of their file. Typed lists are
-/// converted, because protobuf stores them in another form.
+/// The tensor that a message describes. Raw bytes and bytes in other files become slices of their file. Numbers in
+/// typed lists are converted, because protobuf stores them in another form.
 pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, TensorFault> {
     let invalid = TensorFault::Invalid;
     let elem = element(proto.data_type.into())
@@ -39,9 +39,9 @@ pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorDat
     TensorData::new(elem, &shape, bytes).map_err(|e| invalid(e.to_string()))
 }
 
-/// The elements as bytes, from the list in which the format keeps this type.
+/// The elements as bytes. They are taken from the list that the format has for this element type.
 fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
-    /// Narrow numbers are stored as one 32-bit entry each.
+    /// Narrow numbers are stored as 32-bit entries, one number in each.
     fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, String> {
         let mut out = Vec::with_capacity(list.len() * N);
         for &entry in list {
@@ -59,10 +59,10 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
         Elem::I16 => narrow(words, i16::to_le_bytes)?,
         Elem::U16 => narrow(words, u16::to_le_bytes)?,
         Elem::I8 => narrow(words, i8::to_le_bytes)?,
-        // An entry has two elements of 4 bits, packed as in the raw bytes.
+        // Each entry has two elements of 4 bits, packed as in the raw bytes.
         Elem::U8 | Elem::I4 | Elem::U4 => narrow(words, u8::to_le_bytes)?,
         Elem::Bool => words.iter().map(|&v| u8::from(v != 0)).collect(),
-        // An entry has the bits of a half float, not its value.
+        // Each entry has the bits of a half float, not its value.
         Elem::F16 | Elem::BF16 => narrow(words, u16::to_le_bytes)?,
         Elem::U64 => proto.uint64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::U32 => (proto.uint64_data.iter())

@@ -1,4 +1,4 @@
-//! The tensors of a file: elements of constants, and declared types.
+//! What a file says about its tensors: the elements of constants, and the types that it declares.
 
 use super::external::DataFiles;
 use super::index::Index;
@@ -13,7 +13,8 @@ use strait_import::{Declared, Extent, ReadError, Refusal, TensorId, TensorSource
 pub(crate) struct Tensors<'a> {
     pub(crate) index: &'a Index<'a>,
     pub(crate) files: &'a DataFiles,
-    /// Bound keys of the form `<tensor>.<axis>`, which bind a single dimension and are not names of dimensions.
+    /// Keys of the form `<tensor>.<axis>` in the options that bind extents. They bind a single dimension, and are not
+    /// names of dimensions.
     pub(crate) single: &'a BTreeSet<String>,
 }
 
@@ -45,7 +46,7 @@ impl TensorSource for Tensors<'_> {
     }
 }
 
-/// The type that a file declares.
+/// The type that a file declares for a value.
 fn declared(info: &ValueInfoProto) -> Declared {
     let Some(tensor) = tensor_type(info) else {
         return Declared {
@@ -64,8 +65,8 @@ fn declared(info: &ValueInfoProto) -> Declared {
     }
 }
 
-/// The key of a dimension in the options: its own name, or the tensor's name with the axis if it has none. `None` if
-/// the dimension is a number. Exporters write 0 and −1 for unknown dimensions.
+/// The key by which the options bind a dimension: the dimension's own name or, if it has no name, the tensor's name
+/// with the axis. `None` if the dimension is a number. Exporters write 0 and −1 for unknown dimensions.
 fn dimension_key(tensor: &str, axis: usize, dim: &DimensionProto) -> Option<String> {
     match (dim.dim_value, dim.dim_param.as_deref()) {
         (Some(1..), _) => None,
@@ -78,21 +79,21 @@ fn tensor_type(info: &ValueInfoProto) -> Option<&TensorTypeProto> {
     info.value_type.as_ref()?.tensor_type.as_ref()
 }
 
-/// The keys of extents without a number.
+/// The keys by which options can bind extents that are not numbers.
 pub(crate) struct Keys {
     /// All keys that can be bound.
     pub(crate) all: BTreeSet<String>,
-    /// The keys that are bound for a single dimension only.
+    /// Those keys that bind a single dimension.
     pub(crate) single: BTreeSet<String>,
 }
 
 impl Keys {
-    /// The keys of a graph's tensors that `bind` may use. `<tensor>.<axis>` means one dimension, unless a dimension of
-    /// the model has exactly that name.
+    /// The keys that `bind` may use for a graph's tensors. `<tensor>.<axis>` means a single dimension, unless a
+    /// dimension of the model has exactly that name.
     ///
     /// # Errors
-    /// A bound key is both the name of one dimension and the only key of another one, which has no name. Or a dimension
-    /// is bound twice to different values, and no other dimension has its name.
+    /// A key in `bind` is both the name of one dimension and the only key of another dimension, which has no name. Or a
+    /// dimension is bound twice to different values, and no other dimension has its name.
     pub(crate) fn of(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Result<Keys, ReadError> {
         let graph = index.graph;
         let infos = || graph.value_info.iter().chain(&graph.output).chain(&graph.input);
@@ -134,7 +135,7 @@ impl Keys {
     }
 }
 
-/// The axes of a tensor without a fixed extent, and their names.
+/// The axes of a tensor that do not have a fixed extent, and the names of their dimensions.
 fn open(info: &ValueInfoProto) -> impl Iterator<Item = (usize, Option<&str>)> {
     let shape = tensor_type(info).and_then(|tensor| tensor.shape.as_ref());
     let dims = shape.map_or(&[][..], |shape| &shape.dim).iter().enumerate();

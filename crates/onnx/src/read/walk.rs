@@ -1,4 +1,5 @@
-//! Reads the nodes of a graph. Each is read by the function for its operator, in the version that the model uses.
+//! Reads the nodes of a graph. For each node, it calls the function for the node's operator in the version that the
+//! model uses.
 
 use super::index::domain;
 use super::nodes::Nodes;

@@ -37,7 +37,7 @@ impl<A: Array<Item: Copy + Into<i64>>> From<&SmallVec<A>> for Value {
     }
 }
 
-/// An attribute with this name and value.
+/// The message for an attribute with this name and value.
 pub(super) fn attribute(name: &str, value: Value) -> AttributeProto {
     let mut proto = AttributeProto {
         name: name.into(),

@@ -9,31 +9,32 @@ use strait_core::{Elem, F16, Graph, Module, Names, TensorData, TensorType, Value
 
 pub(super) use crate::read::RUNTIME_DOMAIN;
 
-/// Collects nodes and constants, under names that are unique across all graphs of the file.
+/// Collects the nodes and constants that are written. Their names are unique across all graphs of the file.
 pub(super) struct Emitter<'m> {
     pub(super) module: &'m Module,
-    /// The operator set to write.
+    /// The operator set that the file states.
     pub(super) opset: i64,
     /// The graph that is being written.
     pub(super) scope: Scope<'m>,
     pub(super) depth: usize,
     pub(super) bodies: usize,
-    /// True if the file has a matrix product of real numbers with dequantized weights (weight-only quantization).
+    /// True if the file has a matrix product of real numbers whose weights are dequantized from codes (weight-only
+    /// quantization).
     pub(super) weight_only: bool,
-    /// Operators of ONNX Runtime's domain that the file uses, each with its definition.
+    /// The operators of ONNX Runtime's domain that the file uses, each with its definition as a function.
     pub(super) functions: Vec<FunctionProto>,
     used: Names,
     used_by_nodes: Names,
     domains: BTreeSet<String>,
 }
 
-/// The part of the file for one graph.
+/// What has been written of one graph.
 pub(super) struct Scope<'m> {
     pub(super) graph: &'m Graph,
     pub(super) values: BTreeMap<ValueId, String>,
-    /// Names of the scale and zero point of the values whose grid has already been written.
+    /// The names of scale and zero point, for values whose grid has already been written.
     pub(super) grids: BTreeMap<ValueId, Vec<String>>,
-    /// Matrices that are written transposed.
+    /// The matrices that are written transposed.
     pub(super) turned: BTreeSet<ValueId>,
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
@@ -67,17 +68,17 @@ impl<'m> Emitter<'m> {
 
     // ---- names ----
 
-    /// A unique name for a value: `base`, or `base_1`, `base_2`, … if that is taken.
+    /// A unique name for a value: `base`, or if that is taken `base_1`, `base_2`, …
     pub(super) fn fresh(&mut self, base: &str) -> String {
         fresh(&mut self.used, if base.is_empty() { "value" } else { base })
     }
 
-    /// The name of a value of the module.
+    /// The name that a value of the module has in the file.
     pub(super) fn value(&self, id: ValueId) -> String {
         self.scope.values.get(&id).cloned().unwrap_or_default()
     }
 
-    /// The name of an operand; empty if it is absent.
+    /// The name that an operand has in the file; empty if the operand is absent.
     pub(super) fn operand(&self, id: Option<ValueId>) -> String {
         id.map(|id| self.value(id)).unwrap_or_default()
     }
@@ -87,7 +88,7 @@ impl<'m> Emitter<'m> {
         Some(&self.scope.graph.value(id?)?.ty)
     }
 
-    // ---- what the file consists of ----
+    // ---- parts of the file ----
 
     /// Adds a node of the standard domain. Empty names at the end of `inputs` are dropped.
     pub(super) fn node(
@@ -128,7 +129,7 @@ impl<'m> Emitter<'m> {
         });
     }
 
-    /// Adds a node with one result that the module does not have, and returns the name of the result.
+    /// Adds a node with one result. The module has no such node. Returns the name of the result.
     pub(super) fn step(
         &mut self,
         op: &str,
@@ -141,8 +142,8 @@ impl<'m> Emitter<'m> {
         output
     }
 
-    /// Defines the operator `name` of ONNX Runtime's domain once. `write` adds the nodes of the definition, given the
-    /// names of the operand and the result.
+    /// Defines the operator `name` of ONNX Runtime's domain, unless it is already defined. `write` adds the nodes of
+    /// the definition; it gets the names of the operand and the result.
     pub(super) fn define(
         &mut self,
         name: &str,
@@ -157,7 +158,7 @@ impl<'m> Emitter<'m> {
         let [x, y] = ["x", "y"].map(|base| self.fresh(base));
         let written = write(self, x.clone(), y.clone());
         let inside = std::mem::replace(&mut self.scope, around);
-        // A function has no initializers, so constants become nodes.
+        // A function cannot have initializers, so its constants become nodes.
         let constants = inside.initializers.into_iter().map(|tensor| NodeProto {
             output: vec![tensor.name.clone()],
             op_type: "Constant".into(),
@@ -180,14 +181,14 @@ impl<'m> Emitter<'m> {
         written
     }
 
-    /// Adds a constant that the module does not have.
+    /// Adds a constant to the file that is not in the module. Returns its name.
     pub(super) fn constant(&mut self, base: &str, tensor: &TensorData) -> String {
         let name = self.fresh(base);
         self.scope.initializers.push(tensor_proto(name.clone(), tensor));
         name
     }
 
-    /// Adds a list of integers as a constant.
+    /// Adds a list of integers to the file as a constant. Returns its name.
     pub(super) fn ints(&mut self, base: &str, values: &[i64]) -> String {
         let name = self.fresh(base);
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -201,14 +202,15 @@ impl<'m> Emitter<'m> {
         name
     }
 
-    /// Adds a constant that is a true boolean.
+    /// Adds the boolean `true` to the file as a constant. Returns its name.
     pub(super) fn holds(&mut self, base: &str) -> String {
         let name = self.fresh(base);
         self.scope.initializers.push(truth(name.clone()));
         name
     }
 
-    /// Adds a single number of element type `elem` as a constant. `None` if the type cannot represent it.
+    /// Adds a single number of element type `elem` to the file as a constant. Returns its name, or `None` if the type
+    /// cannot represent the number.
     pub(super) fn scalar(&mut self, base: &str, elem: Elem, value: f32) -> Option<String> {
         let in_range = |low: f32, high: f32| value.fract() == 0.0 && (low..=high).contains(&value);
         let tensor = match elem {
@@ -231,7 +233,7 @@ fn fresh(names: &mut Names, base: &str) -> String {
     names.text(symbol).to_owned()
 }
 
-/// A tensor as a message. The bytes are shared, not copied.
+/// The message for a tensor. The bytes are shared, not copied.
 pub(super) fn tensor_proto(name: String, tensor: &TensorData) -> TensorProto {
     TensorProto {
         dims: tensor.shape().iter().map(|&d| d as i64).collect(),
@@ -242,7 +244,7 @@ pub(super) fn tensor_proto(name: String, tensor: &TensorData) -> TensorProto {
     }
 }
 
-/// A true boolean as a message.
+/// The message for a constant with the boolean `true`.
 pub(super) fn truth(name: String) -> TensorProto {
     TensorProto {
         data_type: number(Elem::Bool),

@@ -1,4 +1,5 @@
-//! Writes grids as `QuantizeLinear` and `DequantizeLinear`. In both ONNX and the IR, real = scale · (q − zero point).
+//! Writes grids as scales and zero points of `QuantizeLinear` and `DequantizeLinear`. In both ONNX and the IR, real =
+//! scale · (q − zero point).
 
 use super::apart::apart;
 use super::attributes::int;
@@ -10,8 +11,8 @@ use strait_core::op::RoundTo;
 use strait_core::{Dim, Elem, Policy, QuantParams, TensorData, TensorError, TensorType, ValueId};
 use strait_requantize::{Per, Rounding};
 
-/// Writes `QuantizeLinear` (with the result's grid) or `DequantizeLinear` (with the operand's grid). Nodes around the
-/// same integer value share its constants.
+/// Writes a `QuantizeLinear` with the result's grid, or a `DequantizeLinear` with the operand's grid. If several nodes
+/// read or make the same integer value, they share the constants of its grid.
 pub(super) fn linear(
     emitter: &mut Emitter<'_>,
     at: At<'_>,
@@ -45,8 +46,8 @@ pub(super) fn linear(
     Ok(())
 }
 
-/// Rounds to a constant grid and stays float, as s · clip(round(x / s)). No runtime mistakes this for a quantization of
-/// its own, and it works in any operator set.
+/// Rounds to a constant grid, and the result stays float: s · clip(round(x / s)). No runtime takes these operators for
+/// a quantization that it could carry out itself, and they exist in every operator set.
 impl Operator for RoundTo {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let unwritable = || at.unwritable("no operator rounds to small floats or to a range of each run");
@@ -65,7 +66,7 @@ impl Operator for RoundTo {
         let shape: Vec<u64> = (0..rank)
             .map(|position| if along(position) { count as u64 } else { 1 })
             .collect();
-        // One number for each part of the grid, as a constant.
+        // A constant that has one number for each part of the grid.
         let mut parts = |word: &str, of: &dyn Fn(f32, i32) -> f32| {
             let of = |part: usize| Some(of(*quant.scale.get(part)?, *quant.zero_point.get(part)?));
             let numbers: Vec<f32> = (0..count).filter_map(of).collect();
@@ -94,13 +95,13 @@ impl Operator for RoundTo {
 
 struct Parameters {
     scale: TensorData,
-    /// The zero point. Absent if it is 0 and of type i32, which cannot have any other.
+    /// The zero point. It is absent if it is 0 and of type i32, for which ONNX allows no other zero point.
     zero_point: Option<TensorData>,
     axis: Vec<AttributeProto>,
 }
 
-/// The shape of the scales along the grid's axis. With blocks, it is the shape of the value with the number of blocks
-/// along that axis; otherwise it is just the extent of the axis.
+/// The shape of the scales. If the grid has blocks, it is the shape of the value, with the number of blocks along the
+/// grid's axis; otherwise it is just the extent of that axis.
 fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
     let axis = usize::from(quant.axis?);
     let extent = shape.get(axis)?.fixed()?;
@@ -112,7 +113,7 @@ fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
     Some(dims)
 }
 
-/// Scale and zero point for the transpose of a matrix.
+/// Scale and zero point of a matrix after it is transposed.
 fn turned(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
     let mut turned = ty.clone();
     turned.shape.reverse();
@@ -121,7 +122,7 @@ fn turned(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
     parameters(&quant, &turned)
 }
 
-/// Scale and zero point: both scalars per tensor, or both lists along one axis.
+/// Scale and zero point as tensors. Both are scalars if the grid is per tensor; otherwise both run along an axis.
 fn parameters(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
     let (fault, elem) = (|e: TensorError| e.to_string(), ty.elem);
     let (shape, scales, zeros) = match (&quant.scale, &quant.zero_point, shape(quant, &ty.shape)) {

@@ -1,7 +1,7 @@
 //! Writes a module as an ONNX file.
 //!
-//! [`emitter`] builds the file and knows how names, constants and nodes are written. [`scope`] defines what a graph
-//! becomes, [`ops`] what an op becomes, and [`grid`] what a grid becomes.
+//! [`emitter`] builds the file and knows how names, constants and nodes are written. [`scope`] defines how a graph is
+//! written, [`ops`] how an op is written, and [`grid`] how a grid is written.
 
 mod apart;
 mod attributes;
@@ -22,27 +22,28 @@ use prost::Message;
 use std::io::{self, Write};
 use strait_core::{Elem, Graph, Module, Value};
 
-/// The operator set that is normally written, old enough for most runtimes, and its version of the file format.
+/// The operator set that is written if possible, and the version of the file format for it. Most runtimes can read
+/// both.
 const OPSET: (i64, i64) = (17, 8);
 
-/// The operator set (and version of the file format) that is written if the older one lacks something: codes of 16 or 4
-/// bits, grids per block, dilated average pools.
+/// The operator set, and version of the file format, that is written if the module has something that the older
+/// operator set lacks: codes of 16 or 4 bits, grids per block, or dilated average pools.
 const NEWER_OPSET: (i64, i64) = (21, 10);
 
-/// The version under which the domains of foreign nodes are imported.
+/// The version that the file states for the domains of foreign nodes.
 const FOREIGN_VERSION: i64 = 1;
 
-/// Metadata for files with weight-only matrix products. The option tells ONNX Runtime in what precision to compute
-/// these.
+/// The metadata of files with weight-only matrix products. This option tells ONNX Runtime in what precision to compute
+/// them.
 const ACCURACY_LEVEL: (&str, &str) = (
     "session.qdq_matmulnbits_accuracy_level",
     "0 and 1 compute products with dequantized weights in float, as the file says; the default, 4, quantizes activations to 8 bits",
 );
 
-/// The largest file in bytes, because protobuf's lengths have 31 bits.
+/// The largest size of a file in bytes. Lengths in protobuf have 31 bits.
 pub const MOST_BYTES: usize = i32::MAX as usize;
 
-/// A module as ONNX, before its bytes are written.
+/// A module as the messages of an ONNX file. The bytes are only made when it is written.
 #[derive(Debug)]
 pub struct Encoded {
     model: ModelProto,
@@ -50,15 +51,15 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// Writes the model's file.
+    /// Writes the file of the model.
     ///
     /// # Errors
-    /// Errors of `out`.
+    /// An error of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.model.encode_to_vec())
     }
 
-    /// The second file, if one file is too small for all tensors.
+    /// The second file with the large tensors; `None` if one file is enough.
     pub fn data(&self) -> Option<&DataFile> {
         self.data.as_ref()
     }
@@ -66,13 +67,13 @@ impl Encoded {
 
 /// Writes `module` as an ONNX model.
 ///
-/// Float ops become ONNX operators with the same meaning. Those that operator set 17 lacks (silu, gelu, mish) become
+/// Float ops become ONNX operators with the same meaning. Ops that operator set 17 lacks (silu, gelu, mish) become
 /// several operators. `quantize` and `dequantize` become `QuantizeLinear` and `DequantizeLinear` with the grid of the
-/// integer value; ONNX rounds ties to even, whatever the op's rounding is. Foreign nodes are written as they are. Any
-/// other integer computation cannot be written and is an error. Graphs of `if` and `loop` are written inside of their
-/// nodes.
+/// integer value; ONNX rounds ties to even, whatever rounding the op states. Foreign nodes are written as they are. Any
+/// other integer computation cannot be written and is an error. The graphs of `if` and `loop` are written inside of
+/// their nodes.
 ///
-/// Inputs, outputs and values keep their names if these are unique. The bytes depend only on the module.
+/// Inputs, outputs and values keep their names if these are unique. The same module always gives the same bytes.
 pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
     let encoded = Encoded {
         model: model(module)?,
@@ -82,8 +83,8 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
     Ok(encoded.write(out)?)
 }
 
-/// Like [`write()`], but moves large tensors to a second file if one file would exceed `most` bytes. `data` is the name
-/// of that file, in the same folder.
+/// Like [`write()`], but moves large tensors to a second file if a single file would have more than `most` bytes.
+/// `data` is the name of the second file, which is in the same folder.
 pub fn encode(module: &Module, data: &str, most: usize) -> Result<Encoded, WriteError> {
     let mut model = model(module)?;
     if model.encoded_len() <= most {
@@ -109,7 +110,7 @@ fn within(module: &Module, model: &ModelProto, most: usize) -> Result<(), WriteE
     Ok(())
 }
 
-/// The whole model as a message.
+/// The message for the whole model.
 fn model(module: &Module) -> Result<ModelProto, WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
@@ -141,7 +142,8 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
     })
 }
 
-/// The name of the first node of a float module that cannot be written, and the reason. Nothing is encoded.
+/// The name of the first node of a float module that cannot be written, and the reason. Only checks this, and makes no
+/// file.
 pub fn left_out(module: &Module) -> Option<(String, String)> {
     match Emitter::new(module, opset(module).0).main() {
         Err(WriteError::Unwritable { node, text }) => Some((node, text)),

@@ -1,4 +1,4 @@
-//! Writes graphs: the main one, and those inside of nodes.
+//! Writes graphs: the main graph, and the graphs inside of nodes.
 
 use super::attributes::{Value, attribute};
 use super::emitter::{Emitter, Scope, tensor_proto, truth};
@@ -10,18 +10,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::graph::Def;
 use strait_core::{Dim, Graph, ValueId};
 
-/// How deep graphs may be nested. Each level nests three messages deeper, and decoders accept 100.
+/// How deep graphs may be nested. Each level of graphs nests messages three levels deeper, and decoders accept 100
+/// levels of messages.
 const DEEPEST: usize = 30;
 
-/// The largest number of graphs inside of nodes. A graph that several nodes refer to is written for each of them.
+/// The largest number of graphs that are written inside of nodes. If several nodes refer to a graph, it is written
+/// several times.
 const MOST_BODIES: usize = 1 << 12;
 
-/// What the first output of a graph is.
+/// What is written as the first output of a graph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
-    /// The output that the module has.
+    /// The first output that the graph has in the module.
     Own,
-    /// A constant true, whatever the module has there.
+    /// The constant `true`, whatever output the graph has in the module.
     Holds,
 }
 
@@ -44,8 +46,8 @@ impl<'m> Emitter<'m> {
         self.written(self.module.main(), &[], First::Own)
     }
 
-    /// A graph inside of the node `node`. `captured` has the names, in the outer graphs, of the values for its last
-    /// inputs. In ONNX a graph sees these by name, so it has no such inputs.
+    /// A graph inside of the node `node`. In the IR, its last inputs receive outer values; `captured` has the names of
+    /// these values. In ONNX, a graph reads outer values by name, so these inputs are not written.
     pub(super) fn body(
         &mut self,
         node: &str,
@@ -68,8 +70,8 @@ impl<'m> Emitter<'m> {
         body
     }
 
-    /// Names all values and writes all nodes. Inputs and outputs are named first, so that they keep the module's names.
-    /// The current scope has to be empty and belong to the graph.
+    /// Names all values of a graph and writes its nodes. Inputs and outputs are named first, so that they keep the
+    /// module's names. The current scope must belong to the graph, and nothing may have been written to it yet.
     fn written(&mut self, graph: &'m Graph, captured: &[String], first: First) -> Result<GraphProto, WriteError> {
         let (own, outer) = graph
             .inputs()
@@ -126,8 +128,9 @@ impl<'m> Emitter<'m> {
         })
     }
 
-    /// In ONNX an output must not appear twice, and an output of a body must be the result of one of its nodes. The
-    /// main graph may return an input or a constant directly, so that it keeps its name.
+    /// The declarations of the outputs. In ONNX, no output may appear twice, and an output of a graph inside of a node
+    /// must be the result of one of its nodes, so copies are added. The main graph may return an input or a constant
+    /// directly, which then keeps its name.
     fn outputs(&mut self, graph: &Graph, first: First) -> Vec<ValueInfoProto> {
         let (mut named, mut outputs) = (BTreeSet::new(), Vec::new());
         for (position, &id) in graph.outputs().iter().enumerate() {

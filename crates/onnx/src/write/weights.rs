@@ -1,9 +1,9 @@
-//! Decides which constant matrices are written transposed, as [inputs, outputs].
+//! Decides which constant matrices are written transposed, with the shape [inputs, outputs].
 //!
-//! A `gemm` has weights [outputs, inputs]. ONNX's MatMul has no attribute to transpose them, and a Transpose before it
-//! would run with every inference, dequantized weights included. For weight-only layers, ONNX Runtime has a kernel that
-//! reads the codes directly, as [inputs, outputs] with blocks of inputs. So if all readers of a matrix want it
-//! transposed, it is written transposed.
+//! The weights of a `gemm` have the shape [outputs, inputs]. ONNX's MatMul has no attribute to transpose them, and a
+//! Transpose before it would run with every inference, even on weights that are dequantized. For weight-only layers,
+//! ONNX Runtime has a kernel that reads the codes directly; it expects [inputs, outputs] with blocks of inputs. So if
+//! all readers of a matrix need it transposed, it is written transposed.
 
 use super::emitter::Emitter;
 use bytes::Bytes;
@@ -12,13 +12,14 @@ use strait_core::op::Op;
 use strait_core::{Graph, TensorData, TensorError, ValueId};
 
 impl Emitter<'_> {
-    /// True for a matrix that is written transposed, or that is dequantized from one.
+    /// True if the file has this matrix transposed: it is a constant, or is dequantized from a constant, that is
+    /// written transposed.
     pub(super) fn is_turned(&self, id: Option<ValueId>) -> bool {
         id.is_some_and(|id| self.scope.turned.contains(&id))
     }
 }
 
-/// The constants of a graph that are written transposed, and the values that are dequantized from them.
+/// The constants of a graph that are written transposed, and the values that are dequantized from these constants.
 pub(super) fn turned(graph: &Graph) -> BTreeSet<ValueId> {
     let is_matrix = |id: &ValueId| graph.value(*id).is_some_and(|value| value.ty.shape.len() == 2);
     let constants = graph.values().map(|(id, _)| id).filter(is_matrix);
@@ -26,7 +27,7 @@ pub(super) fn turned(graph: &Graph) -> BTreeSet<ValueId> {
     with_reals.flatten().collect()
 }
 
-/// The constant and all values dequantized from it, if it is written transposed.
+/// The constant `id` and all values that are dequantized from it. `None` if it is not written transposed.
 fn of_constant(graph: &Graph, id: ValueId) -> Option<Vec<ValueId>> {
     let mut readers = graph.uses(id).filter_map(|reader| graph.node(reader.node)).peekable();
     readers.peek()?;
@@ -42,8 +43,8 @@ fn of_constant(graph: &Graph, id: ValueId) -> Option<Vec<ValueId>> {
     all.then(|| std::iter::once(id).chain(found).collect())
 }
 
-/// True if a matrix has readers and all of them want it transposed. A product wants that if it is not an ONNX Gemm, or
-/// if it is of real numbers and the matrix has codes.
+/// True if a matrix has readers and all of them need it transposed. A reader needs that if it is a `gemm` that cannot
+/// be written as ONNX's Gemm, or if its activations are real numbers and the matrix has codes.
 fn is_wanted_turned(graph: &Graph, id: ValueId, has_codes: bool) -> bool {
     let mut readers = graph.uses(id).peekable();
     let turns = |(node, operand): (&strait_core::Node, usize)| {

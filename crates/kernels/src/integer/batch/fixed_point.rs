@@ -5,12 +5,13 @@ use strait_requantize::{
     form::{Arithmetic, Channel},
 };
 
-/// One channel of `Affine` or of `Doubling`. With v = x·factor + addend, the result is
+/// The constants of one channel of `Affine` or `Doubling` arithmetic. With v = x·factor + addend, the result is
 ///
 /// ((v + base + (negative if v < 0) + (even if ⌊v / 2^shift⌋ is odd)) >> shift) + zero_point
 ///
-/// For a single rounding, the corrections are given by the table of [`Correction`]. A double rounding adds 2^(shift−1)
-/// + 2^30, minus 2^31 for v below zero; `strait-requantize` proves this.
+/// If the form rounds once, base, negative and even come from the table of [`Correction`]. If it rounds twice,
+/// 2^(shift−1) + 2^30 is added, and 2^31 is subtracted again for v below zero; `strait-requantize` proves that this is
+/// right.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FixedPoint {
     pub(super) factor: i32,
@@ -23,7 +24,7 @@ pub(super) struct FixedPoint {
 }
 
 impl FixedPoint {
-    /// The parameters for accumulators of `bits` bits; `None` if the arithmetic is of another kind.
+    /// The constants of a channel, for accumulators of `bits` bits. `None` if its arithmetic is not of this family.
     pub(super) fn new(arithmetic: &Arithmetic<'_>, bits: u32) -> Option<FixedPoint> {
         match *arithmetic {
             Arithmetic::Affine(a) => {
@@ -63,20 +64,20 @@ impl FixedPoint {
         }
     }
 
-    /// The result for `x` before saturation; `x` has to be in the domain.
+    /// The result for `x` before saturation. `x` has to be in the domain of the channel.
     pub(super) fn wide(&self, x: i64) -> i64 {
         let v = x * i64::from(self.factor) + self.addend;
         let correction = self.base + (self.negative & (v >> 63)) + (self.even & (v >> self.shift));
         ((v + correction) >> self.shift) + self.zero_point
     }
 
-    /// The constants that [`shifted`] takes: addend, base and correction as two halves each, then the shift and the
-    /// zero point.
+    /// The constants that [`shifted`] takes: addend, base and the two corrections as two halves each, then the shift
+    /// and the zero point.
     pub(super) fn rest(&self) -> [i32; REST] {
         let halves = |x: i64| [x as i32, (x >> 32) as i32];
         let [addend, base] = [self.addend, self.base].map(halves);
         let correction = halves(if self.even != 0 { self.even } else { self.negative });
-        // The conversion is right modulo 2^32, and the result is an i32.
+        // The zero point may wrap: results are only used if they fit in i32, and they are right modulo 2^32.
         let zero_point = self.zero_point as i32;
         [
             addend[0],
@@ -90,11 +91,11 @@ impl FixedPoint {
         ]
     }
 
-    /// The number that [`HighHalf`] adds to the high half of the product, or that [`HighHalfTwice`] adds there besides
-    /// its ±2^30. `None` if something has to be added to the low half too, or if the sum with the zero point could
-    /// leave i32.
+    /// The number that [`HighHalf`] adds to the high half of the product, or that [`HighHalfTwice`] adds to it besides
+    /// its own ±2^30. `None` if something has to be added to the low half, too, or if the sum of the high half and this
+    /// number could leave i32.
     ///
-    /// |x·factor| ≤ 2^62, so the high half, with the carry from the low half, is at most 2^30 in size.
+    /// |x·factor| ≤ 2^62, so the absolute value of the high half, with the carry from the low half, is at most 2^30.
     fn high_addend(&self, twice: bool) -> Option<i32> {
         let low = 1_i64 << 32;
         let sum = self.addend + self.base - if twice { 1 << 30 } else { 0 };
@@ -115,21 +116,22 @@ impl FixedPoint {
     }
 }
 
-/// A double rounding adds 2^30 for p ≥ 0 and −2^30 for p < 0. This is the difference.
+/// A form that rounds twice adds 2^30 to products p ≥ 0, and −2^30 to products p < 0. This is the second number minus
+/// the first.
 const NEGATIVE_TWICE: i64 = -(1 << 31);
 
-/// True if x·factor is exactly half way between two multiples of 2^shift for some x of this many bits. If not, all
-/// roundings to nearest give the same result.
+/// True if, for some x of this many bits, x·factor is exactly half way between two multiples of 2^shift. If there is no
+/// such x, all roundings to the nearest integer give the same result.
 ///
-/// With factor = f·2^t and f odd, x·factor ≡ 2^(shift−1) modulo 2^shift exactly if x is an odd multiple of
-/// 2^(shift−1−t). Such an x exists (for example −2^(shift−1−t)) if that exponent is from 0 to bits − 1.
+/// Let factor = f·2^t with an odd f. Then x·factor ≡ 2^(shift−1) modulo 2^shift exactly if x is an odd multiple of
+/// 2^(shift−1−t). If the exponent shift − 1 − t is from 0 to bits − 1, such an x exists, for example −2^(shift−1−t).
 fn has_ties(factor: i32, shift: u32, bits: u32) -> bool {
     factor != 0
         && shift > 0
         && (0..i64::from(bits)).contains(&(i64::from(shift) - 1 - i64::from(factor.trailing_zeros())))
 }
 
-/// The cheapest kernel that is right for all channels.
+/// The fastest kernel that gives the right result for all channels.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let points: Vec<FixedPoint> = channels
         .iter()
@@ -169,7 +171,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
     })
 }
 
-/// Which corrections of the rounding some channel needs.
+/// Which corrections at least one channel needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Corrections {
     None,
@@ -186,14 +188,14 @@ impl Corrections {
             (false, false) => Some(Corrections::None),
             (true, false) => Some(Corrections::Signed),
             (false, true) => Some(Corrections::Even),
-            // One form has one rounding, so channels never need both.
+            // All channels of a form round in the same way, so a form never needs both corrections.
             (true, true) => None,
         }
     }
 }
 
-/// ⌊(x·factor + a·2^32) / 2^(32+s)⌋ = (high + a) >> s, where high is the high half of the product. The addend a has the
-/// zero point, and for shifts above 32 also the half of a half-up rounding.
+/// ⌊(x·factor + a·2^32) / 2^(32+s)⌋ = (h + a) >> s, where h is the high half of the product x·factor. The addend a
+/// contains the zero point and, for shifts above 32, the half that rounds half up.
 pub(super) struct HighHalf;
 
 impl Kernel<3> for HighHalf {
@@ -204,8 +206,8 @@ impl Kernel<3> for HighHalf {
     }
 }
 
-/// Like [`HighHalf`], but adds 2^30 to products from 0 on, and subtracts 2^30 below. This is a first rounding by 31
-/// bits, half up, followed by a second one, half away from zero.
+/// Like [`HighHalf`], but adds 2^30 to products that are at least 0, and subtracts 2^30 from the others. The result is
+/// rounded twice: first half up, by 31 bits, and then half away from zero.
 pub(super) struct HighHalfTwice;
 
 impl Kernel<3> for HighHalfTwice {
@@ -223,11 +225,11 @@ impl Kernel<3> for HighHalfTwice {
     }
 }
 
-/// Number of constants of [`Wide`].
+/// Number of constants that [`Wide`] takes.
 pub(super) const WIDE: usize = 3 + REST;
 
-/// Computes everything in 64 bits, with accumulators clamped to the range where results are i32. See [`FixedPoint`] for
-/// the corrections.
+/// Computes everything in 64 bits. Before that, accumulators are clamped to the range in which results are i32. See
+/// [`FixedPoint`] for the corrections.
 pub(super) struct Wide<const SIGNED: bool, const EVEN: bool>;
 
 impl<const SIGNED: bool, const EVEN: bool> Kernel<WIDE> for Wide<SIGNED, EVEN> {
@@ -238,13 +240,13 @@ impl<const SIGNED: bool, const EVEN: bool> Kernel<WIDE> for Wide<SIGNED, EVEN> {
     }
 }
 
-/// Number of constants of [`shifted`].
+/// Number of constants that [`shifted`] takes.
 pub(super) const REST: usize = 8;
 
-/// From 64-bit products to results, which are i32.
+/// Turns 64-bit products into results, which have to fit in i32.
 ///
 /// # Safety
-/// The machine has the vectors' instruction set, and shifts are below 64.
+/// The machine must have the instruction set of the vectors `V`, and shifts must be below 64.
 #[inline(always)]
 pub(super) unsafe fn shifted<V: I32s, const SIGNED: bool, const EVEN: bool>(
     mut products: [V; 2],

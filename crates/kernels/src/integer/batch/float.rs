@@ -2,14 +2,14 @@ use super::{ALL, Constants, Kernel, Kind, ends};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// True if this whole number fits in an i32; the limit 2^31 is exact in f32.
+/// True if the whole number `whole` fits in an i32. The limit 2^31 is exact in f32.
 pub(super) fn is_i32(whole: f32) -> bool {
     const LIMIT: f32 = (1_u32 << 31) as f32;
     (-LIMIT..LIMIT).contains(&whole)
 }
 
-/// The kernel for all channels. If some product or result could leave i32, it clamps accumulators to the range where
-/// none does.
+/// The kernel for all channels. If a product or a result could leave i32, the kernel first clamps accumulators to the
+/// range in which none does.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let values: Vec<[i32; 4]> = channels
         .iter()
@@ -47,7 +47,7 @@ impl Kernel<2> for Float {
     }
 }
 
-/// Like [`Float`], with accumulators clamped to the range where products are i32.
+/// Like [`Float`], but first clamps accumulators to the range in which products are i32.
 pub(super) struct FloatClamped;
 
 impl Kernel<4> for FloatClamped {

@@ -2,7 +2,7 @@ use super::{Constants, Kernel, Kind, ends, float::is_i32};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// The kernel for all channels. It clamps accumulators to the range where each result is an i32.
+/// The kernel for all channels. It first clamps accumulators to the range in which each result is an i32.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let values: Vec<_> = channels
         .iter()

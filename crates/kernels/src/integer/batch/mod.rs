@@ -1,10 +1,11 @@
-//! Batch kernels: they requantize whole vectors of accumulators, from `i32` to the bytes of the results in one pass.
+//! Batch kernels. They requantize whole vectors of accumulators: `i32` accumulators become the bytes of the results in
+//! one pass.
 //!
-//! Each family of forms has a lane function, which defines it for one accumulator
+//! Each family of forms has a lane function, which defines the result for one accumulator
 //! ([`Epilogue::lane`](super::Epilogue::lane)), and one or several [`Kernel`]s here. When the plan is made, the kernel
-//! of a form is chosen by looking at all its channels. Steps that cost something per element (64-bit carries, ties,
-//! saturation of 32-bit results) are left out if it is *proved* that they do not matter for any `i32` accumulator.
-//! Where no kernel serves, or the machine has no vectors, the lane function is used.
+//! of a form is chosen by looking at all its channels. Some steps take time for every element (64-bit carries, ties,
+//! saturation of 32-bit results). They are left out if it is *proved* that they change nothing for any `i32`
+//! accumulator. If no kernel can compute the form, or the machine has no vectors, the lane function is used.
 
 mod constants;
 mod fixed_point;
@@ -30,19 +31,19 @@ use strait_requantize::{
 pub(crate) use tile::{Tile, TileJob};
 pub(crate) use wide::Wide;
 
-/// A form's arithmetic on whole vectors, with the constants of its channels. It equals the form's definition inside the
-/// domain; outside, it equals the definition at the nearer end of the domain.
-/// [`InRegisters::with_batch`](super::InRegisters::with_batch) attaches it to an epilogue.
+/// The arithmetic of a form on whole vectors, with the constants of its channels. Inside of the form's domain, it gives
+/// what the form defines; outside, it gives what the form defines at the nearer end of the domain.
+/// [`InRegisters::with_batch`](super::InRegisters::with_batch) adds it to an epilogue.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The kernel for i32 accumulators. `None` if there is none; this costs only speed.
+    /// The kernel for i32 accumulators. `None` if there is none; results are then computed more slowly.
     kind: Option<Kind>,
     out: IntType,
-    /// The smallest and the largest result.
+    /// The smallest and the largest result of the form.
     range: [i32; 2],
 }
 
-/// The kernels, with their constants.
+/// The kernels, each with its constants.
 #[derive(Clone, Debug)]
 enum Kind {
     HighHalf(Constants<3>),
@@ -59,20 +60,20 @@ enum Kind {
     Steps(Constants<3>, steps::Steps),
 }
 
-/// Turns vectors of elements, mostly accumulators, into vectors of results. Each lane has `C` constants.
+/// Computes vectors of results from vectors of elements, mostly accumulators. Each lane has `C` constants.
 pub(crate) trait Kernel<const C: usize, L: Lanes = One> {
-    /// The results before saturation to the output type.
+    /// The results, not yet saturated to the output type.
     ///
     /// # Safety
-    /// The machine has the vectors' instruction set.
+    /// The machine must have the instruction set of the vectors `V`.
     unsafe fn lanes<V: I32s>(&self, constants: &[V; C], x: L::Of<V>) -> V;
 }
 
 impl Batch {
-    /// Chooses the kernels for a form.
+    /// Chooses the kernel for a form.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for parameters that are not legal.
+    /// [`KernelError::Requantization`] if the parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Batch, KernelError> {
         let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
         form.check().map_err(|e| refused(&e))?;
@@ -87,7 +88,7 @@ impl Batch {
                 shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
             }
             Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
-            // This form has no kernel because its lane function vectorises by itself: no step of it needs more than
+            // This form has no kernel, because the compiler vectorises its lane function: no step of it needs more than
             // f64.
             Some(Arithmetic::Double(_)) => None,
             Some(Arithmetic::FloatAffine(_)) => float_affine::kind(&channels, range, tensor),
@@ -97,13 +98,13 @@ impl Batch {
         Ok(Batch { kind, out, range })
     }
 
-    /// Integer type that the results saturate to.
+    /// The integer type that results saturate to.
     pub(super) fn out(&self) -> IntType {
         self.out
     }
 
-    /// Requantizes a tile. If there is no kernel, or the instruction set has no vectors, it does nothing and returns
-    /// false. The bounds are codes.
+    /// Requantizes a tile. The bounds are codes that limit the results. If there is no kernel, or the instruction set
+    /// has no vectors, this does nothing and returns false.
     pub(super) fn run(
         &self,
         cx: Context,
@@ -113,7 +114,7 @@ impl Batch {
         place: &OutputTile<'_>,
     ) -> bool {
         let Some(kind) = &self.kind else { return false };
-        // The form's own range comes first, then the clamp behind it.
+        // The results are limited first to the form's own range, and then by the clamp.
         let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
         let tile = Tile {
             out: Elements::Codes(self.out),
@@ -139,19 +140,20 @@ impl Batch {
     }
 }
 
-/// The range of all `i32` accumulators.
+/// The smallest and the largest `i32` accumulator.
 const ALL: [i32; 2] = [i32::MIN, i32::MAX];
 
-/// The range of `i32` accumulators that has to be computed exactly; see [`wide_ends`].
+/// The range of `i32` accumulators whose results have to be computed exactly; see [`wide_ends`].
 fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i32; 2]> {
-    // The casts are exact: both ends are in the range of i32.
+    // Both ends are in the range of i32, so the casts lose nothing.
     wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))
 }
 
-/// The range of accumulators, within `all`, that has to be computed exactly. This is the channel's whole domain if both
-/// ends `fit`. Otherwise it is the range beyond which the form gives the ends of its own range, provided that its ends
-/// fit. Forms never decrease, so everything in between fits too, and clamping an accumulator into the range does not
-/// change its result.
+/// The range of accumulators, within `all`, whose results have to be computed exactly. It is the channel's whole domain
+/// if `fits` holds at both of its ends. Otherwise it is the smaller range outside of which the form gives its smallest
+/// or its largest result, if `fits` holds at both ends of that range. A larger accumulator never gives a smaller
+/// result, so `fits` holds for everything in between, too, and clamping an accumulator to the range does not change its
+/// result.
 fn wide_ends(channel: &Channel<'_>, all: [i64; 2], range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i64; 2]> {
     let (low, high) = channel.domain().into_inner();
     let domain = [low.max(all[0]), high.min(all[1])];

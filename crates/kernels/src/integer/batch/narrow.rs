@@ -1,18 +1,18 @@
 use crate::simd::I32s;
 use strait_requantize::IntType;
 
-/// The element type of a kernel's output. It is a value and not a type parameter: narrowing a block of results takes
-/// one branch, which is always predicted, and each kernel is compiled only once for all output types.
+/// The element type of a kernel's output. It is a value and not a type parameter. So each kernel is compiled only once
+/// for all output types, and narrowing a block of results takes one branch, which is always predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
     /// The output elements are integer codes.
     Codes(IntType),
-    /// The output elements are real numbers; the results are already their bits.
+    /// The output elements are real numbers. The results of the kernel already are their bits.
     F32,
 }
 
 impl Elements {
-    /// Number of bytes of an element. Four vectors of results become this many vectors of elements.
+    /// Number of bytes of an element. It is also the number of vectors of elements that four vectors of results become.
     #[inline(always)]
     pub(super) fn bytes(self) -> usize {
         match self {
@@ -22,14 +22,15 @@ impl Elements {
         }
     }
 
-    /// The clamp's ends in the shape that [`Elements::store`] takes. They are codes, or the bits of two real numbers.
+    /// The bounds of the clamp as vectors, in the form that [`Elements::store`] takes. `bounds` are codes, or the bits
+    /// of two real numbers.
     ///
     /// # Safety
-    /// The machine has the vectors' instruction set.
+    /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
     pub(super) unsafe fn bounds<V: I32s>(self, bounds: [i32; 2]) -> [V; 2] {
         let bounds = match self {
-            // Codes of these types fit in a byte.
+            // A code of these types fits in a byte.
             Elements::Codes(IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4) => {
                 bounds.map(|code| i32::from_ne_bytes([code as u8; 4]))
             }
@@ -39,18 +40,18 @@ impl Elements {
         unsafe { [V::splat(bounds[0]), V::splat(bounds[1])] }
     }
 
-    /// Saturates and clamps four vectors of results. Each resulting vector of elements is passed to `store` with its
+    /// Saturates and clamps four vectors of results. Each vector of elements that results is passed to `store` with its
     /// index.
     ///
     /// # Safety
-    /// The machine has the vectors' instruction set.
+    /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
     pub(super) unsafe fn store<V: I32s>(self, four: [V; 4], [low, high]: [V; 2], store: impl Fn(usize, V)) {
         let [a, b, c, d] = four;
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             match self {
-                // The bounds are codes of the type, so they limit elements of 4 bits too.
+                // The bounds are codes of the type, so elements of 4 bits are limited to their range, too.
                 Elements::Codes(IntType::I8 | IntType::I4) => store(0, V::to_i8(four).clamp_i8(low, high)),
                 Elements::Codes(IntType::U8 | IntType::U4) => store(0, V::to_u8(four).clamp_u8(low, high)),
                 Elements::Codes(IntType::I16) => {

@@ -5,7 +5,7 @@ use strait_requantize::{
     form::{Affine, Arithmetic, Channel},
 };
 
-/// The kernel for channels that compute only `round(x / 2^s)`, in i32.
+/// The kernel for forms whose channels only compute `round(x / 2^s)`, in i32.
 pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
     let shifts: Vec<Affine> = channels
         .iter()
@@ -15,7 +15,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
         })
         .collect::<Option<_>>()?;
     let rounding = shifts.first()?.rounding;
-    // For a shift of 1, x + 1 overflows i32 if x is the largest i32.
+    // For a shift of 1, x + 1 would overflow if x is the largest i32.
     let halves = shifts.iter().any(|a| a.shift == 1);
     Some(match rounding {
         Rounding::Floor => {
@@ -31,8 +31,8 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
                 .iter()
                 .map(|a| {
                     let [first, one, second] = half_up(a.shift);
-                    // The mask takes x modulo 2^(s+1), and `tie` is its value for a tie over an even quotient. For
-                    // shift 0, x & 0 is never 1, so there are no ties.
+                    // `mask` takes x modulo 2^(s+1). If that is `tie`, x is a tie and the smaller of its two neighbours
+                    // is even. For shift 0, x & 0 is never 1, so there are no ties.
                     let (mask, tie) = match a.shift {
                         0 => (0, 1),
                         s => (((2_i64 << s) - 1) as i32, 1 << (s - 1)),
@@ -48,7 +48,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
                 .iter()
                 .map(|a| {
                     let c = Correction::new(a.rounding, a.shift.into());
-                    // These constants are at most 2^30 − 1 for shifts up to 30.
+                    // For shifts up to 30, these constants are at most 2^30 − 1, so the casts lose nothing.
                     let [base, negative, even, after] = [c.base, c.negative, c.even, c.after].map(|c| c as i32);
                     [i32::from(a.shift), (1 << a.shift) - 1, base, negative, even, after]
                 })
@@ -58,7 +58,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
     })
 }
 
-/// The constants of [`HalfUp`]; the shift is not 1.
+/// The constants of [`HalfUp`]. The shift must not be 1.
 fn half_up(shift: u8) -> [i32; 3] {
     match shift {
         0 => [0, 0, 0],
@@ -66,7 +66,7 @@ fn half_up(shift: u8) -> [i32; 3] {
     }
 }
 
-/// ⌊(x + 2^(s−1)) / 2^s⌋ = ⌊(⌊x / 2^(s−1)⌋ + 1) / 2⌋, which does not leave i32 for s > 1.
+/// ⌊(x + 2^(s−1)) / 2^s⌋ = ⌊(⌊x / 2^(s−1)⌋ + 1) / 2⌋. For s > 1, the right side never leaves i32.
 pub(super) struct HalfUp;
 
 impl Kernel<3> for HalfUp {
@@ -77,7 +77,7 @@ impl Kernel<3> for HalfUp {
     }
 }
 
-/// Like [`HalfUp`], minus one for ties over an even quotient: x ≡ 2^(s−1) modulo 2^(s+1).
+/// Like [`HalfUp`], but subtracts one if x is a tie whose smaller neighbour is even: x ≡ 2^(s−1) modulo 2^(s+1).
 pub(super) struct HalfEven;
 
 impl Kernel<4> for HalfEven {

@@ -1,63 +1,63 @@
 use super::constants::WIDEST;
 use crate::simd::I32s;
 
-/// How many vectors hold the elements that one vector of results is computed from.
+/// How many vectors a kernel reads to compute one vector of results.
 pub(crate) trait Lanes {
-    /// A type that holds that number of vectors.
+    /// That number of vectors.
     type Of<V: I32s>: Copy;
 }
 
-/// A source with one vector, which has each element in 32 bits.
+/// One vector. Each lane has one element, in 32 bits.
 pub(crate) struct One;
 impl Lanes for One {
     type Of<V: I32s> = V;
 }
 
-/// Two vectors: the even and the odd elements of 64 bits each, or the elements of two operands.
+/// Two vectors: the even and the odd elements of 64 bits, or the elements of two operands.
 pub(crate) struct Two;
 impl Lanes for Two {
     type Of<V: I32s> = [V; 2];
 }
 
-/// The elements that a kernel reads, in the order of its results.
+/// The elements that a kernel reads, in the order of the results.
 pub(crate) trait Source: Copy {
-    /// How many vectors hold the elements of one vector of results.
+    /// How many vectors the elements for one vector of results are loaded to.
     type Lanes: Lanes;
 
-    /// Number of elements of the source.
+    /// Number of elements that the source has.
     fn len(self) -> usize;
 
-    /// The `count` elements from index `from` on.
+    /// The part of the source with `count` elements from index `from` on.
     fn part(self, from: usize, count: usize) -> Self;
 
-    /// Loads one vector's worth of elements, from index `at` on.
+    /// Loads the elements for one vector of results, from index `at` on.
     ///
     /// # Safety
-    /// That many elements are there, and the machine has the vectors' instruction set.
+    /// The source must have that many elements, and the machine must have the instruction set of the vectors `V`.
     unsafe fn load<V: I32s>(self, at: usize) -> <Self::Lanes as Lanes>::Of<V>;
 
-    /// Loads `count` elements from index `at` on, at most one vector's worth. The other lanes are 0.
+    /// Loads `count` elements from index `at` on, at most as many as for one vector of results. All other lanes are 0.
     ///
     /// # Safety
-    /// That many elements are there, and the machine has the vectors' instruction set.
+    /// The source must have that many elements, and the machine must have the instruction set of the vectors `V`.
     unsafe fn load_first<V: I32s>(self, at: usize, count: usize) -> <Self::Lanes as Lanes>::Of<V>;
 }
 
 /// An element of an array that kernels read.
 pub(crate) trait Element: Copy + Default + Send + Sync + 'static {
-    /// How many vectors hold one vector's worth of elements.
+    /// How many vectors the elements for one vector of results are loaded to.
     type Lanes: Lanes;
 
-    /// Loads one vector's worth of elements.
+    /// Loads the elements for one vector of results.
     ///
     /// # Safety
-    /// That many elements are readable, and the machine has the vectors' instruction set.
+    /// That many elements must be readable, and the machine must have the instruction set of the vectors `V`.
     unsafe fn load<V: I32s>(from: *const Self) -> <Self::Lanes as Lanes>::Of<V>;
 
-    /// Loads the first `count` elements, at most one vector's worth. The other lanes are 0.
+    /// Loads the first `count` elements, at most as many as for one vector of results. All other lanes are 0.
     ///
     /// # Safety
-    /// That many elements are readable, and the machine has the vectors' instruction set.
+    /// That many elements must be readable, and the machine must have the instruction set of the vectors `V`.
     #[inline(always)]
     unsafe fn load_first<V: I32s>(from: *const Self, count: usize) -> <Self::Lanes as Lanes>::Of<V> {
         let mut all = [Self::default(); WIDEST];

@@ -5,23 +5,23 @@ use super::{
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// Number of thresholds in a block. One comparison of vectors covers a block.
+/// Number of thresholds in a block. One comparison of vectors compares a number with a whole block.
 const BLOCK: usize = WIDEST;
 
-/// Number of blocks of a channel: enough for 255 thresholds, and one more for padding.
+/// Number of blocks of a channel. They hold 255 thresholds, and at least one block is padding.
 const BLOCKS: usize = 17;
 
-/// The thresholds of a channel in sorted blocks, padded with `i32::MAX`, and the last threshold of each block except
-/// the padding.
+/// The thresholds of a channel, sorted and in blocks. The blocks are padded with `i32::MAX`. `last` has the last
+/// threshold of each block, except for the block that is only padding.
 #[derive(Clone, Debug)]
 struct Thresholds {
     last: Line,
     blocks: [Line; BLOCKS],
 }
 
-/// `lowest + #{t in thresholds : t ≤ x}`. It counts the whole blocks that x has passed, and then the thresholds passed
-/// inside of the next block. Both are one comparison of x with a sorted block, without a branch; a bisection would need
-/// eight steps that wait for each other.
+/// Computes `lowest + #{t in thresholds : t ≤ x}`. First the blocks are counted in which all thresholds are at most x,
+/// and then the thresholds in the next block that are at most x. Each count is one comparison of x with a sorted block,
+/// without a branch. A bisection would need eight steps, each of which has to wait for the one before.
 #[derive(Clone, Debug)]
 pub(super) struct Steps(Box<[Thresholds]>);
 
@@ -48,7 +48,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
 }
 
 impl Thresholds {
-    /// Sorts thresholds into blocks. `None` if no block would be left for padding.
+    /// Puts sorted thresholds into blocks. `None` if no block would be left for padding.
     fn new(sorted: &[i32]) -> Option<Thresholds> {
         let mut last = Line([i32::MAX; WIDEST]);
         let mut blocks = [Line([i32::MAX; WIDEST]); BLOCKS];
@@ -64,16 +64,16 @@ impl Thresholds {
         Some(Thresholds { last, blocks })
     }
 
-    /// Number of thresholds that are at most `x`. If `x` is `i32::MAX`, the padding counts too.
+    /// The number of thresholds that are at most `x`. If `x` is `i32::MAX`, padding is counted, too.
     ///
     /// # Safety
-    /// The machine has the vectors' instruction set.
+    /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
     unsafe fn passed<V: I32s>(&self, x: i32) -> usize {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let blocks = V::at_most(&self.last.0, x);
-            // `blocks` is at most 16, and there are 17.
+            // `blocks` is at most 16, and the channel has 17 blocks.
             blocks * BLOCK + V::at_most(&self.blocks[blocks].0, x)
         }
     }
@@ -88,7 +88,7 @@ impl Kernel<3> for Steps {
             channel.store(channels.as_mut_ptr().cast());
             x.store(lanes.as_mut_ptr().cast());
             for (lane, channel) in lanes.iter_mut().zip(channels).take(V::LANES) {
-                // Channels are indices that start at 0, and counts are below 2^9.
+                // Channels are indices, so they are not negative. Counts are below 2^9.
                 *lane = self.0[channel as usize].passed::<V>(*lane) as i32;
             }
             V::load(lanes.as_ptr()).min(count).add(lowest)

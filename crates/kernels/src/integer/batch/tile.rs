@@ -3,19 +3,19 @@ use crate::context::VectorJob;
 use crate::integer::output_tile::{Axis, OutputTile};
 use crate::simd::I32s;
 
-/// A tile of elements to requantize, and where its results go.
+/// A tile of elements that are requantized, and where the results are written.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<'a, S> {
     pub(crate) out: Elements,
-    /// The ends of the clamp: codes, or the bits of two real numbers.
+    /// The smallest and the largest result: codes, or the bits of two real numbers.
     pub(crate) bounds: [i32; 2],
-    /// The elements; row `r` starts at `r·stride`.
+    /// The elements. Row `r` of the tile starts at element `r·stride`.
     pub(crate) source: S,
     pub(crate) stride: usize,
     pub(crate) place: &'a OutputTile<'a>,
 }
 
-/// A job that turns a tile into codes with the kernel `K`.
+/// A job that computes the results of a tile with the kernel `K`.
 pub(crate) struct TileJob<'a, S, K, const C: usize> {
     tile: Tile<'a, S>,
     kernel: &'a K,
@@ -55,7 +55,7 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
             axis,
             ..
         } = *place;
-        // Consecutive rows with the same constants are treated as one long row.
+        // If consecutive rows have the same constants, they are treated as one long row.
         let across = axis == Axis::Columns && constants.channels().is_some();
         let alike =
             constants.channels().is_none() || across && constants.repeat() && constants.channels() == Some(columns);
@@ -66,7 +66,7 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
         };
         for row in 0..rows {
             let x = source.part(row * stride, columns);
-            // SAFETY: tiles of different tasks do not overlap, and this borrow ends with the row.
+            // SAFETY: tiles of different tasks do not overlap, and the borrow ends before the next row.
             let to = unsafe { place.bytes(out.bytes(), row, 0, columns) };
             // SAFETY: the caller upholds the safety contract of this method.
             unsafe {
@@ -87,7 +87,7 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
 /// other.
 ///
 /// # Safety
-/// The machine has the vectors' instruction set.
+/// The machine must have the instruction set of the vectors `V`.
 #[inline(always)]
 unsafe fn line<V: I32s, S: Source, K: Kernel<C, S::Lanes>, const C: usize>(
     kernel: &K,
@@ -101,8 +101,8 @@ unsafe fn line<V: I32s, S: Source, K: Kernel<C, S::Lanes>, const C: usize>(
     let vector = 4 * V::LANES;
     let width = out.bytes();
     assert_eq!(to.len(), x.len() * width, "a row of results for a row of elements");
-    // SAFETY: loads and stores stay inside the slices: a whole block is entirely inside, and of the last block only the
-    // elements that are left are touched. The caller guarantees the instruction set.
+    // SAFETY: loads and stores stay inside of the slices. A whole block is entirely inside, and of the last block, only
+    // elements that are left are loaded and stored. The caller guarantees the instruction set.
     unsafe {
         let (mut at, mut to) = (0, to.as_mut_ptr());
         for _ in 0..x.len() / block {

@@ -16,15 +16,15 @@ use crate::{
 };
 use strait_requantize::{IntType, Requantization};
 
-/// A requantization of accumulators of 64 bits. With activations of 16 bits, 48 of them are used.
+/// A requantization of 64-bit accumulators. With activations of 16 bits, 48 of the bits are used.
 #[derive(Clone, Debug)]
 pub(crate) enum Wide {
-    /// `SixteenByEight`, `TosaRescale` with 48-bit inputs, and every other form that multiplies integers and shifts.
+    /// `SixteenByEight`, `TosaRescale` with 48-bit inputs, and every other form that multiplies and shifts integers.
     FixedPoint {
         points: PerChannel<Point>,
         vectors: Option<(Corrections, Constants<CONSTANTS>)>,
     },
-    /// `Float64`, which converts each accumulator to f64.
+    /// `Float64`. Each accumulator is converted to f64.
     Double(PerChannel<DoubleConstants>),
 }
 
@@ -36,7 +36,8 @@ pub(crate) struct Point {
 }
 
 impl Wide {
-    /// The kernel of a legal form. `None` for forms of f32 arithmetic or of thresholds, which are defined on i32 only.
+    /// The kernel of a legal form. `None` for forms that compute in f32 or have thresholds, which are defined on i32
+    /// only.
     pub(crate) fn new(form: &Requantization) -> Option<Wide> {
         if let Ok(doubles) = per_channel(form, DoubleConstants::new) {
             return Some(Wide::Double(doubles));
@@ -55,8 +56,8 @@ impl Wide {
         })
     }
 
-    /// Requantizes a tile into codes of `out` within the bounds. An accumulator outside of its channel's domain counts
-    /// as the nearer end of the domain.
+    /// Requantizes a tile to codes of type `out` within the bounds. If an accumulator is outside of its channel's
+    /// domain, it counts as the nearer end of the domain.
     pub(crate) fn run(
         &self,
         cx: Context,
@@ -76,7 +77,8 @@ impl Wide {
         let (points, vectors) = match self {
             Wide::FixedPoint { points, vectors } => (points, vectors),
             Wide::Double(doubles) => {
-                // An integer that f64 cannot represent is outside of the domain, and its rounded value is too.
+                // If f64 cannot represent an integer, the integer is outside of the domain, and so is the number that
+                // it is rounded to.
                 let lane = |double: &DoubleConstants, x: i64| double.lane(x as f64);
                 return by_lane(out, bounds, elements, place, doubles, lane);
             }
@@ -94,8 +96,8 @@ impl Wide {
     }
 }
 
-/// The constants of all channels for vectors. `None` if some channel has results beyond i32 for accumulators between
-/// two that saturate.
+/// The constants of all channels for the vector kernel. `None` if, in some channel, an accumulator between two that
+/// saturate has a result beyond i32.
 fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Corrections, Constants<CONSTANTS>)> {
     let channels = points.channels();
     let values: Vec<_> = (0..channels.unwrap_or(1))
@@ -116,10 +118,11 @@ fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Correct
     Some((Corrections::of(&fixed)?, Constants::new(&values, channels.is_none())))
 }
 
-/// Number of constants: both ends in two halves each, the factor, and what [`shifted`] takes.
+/// Number of constants: two ends in two halves each, the factor, and the constants that [`shifted`] takes.
 const CONSTANTS: usize = 5 + REST;
 
-/// Computes everything in 64 bits, with accumulators clamped to the range where products are i64 and results i32.
+/// Computes everything in 64 bits. Before that, accumulators are clamped to the range in which products are i64 and
+/// results i32.
 struct Lanes<const SIGNED: bool, const EVEN: bool>;
 
 impl<const SIGNED: bool, const EVEN: bool> Kernel<CONSTANTS, Two> for Lanes<SIGNED, EVEN> {

@@ -2,14 +2,15 @@ use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
-/// `round((x·factor + addend) / 2^shift) + zero_point` in i64. It computes the forms `ArithFolded`, `FractionalZero`,
-/// `TfLite` and `Fixed`, for every rounding.
+/// Computes `round((x·factor + addend) / 2^shift) + zero_point` in i64: the forms `ArithFolded`, `FractionalZero`,
+/// `TfLite` and `Fixed`, with every rounding.
 #[derive(Clone, Debug)]
 pub struct Affine {
     constants: PerChannel<AffineConstants>,
 }
 
-/// The constants of one channel. A rounded division by 2^s is a shift of `v` with a few corrections:
+/// The constants of one channel. With v = x·factor + addend, the rounded division of v by 2^s is a shift with a few
+/// corrections:
 ///
 /// round(v / 2^s) = ((v + base + (negative if v < 0) + (even if ⌊v / 2^s⌋ is odd)) >> s) + after
 ///
@@ -24,7 +25,7 @@ pub struct Affine {
 /// | half toward zero | 2^(s−1) − 1 | 1 | | |
 /// | half even | 2^(s−1) − 1 | | 1 | |
 ///
-/// For s = 0 all of them are 0. No sum leaves i64 if the form's parameters are legal.
+/// For s = 0 all corrections are 0. If the form's parameters are legal, no sum leaves i64.
 #[derive(Clone, Copy, Debug)]
 pub struct AffineConstants {
     factor: i32,
@@ -33,12 +34,12 @@ pub struct AffineConstants {
     negative: i64,
     even: i64,
     shift: u32,
-    /// The zero point plus `after`.
+    /// The zero point plus the correction `after`.
     zero_point: i64,
     domain: [i32; 2],
 }
 
-/// One row of the table above: the corrections of a rounding.
+/// The corrections for a rounding: one row of the table above.
 pub(crate) struct Correction {
     pub(crate) base: i64,
     pub(crate) negative: i64,
@@ -91,7 +92,7 @@ impl Correction {
 }
 
 impl Affine {
-    /// The epilogue of a form of this family.
+    /// The epilogue for a form of this family.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.

@@ -6,14 +6,14 @@ use strait_requantize::{
     form::{Channel, DoubleProduct},
 };
 
-/// `half_away(f64(x)·scale) + zero_point`: computes the form `Float64`.
+/// Computes `half_away(f64(x)·scale) + zero_point`: the form `Float64`.
 #[derive(Clone, Debug)]
 pub struct Double {
     constants: PerChannel<DoubleConstants>,
 }
 
 impl Double {
-    /// The epilogue of a form of this family.
+    /// The epilogue for a form of this family.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
@@ -28,7 +28,8 @@ impl Double {
 pub struct DoubleConstants {
     scale: f64,
     zero_point: i64,
-    /// Ends of the domain: whole numbers of up to 54 bits. Inside of it, results before the zero point are i32.
+    /// The smallest and the largest accumulator of the domain, which are whole numbers of up to 54 bits. In the domain,
+    /// results before the zero point is added are i32.
     domain: [f64; 2],
 }
 
@@ -45,15 +46,16 @@ impl DoubleConstants {
         })
     }
 
-    /// The result for an accumulator, given as the nearest f64. Beyond the domain, it is the result of the nearer end.
+    /// The result for an accumulator, which is given as the nearest f64. Outside of the domain, it is the result at the
+    /// nearer end.
     #[inline(always)]
     pub(crate) fn lane(&self, accumulator: f64) -> i32 {
         let product = accumulator.max(self.domain[0]).min(self.domain[1]) * self.scale;
-        // Rounds half away from zero. The fractional part `rest` is exact.
+        // Rounds half away from zero. The fractional part `rest` is computed exactly.
         let whole = product.trunc();
         let rest = product - whole;
         let rounded = whole + f64::from(i8::from(rest >= 0.5) - i8::from(rest <= -0.5));
-        // The accumulator is now inside of the domain, so `rounded` is an i32, and its sum with the zero point fits in
+        // The accumulator was limited to the domain, so `rounded` is an i32, and its sum with the zero point fits in
         // i64.
         saturate(rounded as i64 + self.zero_point)
     }

@@ -2,22 +2,22 @@ use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
-/// Multiply and shift with two roundings: the first half up by 31 bits, the second half away from zero. It computes
-/// `Gemmlowp` with a right shift, and TOSA's double rounding.
+/// Multiplies, shifts and rounds twice: first half up, by 31 bits, and then half away from zero. It computes `Gemmlowp`
+/// with a right shift, and TOSA's double rounding.
 #[derive(Clone, Debug)]
 pub struct Doubling {
     constants: PerChannel<DoublingConstants>,
 }
 
 /// The constants of one channel. Both roundings together are one shift of p = x·factor + addend: (p + 2^(shift−1) ±
-/// 2^30) >> shift, with + for p ≥ 0. Channels that round only once, half up, leave out the 2^30.
+/// 2^30) >> shift, with + for p ≥ 0. A channel that rounds only once, half up, leaves out the 2^30.
 #[derive(Clone, Copy, Debug)]
 pub struct DoublingConstants {
     factor: i32,
     addend: i64,
-    /// What is added to every product.
+    /// The number that is added to every product.
     nudge: i64,
-    /// What is subtracted again from negative products.
+    /// The number that is subtracted again if the product is negative.
     negative: i64,
     shift: u32,
     zero_point: i64,
@@ -25,7 +25,7 @@ pub struct DoublingConstants {
 }
 
 impl Doubling {
-    /// The epilogue of a form of this family.
+    /// The epilogue for a form of this family.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.

@@ -2,15 +2,15 @@ use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
-/// `half_even(f32(x)·scale) + zero_point`, with the conversion and the product rounded to f32. It computes the form
-/// `Float`.
+/// Computes `half_even(f32(x)·scale) + zero_point`: the form `Float`. The conversion and the product are rounded to
+/// f32.
 #[derive(Clone, Debug)]
 pub struct Float {
     constants: PerChannel<FloatConstants>,
 }
 
 impl Float {
-    /// The epilogue of a form of this family.
+    /// The epilogue for a form of this family.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
@@ -47,9 +47,10 @@ impl Epilogue for Float {
     #[inline(always)]
     fn lane(&self, c: &FloatConstants, accumulator: i32) -> i32 {
         let accumulator = accumulator.max(c.domain[0]).min(c.domain[1]);
-        // Beyond ±2^33 the sum saturates for any zero point. The form's scale is finite, so there is no NaN.
+        // If the product is beyond ±2^33, the result saturates for any zero point. The form's scale is finite, so there
+        // is no NaN.
         let rounded = (accumulator as f32 * c.scale).round_ties_even().clamp(-LIMIT, LIMIT);
-        // SAFETY: the clamp leaves only numbers that fit in i64, and the product is not a NaN.
+        // SAFETY: the clamp leaves only numbers that fit in i64, and the product is not NaN.
         let whole = unsafe { rounded.to_int_unchecked::<i64>() };
         saturate(whole + c.zero_point)
     }

@@ -2,8 +2,8 @@ use super::{Epilogue, PerChannel, per_channel};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
-/// `half_even(f32(x)·factor·scale + offset)`, with every operation rounded to f32. It computes the forms
-/// `FloatZeroInside` and `DequantQuant`.
+/// Computes `half_even(f32(x)·factor·scale + offset)`: the forms `FloatZeroInside` and `DequantQuant`. Every operation
+/// is rounded to f32.
 #[derive(Clone, Debug)]
 pub struct FloatAffine {
     constants: PerChannel<FloatAffineConstants>,
@@ -18,7 +18,7 @@ pub struct FloatAffineConstants {
 }
 
 impl FloatAffine {
-    /// The epilogue of a form of this family.
+    /// The epilogue for a form of this family.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
@@ -44,7 +44,7 @@ impl Epilogue for FloatAffine {
 
     #[inline(always)]
     fn lane(&self, c: &FloatAffineConstants, accumulator: i32) -> i32 {
-        // The conversion saturates at the ends of i32. Factors and offset are finite, so there is no NaN.
+        // The conversion saturates at the ends of i32. Factor, scale and offset are finite, so there is no NaN.
         (accumulator as f32 * c.factor * c.scale + c.offset).round_ties_even() as i32
     }
 }

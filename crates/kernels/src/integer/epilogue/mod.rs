@@ -1,11 +1,11 @@
-//! Epilogues: the last step of a loop, which requantizes one accumulator. There is one file for each family of
-//! arithmetic.
+//! Epilogues. An epilogue is the last step of a loop and requantizes one accumulator. There is one file for each family
+//! of arithmetic.
 //!
-//! An epilogue computes what the form's `eval` in `strait-requantize` defines, but before saturation to the output
-//! type. The result is an `i32`, saturated to `i32` if the exact value is wider. An accumulator outside of the form's
-//! domain counts as the nearer end of the domain. The compiler makes sure that none occurs, but the result is then
-//! still the same on every instruction set. [`InRegisters`](super::InRegisters) saturates to the output type and
-//! clamps.
+//! An epilogue computes what the form's `eval` in `strait-requantize` defines, but without saturation to the output
+//! type. The result is an `i32`; if the exact value is wider, it saturates to `i32`. If an accumulator is outside of
+//! the form's domain, it counts as the nearer end of the domain. The compiler makes sure that this does not happen; if
+//! it happens anyway, the result is the same on every instruction set. [`InRegisters`](super::InRegisters) saturates to
+//! the output type and clamps.
 
 mod affine;
 mod double;
@@ -28,11 +28,11 @@ pub use steps::Steps;
 use crate::error::KernelError;
 use strait_requantize::{IntType, Requantization, form::Channel};
 
-/// How accumulators become results, before saturation: the constants of each channel, and a function of one
+/// How accumulators become results that are not yet saturated: the constants of each channel, and a function of one
 /// accumulator.
 ///
-/// Mark `lane` `#[inline(always)]`. It is then vectorised for the instruction set of the loop around it. Additions,
-/// products, shifts, comparisons and selections vectorise well; early returns, indexing and calls do not.
+/// Mark `lane` `#[inline(always)]`. The compiler then vectorises it for the instruction set of the loop that calls it.
+/// Additions, products, shifts, comparisons and selections vectorise well; early returns, indexing and calls do not.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say how accumulators become codes",
     label = "is no epilogue",
@@ -40,7 +40,7 @@ use strait_requantize::{IntType, Requantization, form::Channel};
             accumulator; `ThroughTile` is for kernels that take many at once"
 )]
 pub trait Epilogue: Send + Sync + 'static {
-    /// The constants of one channel.
+    /// The type of the constants of one channel.
     type Constants: Send + Sync + 'static;
 
     /// The constants of all channels.
@@ -60,7 +60,7 @@ pub enum PerChannel<T> {
 }
 
 impl<T> PerChannel<T> {
-    /// The number of channels; `None` if one value serves any number.
+    /// The number of channels; `None` if one value serves any number of channels.
     pub fn channels(&self) -> Option<usize> {
         match self {
             PerChannel::Tensor(_) => None,
@@ -78,10 +78,11 @@ impl<T> PerChannel<T> {
     }
 }
 
-/// Makes the constants of each channel from its parameters, or one set for all if the form has one set of parameters.
+/// Computes constants from the parameters of each channel, or one set of constants for all channels if the form has one
+/// set of parameters.
 ///
 /// # Errors
-/// [`KernelError::Requantization`] if the parameters are not legal, or `constant` returns `None`.
+/// [`KernelError::Requantization`] if the parameters are not legal, or if `constant` returns `None`.
 pub fn per_channel<T>(
     form: &Requantization,
     constant: impl Fn(&Channel<'_>) -> Option<T>,
@@ -105,13 +106,14 @@ pub(crate) fn domain(channel: &Channel<'_>) -> [i32; 2] {
     [low, high].map(saturate)
 }
 
-/// The ends of saturation and clamp together: with them, `min(high).max(low)` is `clamp(saturate(x))`.
+/// The smallest and the largest result after saturation and clamp: with these as low and high, `min(high).max(low)` is
+/// `clamp(saturate(x))`.
 pub(crate) fn bounds(out: IntType, clamp: Option<[i32; 2]>) -> [i32; 2] {
     let [low, high] = clamp.unwrap_or([out.min(), out.max()]);
     [low, high].map(|end| end.clamp(out.min(), out.max()))
 }
 
-/// The nearest i32.
+/// The i32 that is nearest to `x`.
 #[inline(always)]
 pub(crate) fn saturate(x: i64) -> i32 {
     x.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32

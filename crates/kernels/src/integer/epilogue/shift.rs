@@ -2,15 +2,15 @@ use super::{Epilogue, PerChannel, affine::Correction, per_channel};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
-/// `round(x / 2^shift)` in i32. It computes the form `ArithFolded`, for every rounding and for shifts up to 30.
+/// Computes `round(x / 2^shift)` in i32: the form `ArithFolded`, with every rounding, for shifts up to 30.
 #[derive(Clone, Debug)]
 pub struct Shift {
     constants: PerChannel<ShiftConstants>,
 }
 
 /// The constants of one channel. With x = q·2^s + r and 0 ≤ r < 2^s, round(x / 2^s) = q + ((r + base + (negative if x <
-/// 0) + (even if q is odd)) >> s) + after, with the table of [`AffineConstants`](super::affine::AffineConstants). No
-/// step leaves i32.
+/// 0) + (even if q is odd)) >> s) + after. The corrections are those in the table of
+/// [`AffineConstants`](super::affine::AffineConstants). No step leaves i32.
 #[derive(Clone, Copy, Debug)]
 pub struct ShiftConstants {
     shift: u32,
@@ -22,11 +22,11 @@ pub struct ShiftConstants {
 }
 
 impl Shift {
-    /// The epilogue of a form of this family.
+    /// The epilogue for a form of this family.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] for a form of another family, for a form with a factor, an addend, a zero point
-    /// or a shift above 30, or if its parameters are not legal.
+    /// [`KernelError::Requantization`] if the form is of another family, if it has a factor, an addend, a zero point or
+    /// a shift above 30, or if its parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Shift, KernelError> {
         let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Affine(a) if (a.factor, a.addend, a.zero_point) == (1, 0, 0) && a.shift <= 30 => {
@@ -37,7 +37,7 @@ impl Shift {
                     even,
                     after,
                 } = Correction::new(a.rounding, shift);
-                // These constants are at most 2^30 − 1 for shifts up to 30.
+                // For shifts up to 30, these constants are at most 2^30 − 1, so the casts lose nothing.
                 let [base, negative, even, after] = [base, negative, even, after].map(|c| c as i32);
                 Some(ShiftConstants {
                     shift,

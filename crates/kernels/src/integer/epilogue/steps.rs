@@ -2,25 +2,25 @@ use super::{Epilogue, PerChannel, per_channel};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form, form::Arithmetic};
 
-/// `lowest + #{t in thresholds : t ≤ x}`: computes the form `Steps`.
+/// Computes `lowest + #{t in thresholds : t ≤ x}`: the form `Steps`.
 #[derive(Clone, Debug)]
 pub struct Steps {
     constants: PerChannel<Thresholds>,
     lowest: i32,
 }
 
-/// A channel's thresholds, padded with `i32::MAX`, and their number.
+/// The thresholds of a channel, padded with `i32::MAX`, and their number.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
     sorted: [i32; PADDED],
     count: i32,
 }
 
-/// A power of two that holds the thresholds of 8-bit results, which are at most 255.
+/// Number of thresholds with padding. It is a power of two, and results of 8 bits need at most 255 thresholds.
 const PADDED: usize = 256;
 
 impl Steps {
-    /// The epilogue of a form of this family.
+    /// The epilogue for a form of this family.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for a form of another family, or if its parameters are not legal.
@@ -60,7 +60,7 @@ impl Epilogue for Steps {
     #[inline(always)]
     fn lane(&self, list: &Thresholds, x: i32) -> i32 {
         let Thresholds { sorted, count } = list;
-        // Bisection in eight fixed steps. It passes padding only if x = i32::MAX.
+        // A bisection in eight steps, always the same. It counts padding only if x = i32::MAX.
         let mut passed = 0;
         let mut step = PADDED / 2;
         while step > 0 {

@@ -1,4 +1,4 @@
-//! Vectors of i32 for AVX2: eight lanes.
+//! Vectors of i32 for AVX2. They have eight lanes.
 
 use super::{I32s, floats, intrinsics};
 use std::arch::x86_64::*;
@@ -38,7 +38,7 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn load_first(from: *const i32, count: usize) -> Self {
-        // SAFETY: the caller upholds the trait method's safety contract; lanes outside of the mask are not read.
+        // SAFETY: the caller upholds the trait method's safety contract, and lanes outside of the mask are not read.
         unsafe {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             // `count` is at most 8.
@@ -48,13 +48,13 @@ impl I32s for __m256i {
 
     #[inline(always)]
     unsafe fn load_i8(from: *const i8) -> Self {
-        // SAFETY: the caller upholds the trait method's safety contract; the load reads eight bytes.
+        // SAFETY: the caller upholds the trait method's safety contract, and the load reads eight bytes.
         unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_u8(from: *const u8) -> Self {
-        // SAFETY: the caller upholds the trait method's safety contract; the load reads eight bytes.
+        // SAFETY: the caller upholds the trait method's safety contract, and the load reads eight bytes.
         unsafe { _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast())) }
     }
 
@@ -75,7 +75,7 @@ impl I32s for __m256i {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let (front, back) = (_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(4).cast()));
-            // From each 128-bit half, the first element or the second: 0 4 2 6, and 1 5 3 7.
+            // Each instruction takes the first, or the second, element of both halves: 0 4 2 6, and 1 5 3 7.
             let (even, odd) = (_mm256_unpacklo_epi64(front, back), _mm256_unpackhi_epi64(front, back));
             [
                 _mm256_permute4x64_epi64::<0b11_01_10_00>(even),
@@ -93,7 +93,7 @@ impl I32s for __m256i {
     #[inline(always)]
     unsafe fn store_first(self, to: *mut u8, count: usize) {
         let mut bytes = [0_u8; 32];
-        // SAFETY: the caller upholds the trait method's safety contract; `count` is at most 32.
+        // SAFETY: the caller upholds the trait method's safety contract, and `count` is at most 32.
         unsafe {
             self.store(bytes.as_mut_ptr());
             to.copy_from_nonoverlapping(bytes.as_ptr(), count);
@@ -113,8 +113,8 @@ impl I32s for __m256i {
             let x = _mm256_set1_epi32(x);
             let (front, back) = (Self::load(sorted.as_ptr()), Self::load(sorted.as_ptr().add(8)));
             let above = |eight| _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(eight, x)));
-            // `sorted` ascends, so the numbers above x are at the end. The extra bit behind them gives 16 if there are
-            // none.
+            // `sorted` ascends, so the numbers above x are at the end. If there are none, the extra bit behind them
+            // gives 16.
             (1 << 16 | above(back) << 8 | above(front)).trailing_zeros() as usize
         }
     }
@@ -165,8 +165,8 @@ impl I32s for __m256i {
     unsafe fn shift_right_wide(self, counts: Self) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            // AVX2 has no arithmetic shift of 64 bits. Let m be the bit that the sign bit is shifted to; then (v ^ m) −
-            // m extends the sign.
+            // AVX2 has no arithmetic shift of 64 bits. Let m be the bit to which the sign bit is shifted. Then (v ^ m)
+            // − m repeats the sign.
             let sign = _mm256_srlv_epi64(_mm256_set1_epi64x(i64::MIN), counts);
             _mm256_sub_epi64(_mm256_xor_si256(_mm256_srlv_epi64(self, counts), sign), sign)
         }
@@ -176,7 +176,7 @@ impl I32s for __m256i {
     unsafe fn add_signed_wide<const X: i64>(self) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            // `negative` has all bits set where the lane is negative. There, X − 2·X = −X is added.
+            // `negative` has all bits set in negative lanes. There, X − 2·X = −X is added.
             let negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), self);
             let more = _mm256_add_epi64(self, _mm256_set1_epi64x(X));
             _mm256_sub_epi64(more, _mm256_and_si256(negative, _mm256_set1_epi64x(2 * X)))
@@ -237,14 +237,14 @@ impl I32s for __m256i {
         unsafe {
             let x = _mm256_castsi256_ps(x);
             let (up, down) = (_mm256_castsi256_ps(up), _mm256_castsi256_ps(down));
-            // A comparison that holds gives all ones, which is -1.
+            // If a comparison holds, its lane has all bits set, which is −1.
             let above = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GE_OQ>(x, up));
             let below = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_LE_OQ>(x, down));
             _mm256_add_epi32(_mm256_sub_epi32(self, above), below)
         }
     }
 
-    // AVX2 packs each 128-bit half by itself, so groups of four or eight bytes have to be reordered afterwards.
+    // AVX2 packs each 128-bit half separately, so groups of four or eight bytes have to be reordered afterwards.
 
     #[inline(always)]
     unsafe fn to_i8([a, b, c, d]: [Self; 4]) -> Self {

@@ -1,14 +1,14 @@
-//! Vectors of i32 for AVX-512: sixteen lanes.
+//! Vectors of i32 for AVX-512. They have sixteen lanes.
 
 use super::{I32s, floats, intrinsics};
 use std::arch::x86_64::*;
 
-/// Mask of the even lanes of a vector of 32-bit lanes.
+/// Mask of the even lanes in a vector of 32-bit lanes.
 const EVEN: u16 = 0b0101_0101_0101_0101;
 const ODD: u16 = !EVEN;
-/// Shuffle that copies the odd lane of each pair into both lanes.
+/// Shuffle that copies the odd lane of each pair of lanes to both lanes of the pair.
 const FROM_ODD: i32 = 0b11_11_01_01;
-/// Shuffle that copies the even lane of each pair into both lanes.
+/// Shuffle that copies the even lane of each pair of lanes to both lanes of the pair.
 const FROM_EVEN: i32 = 0b10_10_00_00;
 
 impl I32s for __m512i {
@@ -49,7 +49,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn load_first(from: *const i32, count: usize) -> Self {
-        // SAFETY: the caller upholds the trait method's safety contract; lanes outside of the mask are not read, and
+        // SAFETY: the caller upholds the trait method's safety contract, lanes outside of the mask are not read, and
         // `count` is at most 16.
         unsafe { _mm512_maskz_loadu_epi32(((1_u32 << count) - 1) as u16, from) }
     }
@@ -102,7 +102,7 @@ impl I32s for __m512i {
 
     #[inline(always)]
     unsafe fn store_first(self, to: *mut u8, count: usize) {
-        // SAFETY: the caller upholds the trait method's safety contract; bytes outside of the mask are not written, and
+        // SAFETY: the caller upholds the trait method's safety contract, bytes outside of the mask are not written, and
         // `count` is at most 64.
         unsafe { _mm512_mask_storeu_epi8(to.cast(), ((1_u128 << count) - 1) as u64, self) }
     }
@@ -117,8 +117,8 @@ impl I32s for __m512i {
     unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize {
         // SAFETY: the caller upholds the safety contract of this method.
         let above = unsafe { _mm512_cmpgt_epi32_mask(Self::load(sorted.as_ptr()), _mm512_set1_epi32(x)) };
-        // `sorted` ascends, so the numbers above x are at the end. The extra bit behind them gives 16 if there are
-        // none.
+        // `sorted` ascends, so the numbers above x are at the end. If there are none, the extra bit behind them gives
+        // 16.
         (1 << 16 | u32::from(above)).trailing_zeros() as usize
     }
 
@@ -224,7 +224,7 @@ impl I32s for __m512i {
         }
     }
 
-    // AVX-512 packs each 128-bit quarter by itself, so groups of four or eight bytes have to be reordered afterwards.
+    // AVX-512 packs each 128-bit quarter separately, so groups of four or eight bytes have to be reordered afterwards.
 
     #[inline(always)]
     unsafe fn to_i8([a, b, c, d]: [Self; 4]) -> Self {

@@ -22,9 +22,9 @@ const PRESENT_VALUE: usize = 2;
 const SCORES: usize = 3;
 
 /// softmax(scale·q·kᵀ + bias)·v. Each head of keys and values serves several heads of the query. The bias is the mask,
-/// and −∞ for keys that a query must not see. A query that sees no key has a result of 0.
+/// and −∞ for keys that a query must not see. If a query sees no key, its result is 0.
 fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // We use a float type that is at least as wide.
+    // This attribute asks for a float type. Strait uses one that is at least as wide.
     reader.ignore(&["softmax_precision"]);
     let rank = reader.rank(0)?;
     let heads = (reader.int("q_num_heads")?, reader.int("kv_num_heads")?);
@@ -91,8 +91,8 @@ fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_result(0, Reshape { shape }, &[rows])
 }
 
-/// Splits heads: [batch, positions, heads·size] becomes [batch, heads, positions, size]. An operand of rank 4 is
-/// already split.
+/// Splits the last axis into heads: [batch, positions, heads·size] becomes [batch, heads, positions, size]. An operand
+/// of rank 4 is already split.
 fn split_heads(reader: &mut OperatorReader<'_, '_>, operand: usize, heads: Option<i64>) -> Result<Arg, Refusal> {
     let x = Arg::Operand(operand);
     match (reader.rank(operand)?, heads) {
@@ -123,7 +123,8 @@ fn extent(reader: &mut OperatorReader<'_, '_>, x: &Arg, axis: usize) -> Result<i
     })
 }
 
-/// Appends keys or values to those of the past. All of them together are also a result of the node.
+/// Appends the keys or values of operand `x` to those of the past. The joined keys or values are also a result of the
+/// node.
 fn with_past(reader: &mut OperatorReader<'_, '_>, x: Arg, past: usize, result: usize) -> Result<Arg, Refusal> {
     let all = match reader.has(past) {
         true => reader.push(Concat { axis: 2 }, &[Arg::Operand(past), x])?,
@@ -135,7 +136,7 @@ fn with_past(reader: &mut OperatorReader<'_, '_>, x: Arg, past: usize, result: u
     Ok(all)
 }
 
-/// Repeats each head, so that `from` heads become `to`.
+/// Repeats each head, so that `from` heads become `to` heads.
 fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i64) -> Result<Arg, Refusal> {
     if from == to {
         return Ok(x);
@@ -150,13 +151,14 @@ fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i6
     reader.push(Gather { axis: 1 }, &[x, picks])
 }
 
-/// Which keys a query may see: from its own position minus `left` to its own position plus `right`.
+/// Which keys a query may see. The first is `left` positions before the query, and the last is `right` positions after
+/// it.
 struct Bounds {
     left: Option<i64>,
     right: Option<i64>,
 }
 
-/// The sum of everything that is added to the scores.
+/// The sum of everything that is added to the scores; `None` if nothing is added.
 fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<Arg>, Refusal> {
     let (queries, keys) = (extent(reader, query, 2)?, extent(reader, key, 2)?);
     let mut bounds = Bounds {
@@ -200,7 +202,8 @@ fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<O
     Ok(sum)
 }
 
-/// The mask as numbers to add to the scores. Keys beyond its end are not visible.
+/// The mask as numbers that are added to the scores. If the mask is shorter than the keys, the keys beyond its end are
+/// not visible.
 fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
     let mut mask = Arg::Operand(MASK);
     if reader.ty(MASK)?.elem == Elem::Bool {
@@ -224,7 +227,7 @@ fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> 
     reader.push(pad, &[mask])
 }
 
-/// 0 where the condition is true, and −∞ elsewhere.
+/// 0 where the condition `seen` is true, and −∞ elsewhere.
 fn hidden_unless(reader: &mut OperatorReader<'_, '_>, seen: &Arg) -> Result<Arg, Refusal> {
     let zero = Arg::Constant(reader.floats_of(&[], &[0.0])?);
     let hidden = Arg::Constant(reader.floats_of(&[], &[f32::NEG_INFINITY])?);
@@ -252,8 +255,8 @@ fn by_positions(
     Ok(Arg::Constant(reader.floats_of(&shape, &values)?))
 }
 
-/// Like [`by_positions`], if the number of valid keys is an operand with one number for each sample. Keys beyond it are
-/// not visible, and the last query is at the position of the last valid key.
+/// Like [`by_positions`], for a number of valid keys that is known only at run time. An operand has it, with one number
+/// for each sample. Keys beyond that number are not visible. The last query is at the position of the last valid key.
 fn by_lengths(
     reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,
@@ -275,8 +278,8 @@ fn by_lengths(
         let values: Vec<i64> = pairs.map(|(query, key)| value(query, key)).collect();
         Ok(Arg::Constant(reader.integers(&shape, &values)?))
     };
-    // The position of a query is its number + length − queries. The terms are arranged so that the length is compared
-    // with a constant.
+    // The position of a query is its index + length − queries. The terms are moved so that the length is compared with
+    // a constant.
     if let Some(right) = bounds.right {
         let least = table(reader, &|query, key| key - query + queries - right)?;
         let inside = reader.compare(Relation::LessOrEqual, &least, &lengths)?;
@@ -290,7 +293,7 @@ fn by_lengths(
     hidden_unless(reader, &seen)
 }
 
-/// True if a row of the bias can be −∞ everywhere.
+/// True if a row of the bias can consist of −∞ only, so that a query sees no key.
 fn may_hide_all(bias: &Arg) -> bool {
     let Arg::Constant(bias) = bias else {
         return true;

@@ -1,5 +1,5 @@
-//! Reads constants, operators whose result is constant because shapes are known, and operators that do nothing at
-//! inference.
+//! Reads constants, operators whose result is constant because shapes are known, and operators that do nothing when a
+//! model is not being trained.
 
 use crate::elements::element;
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
@@ -26,10 +26,11 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Dropout", 7, dropout).and(&[10, 12, 13, 22]),
 ];
 
-/// The largest `ConstantOfShape` in elements, because its elements are written out.
+/// The largest number of elements that the result of a `ConstantOfShape` may have. The limit is needed because the
+/// elements are stored one by one.
 const MOST_REPEATED: u64 = 1 << 20;
 
-/// A constant, which is in one of several attributes.
+/// A constant. One of several attributes has its value.
 fn constant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let tensor = if let Some(tensor) = reader.tensor("value")? {
         tensor
@@ -73,7 +74,8 @@ fn constant_of_shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// The shape of the operand. From operator set 15 on, it may be sliced like a list in Python.
+/// The shape of the operand. From operator set 15 on, `start` and `end` can take a part of it, as in a slice of a
+/// Python list.
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (start, end) = (reader.int("start")?, reader.int("end")?);
     if reader.has_open_extent(0)? {
@@ -86,7 +88,7 @@ fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The extents of operand 0 between two axes. They have to be fixed.
+/// The extents of operand 0 from axis `start` to axis `end`. These extents have to be fixed.
 fn extents(reader: &mut OperatorReader<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
     let shape = reader.ty(0)?.shape;
     let rank = shape.len() as i64;
@@ -107,7 +109,7 @@ fn extents(reader: &mut OperatorReader<'_, '_>, start: Option<i64>, end: Option<
 }
 
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // These attributes say how 8-bit floats are rounded, which we do not read.
+    // These attributes say how numbers are rounded to 8-bit floats, which Strait does not read.
     reader.ignore(&["saturate", "round_mode"]);
     let to = reader
         .int("to")?
@@ -117,8 +119,8 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to }, &[Arg::Operand(0)])
 }
 
-/// A bit cast between integers of the same width, signed or not, and booleans. It becomes a numeric conversion: their
-/// low bits are all their bits.
+/// A bit cast between integers of the same width, signed or unsigned, or booleans. It becomes a conversion of numbers:
+/// such a conversion keeps the low bits, which here are all the bits.
 fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = reader
         .int("to")?
@@ -141,14 +143,15 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The graph's type for a value that has type `elem` in the model. Every float is f32, except that constants of f64
+/// The type in the graph of a value that has type `elem` in the model. Every float becomes f32. Only constants of f64
 /// stay f64, so that they are folded with full precision.
 fn computed(reader: &mut OperatorReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
     let wide = elem == Elem::F64 && reader.constant(0)?.is_some();
     Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
 }
 
-/// Dropout. At inference, and in training with a ratio of 0, nothing is dropped. Any other case is random and refused.
+/// Dropout. Outside of training, and in training with a ratio of 0, nothing is dropped. In any other case the result is
+/// random, so the node is refused.
 fn dropout(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["ratio", "seed"]);
     let training = match reader.opset() {
@@ -167,8 +170,8 @@ fn dropout(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_result(0, Identity {}, &[Arg::Operand(0)])
 }
 
-/// The second result of dropout: a mask of the elements that are kept, which are all. Up to operator set 9 it has the
-/// type of the operand.
+/// The second result of dropout, a mask of the elements that are kept. All elements are kept. Up to operator set 9 the
+/// mask has the type of the operand.
 fn mask(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let extents = reader.extents(&Arg::Operand(0))?;
     let shape: Vec<u64> = extents.iter().map(|extent| extent.unsigned_abs()).collect();

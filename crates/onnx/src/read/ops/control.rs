@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Scan", 8, scan).and(&[9, 11, 16, 19, 21, 23, 24, 25]),
 ];
 
-/// How often the body of a loop is read to find out which extents of its carried values stay the same.
+/// How often the body of a loop is read at most, to find out which extents of its carried values stay the same.
 const MOST_READINGS: usize = 8;
 
 const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];
@@ -47,8 +47,9 @@ fn choice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &operands)
 }
 
-/// Inlines one branch of an `If`, because the other branch cannot run: its extents contradict each other. Every run
-/// that succeeds takes this branch. The user is told, because the contradiction may come from a wrongly bound extent.
+/// Inlines one branch of an `If`. The other branch cannot run, because its extents contradict each other, so every run
+/// that succeeds takes the branch that is inlined. The user is told, because the contradiction may come from an extent
+/// that was bound to a wrong number.
 fn only(reader: &mut OperatorReader<'_, '_>, body: Body, (other, refusal): (usize, Refusal)) -> Result<(), Refusal> {
     if let Refusal::Invalid(reason) = of_branch(other, refusal) {
         let text = format!("node `{}` (If): {}", reader.name(), reason.text);
@@ -61,7 +62,7 @@ fn is_dead(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Invalid(reason) if reason.code == ReasonCode::DeadGraph)
 }
 
-/// Adds the name of the branch to the refusal of something in it.
+/// Adds the name of the branch to a refusal of something in that branch.
 fn of_branch(branch: usize, refusal: Refusal) -> Refusal {
     let within = |text: String| format!("its {}: {text}", BRANCHES[branch]);
     match refusal {
@@ -120,8 +121,9 @@ fn repeat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &operands)
 }
 
-/// Reads a loop body until the extents of its carried values are stable. Extents that change from run to run become
-/// named ones. `first` is the position of the first carried value among the body's outputs.
+/// Reads a loop body again and again until the extents of its carried values do not change any more. Extents that
+/// differ from run to run become named extents. `first` is the position of the first carried value among the body's
+/// outputs.
 fn carried_body<'b, 'a>(
     reader: &mut OperatorReader<'b, 'a>,
     types: &mut [TensorType],
@@ -156,7 +158,7 @@ fn carried_body<'b, 'a>(
     Err(Refusal::unsupported("the extents of its carried values do not settle"))
 }
 
-/// In operator set 8, the largest number of sequences in a batch. Each of them is scanned by a loop of its own.
+/// The largest number of sequences in a batch, in operator set 8. Each sequence is scanned by a loop of its own.
 const MOST_SEQUENCES: u64 = 64;
 
 /// A scan. In operator set 8, every operand has a batch axis in front, and the first operand has the lengths of the
@@ -277,7 +279,8 @@ fn scan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Adds a loop over these values, and over what its body captures. Returns its results.
+/// Adds a loop whose operands are `values` and the tensors that its body reads from outside. Returns the results of the
+/// loop.
 fn looped(reader: &mut OperatorReader<'_, '_>, op: &Loop, values: Vec<Arg>, body: &Body) -> Result<Vec<Arg>, Refusal> {
     let mut args = vec![Arg::Absent; Loop::BOUNDS];
     args.extend(values);
@@ -285,7 +288,8 @@ fn looped(reader: &mut OperatorReader<'_, '_>, op: &Loop, values: Vec<Arg>, body
     Ok(reader.push_all(op.clone(), &args)?.into_vec())
 }
 
-/// Moves the stacking axis of a scan's result from the front to `axis`, and reverses the order if asked.
+/// Moves the axis along which a scan stacks its results from the front to `axis`, and reverses the order if `reverse`
+/// is true.
 fn laid(reader: &mut OperatorReader<'_, '_>, stack: Arg, axis: i64, reverse: bool) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(&stack)?.shape.len();
     let axis = reader.axis(axis, rank)?;

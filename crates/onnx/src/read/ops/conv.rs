@@ -19,7 +19,7 @@ fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// A convolution op from the node's attributes.
+/// The convolution op that the node's attributes describe.
 pub(super) fn convolution(reader: &mut OperatorReader<'_, '_>) -> Result<Conv, Refusal> {
     let kernel = kernel(reader)?;
     let window = window(reader, &kernel)?;
@@ -34,7 +34,7 @@ pub(super) fn convolution(reader: &mut OperatorReader<'_, '_>) -> Result<Conv, R
     })
 }
 
-/// The kernel size, from the spatial extents of the weights.
+/// The kernel size, taken from the spatial extents of the weights.
 fn kernel(reader: &mut OperatorReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Refusal> {
     let weight = reader.ty(1)?.shape;
     let kernel = fixed_dims(weight.get(2..).unwrap_or_default())
@@ -48,14 +48,15 @@ fn kernel(reader: &mut OperatorReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Ref
     Ok(kernel)
 }
 
-/// A number of groups; 1 if the attribute is absent.
+/// The number of groups, or 1 if the attribute is absent.
 fn groups(reader: &mut OperatorReader<'_, '_>, key: &'static str) -> Result<u32, Refusal> {
     let groups = reader.int(key)?.unwrap_or(1);
     u32::try_from(groups).map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`{key}` is {groups}")))
 }
 
-/// A transposed convolution. `output_shape`, or `auto_pad` with as many outputs as strides, determines how much is cut
-/// off. If more is asked for than there is, the rest is padding at the end.
+/// A transposed convolution. `output_shape` determines how much is cut off; `auto_pad` determines it, too: the output
+/// is then `stride` times as large as the input. If the output has to be larger than what the convolution gives, the
+/// rest is padding at the end.
 fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let kernel = kernel(reader)?;
     let spatial = kernel.len();
@@ -90,7 +91,7 @@ fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
             let whole = stride * (i128::from(extent) - 1) + (i128::from(kernel[axis]) - 1) * dilation + 1;
             let whole = whole + i128::from(op.output_padding[axis]);
             let wanted = match wanted {
-                // Some exporters include batch and channels.
+                // Some exporters also state the extents of batch and channels.
                 Some(wanted) => wanted
                     .len()
                     .checked_sub(spatial)

@@ -28,7 +28,7 @@ fn binary(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), 
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// A power. The exponent may have another type than the base; the result has the type of the base.
+/// A power. The exponent and the base may have different types; the result has the type of the base.
 fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (base, exponent) = (reader.ty(0)?.elem, reader.ty(1)?.elem);
     let exponent = match base == exponent {
@@ -53,8 +53,8 @@ fn variadic(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<()
     }
 }
 
-/// The maximum or minimum of any number of operands, from left to right. With a value and a constant number it becomes
-/// a clip, which targets support.
+/// The maximum or minimum of any number of operands, from left to right. If one of two operands is a constant number,
+/// the node becomes a clip, which targets support.
 fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     let count = reader.operand_count();
     if count == 2
@@ -75,8 +75,7 @@ fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Res
     variadic(reader, Binary { function })
 }
 
-/// If one of the two operands is a constant number and the other one a value: the position of the value, and the
-/// number.
+/// If one of the two operands is a constant number and the other is a value, the position of the value, and the number.
 fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
         let rank = reader.rank(value)?;
@@ -84,7 +83,7 @@ fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Re
             continue;
         };
         let is_value = reader.constant(value)?.is_none();
-        // A number of a higher rank would raise the rank of the result.
+        // A number with more axes than the value would give the result more axes.
         if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
             return Ok(reader.known_float(number, "bound")?.map(|number| (value, number)));
         }

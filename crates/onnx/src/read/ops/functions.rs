@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SwiGLU", 28, swiglu),
 ];
 
-/// The default `alpha` of Selu. With both defaults, mean 0 and variance 1 are preserved.
+/// The default `alpha` of Selu. With the defaults of `alpha` and `gamma`, mean 0 and variance 1 are preserved.
 const SELU_ALPHA: f32 = 1.673_263_2;
 /// The default `gamma` of Selu.
 const SELU_GAMMA: f32 = 1.050_701;

@@ -1,5 +1,5 @@
 //! Reads operators whose results follow from numbers and shapes alone: windows of signal processing, identity matrices,
-//! grids. Cosines and logarithms are computed by `libm`, which gives the same bits on every machine.
+//! grids, ranges. Cosines and logarithms are computed by `libm`, which gives the same bits on every machine.
 
 use crate::elements::element;
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("AffineGrid", 20, affine_grid),
 ];
 
-/// A constant of a type from real numbers, which are rounded or truncated to the type.
+/// A constant of type `elem` with these numbers, which are rounded or truncated to the type.
 fn constant(reader: &mut OperatorReader<'_, '_>, elem: Elem, shape: &[u64], values: &[f64]) -> Result<(), Refusal> {
     let tensor = match elem {
         Elem::F64 => TensorData::from_values(shape, values)?,
@@ -40,7 +40,7 @@ fn constant(reader: &mut OperatorReader<'_, '_>, elem: Elem, shape: &[u64], valu
     Ok(())
 }
 
-/// The type that an attribute names; f32 by default.
+/// The type that the attribute `output_datatype` names; f32 by default.
 fn output_type(reader: &mut OperatorReader<'_, '_>) -> Result<Elem, Refusal> {
     match reader.int("output_datatype")? {
         None => Ok(Elem::F32),
@@ -48,7 +48,7 @@ fn output_type(reader: &mut OperatorReader<'_, '_>) -> Result<Elem, Refusal> {
     }
 }
 
-/// A single integer given as an operand; it must not be negative.
+/// An operand that is a single integer. The integer must be known and not negative.
 fn known_count(reader: &mut OperatorReader<'_, '_>, position: usize, what: &'static str) -> Result<u64, Refusal> {
     let values = reader.known_ints(position, what)?.unwrap_or_default();
     match *values.as_slice() {
@@ -60,7 +60,8 @@ fn known_count(reader: &mut OperatorReader<'_, '_>, position: usize, what: &'sta
     }
 }
 
-/// A window: a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or the size minus one for a symmetric window.
+/// A window of signal processing: a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or the size minus one for a
+/// symmetric window.
 fn window(reader: &mut OperatorReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), Refusal> {
     let size = known_count(reader, 0, "size")?;
     let period = match reader.int("periodic")?.unwrap_or(1) {
@@ -77,8 +78,8 @@ fn window(reader: &mut OperatorReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result
     constant(reader, elem, &[size], &values)
 }
 
-/// The mel weight matrix: triangles over the bins of a spectrum. Their corners are equally spaced on the mel scale,
-/// 2595·lg(1 + f/700), and rounded down to bins.
+/// The mel weight matrix. Each column is a triangle over the bins of a spectrum. The corners of the triangles are
+/// equally spaced on the mel scale, 2595·lg(1 + f/700), and rounded down to bins.
 fn mel_weight_matrix(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mels = known_count(reader, 0, "number of bins")?;
     let length = known_count(reader, 1, "length")?;
@@ -118,7 +119,8 @@ fn mel_weight_matrix(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     constant(reader, elem, &[bins, mels], &values)
 }
 
-/// Ones on the diagonal that is `k` above the main one, with the shape of operand 0.
+/// A matrix with the shape of operand 0. It has ones on the diagonal that is `k` above the main diagonal, and zeros
+/// elsewhere.
 fn eye_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let elem = match reader.int("dtype")? {
         None => reader.ty(0)?.elem,
@@ -139,7 +141,8 @@ fn eye_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     constant(reader, elem, &shape, &values)
 }
 
-/// An affine grid: positions from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), multiplied by the matrix of each sample.
+/// An affine grid. Positions from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), are multiplied by the matrix of each
+/// sample.
 fn affine_grid(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let size = reader.known_ints(1, "size")?.unwrap_or_default();
     let corners = reader.flag("align_corners")?;
@@ -160,7 +163,7 @@ fn affine_grid(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
             let index = (rest % extent) as f64;
             rest /= extent;
             values.push(match corners {
-                // If there is only one position, it is at the start, −1.
+                // With `align_corners`, positions go from −1 to 1. If there is only one position, it is −1.
                 true => -1.0 + 2.0 * index / (extent - 1).max(1) as f64,
                 false => (2.0 * index + 1.0) / extent as f64 - 1.0,
             } as f32);
@@ -174,7 +177,7 @@ fn affine_grid(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Reshape { shape }, &[rows])
 }
 
-/// A range: from the first number in equal steps up to, but not including, the limit.
+/// A range: numbers in equal steps from the first number up to, but not including, the limit.
 fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let elem = reader.ty(0)?.elem;
     let invalid = |text: &str| Refusal::invalid(ReasonCode::OperandType, text);
@@ -225,7 +228,7 @@ fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let count = way.max(0).unsigned_abs().div_ceil(step.unsigned_abs());
     let count = u64::try_from(count).map_err(|_| Refusal::unsupported("the range is too long"))?;
     let count = reader.room(&[count])?;
-    // All values are between start and limit, so they fit in the same type.
+    // All values are between start and limit, so they fit in the type that these have.
     let values: Vec<i64> = (0..count as i128).map(|n| (start + n * step) as i64).collect();
     let tensor = match elem {
         Elem::I64 => reader.integers(&[count as u64], &values)?,

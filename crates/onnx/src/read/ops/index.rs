@@ -37,7 +37,7 @@ fn gather_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(GatherNd { batch }, &[Arg::Operand(0), indices])
 }
 
-/// How scatter combines elements. Sums and products exist from operator set 16 on, maximum and minimum from 18 on.
+/// How a scatter combines elements. Sums and products exist from operator set 16 on, maximum and minimum from 18 on.
 fn combination(reader: &mut OperatorReader<'_, '_>) -> Result<Combination, Refusal> {
     if reader.opset() < 16 {
         return Ok(Combination::Replace);
@@ -72,8 +72,8 @@ fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
 
-/// The inverse of a max pool: elements are put into zeros at the positions that the pool took them from. Positions
-/// count over the whole tensor.
+/// The inverse of a max pool: starting from zeros, each element is written to the position that the pool took it from.
+/// Positions count over the whole tensor.
 fn max_unpool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let symbolic = || Refusal::invalid(ReasonCode::SymbolicAxis, "an axis is symbolic; bind it to a number");
     let ty = reader.ty(0)?;
@@ -129,7 +129,8 @@ fn max_unpool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let Some(larger) = larger else {
         return reader.finish(shape(&natural), &[filled]);
     };
-    // If the output shape is larger than the pool's natural operand, each axis is filled up with zeros at the end.
+    // If the output shape is larger than the operand that the pool would need, each axis is filled up with zeros at the
+    // end.
     let fits = larger.len() == natural.len() && larger.iter().zip(&natural).all(|(larger, natural)| larger >= natural);
     if !fits {
         let text = format!("its output shape {larger:?} is smaller than {natural:?}");
@@ -145,8 +146,8 @@ fn max_unpool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[filled])
 }
 
-/// The position of the extreme element. Since operator set 12, an attribute says which of several equal elements is
-/// meant.
+/// The position of the largest or the smallest element. From operator set 12 on, an attribute says which of several
+/// equal elements is meant.
 fn arg_reduce(reader: &mut OperatorReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
     let op = ArgReduce {
         extreme,
@@ -171,8 +172,8 @@ fn cumulative(reader: &mut OperatorReader<'_, '_>, of: Running) -> Result<(), Re
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// The top k elements. Their number is an attribute up to operator set 9. Since 11, an attribute says whether the
-/// largest or the smallest ones are meant. Returning them sorted is always allowed.
+/// The top k elements. Their number is an attribute up to operator set 9. From 11 on, an attribute says whether the
+/// largest or the smallest elements are meant. ONNX always allows a sorted result.
 fn top_k(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let is_late = reader.opset() >= 10 && reader.has(1) && reader.constant(1)?.is_none();
     let k = match reader.opset() {

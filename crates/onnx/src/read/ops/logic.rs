@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("BitwiseOr", 18, |reader| bits(reader, BinaryFunction::Or)),
     Row::new("BitwiseXor", 18, |reader| bits(reader, BinaryFunction::Xor)),
     Row::new("BitwiseNot", 18, |reader| {
-        // −1 has all bits set, and so have its low bits in every narrower type.
+        // All bits of −1 are ones, and so are its low bits in every narrower type.
         let ones = Arg::Constant(TensorData::scalar(-1i64));
         let function = BinaryFunction::Xor;
         reader.finish(Binary { function }, &[Arg::Operand(0), ones])
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .and(&[16]),
     Row::new("IsNaN", 9, |reader| {
-        // Only NaN is not equal to itself.
+        // NaN is the only number that is not equal to itself.
         let relation = Relation::Equal;
         let equal = reader.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
         not(reader, equal)
@@ -62,7 +62,7 @@ fn bits(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result
 fn bit_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     match reader.text("direction", "")? {
         "LEFT" => bits(reader, BinaryFunction::ShiftLeft),
-        // A right shift of a signed number repeats the sign bit.
+        // If the number is signed, a right shift repeats the sign bit.
         "RIGHT" => match reader.ty(0)?.elem {
             Elem::U8 | Elem::U16 | Elem::U32 | Elem::U64 => bits(reader, BinaryFunction::ShiftRightUnsigned),
             _ => bits(reader, BinaryFunction::ShiftRight),
@@ -71,7 +71,8 @@ fn bit_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// For one infinity, the operand is compared with it. For both, the magnitude of the operand is.
+/// IsInf. If only one infinity is detected, the operand is compared with that infinity. If both are detected, the
+/// magnitude of the operand is compared with infinity.
 fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let negative = reader.int("detect_negative")?.unwrap_or(1) != 0;
     let positive = reader.int("detect_positive")?.unwrap_or(1) != 0;

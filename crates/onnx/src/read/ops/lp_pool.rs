@@ -1,4 +1,4 @@
-//! Reads pools that compute a norm: (Σ |x|^p)^(1/p).
+//! Reads pools that compute the norm (Σ |x|^p)^(1/p) of each window.
 
 use super::window::{kernel_shape, window};
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("GlobalLpPool", 2, global_lp_pool).and(&[22]),
 ];
 
-/// |x|^p.
+/// Computes |x|^p for each element.
 fn powers(reader: &mut OperatorReader<'_, '_>, p: i64) -> Result<Arg, Refusal> {
     let x = Arg::Operand(0);
     match p {
@@ -52,8 +52,8 @@ fn exponent(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
     }
 }
 
-/// A pool of norms. The sums over windows are a convolution of each channel with ones. If the number of windows is
-/// rounded up, the padding at the end grows accordingly.
+/// A pool of norms. The sums over windows are computed as a convolution of each channel with ones. If the number of
+/// windows is rounded up, more padding is added at the end so that the last window fits.
 fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let p = exponent(reader)?;
     let size =
@@ -99,8 +99,8 @@ fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     roots(reader, sums, p)
 }
 
-/// By how much the padding at the end has to grow so that there is one more window, if that window begins on the
-/// operand or on the padding before it; 0 otherwise.
+/// How much larger the padding at the end has to be for one more window, if that window begins on the operand or on the
+/// padding before it. 0 if it would begin later.
 fn missing(extent: Option<Dim>, size: u64, stride: u32, dilation: u32, pad: (u32, u32)) -> Result<u32, Refusal> {
     let refused = || Refusal::invalid(ReasonCode::Window, "the window does not fit the operand");
     let Some(Dim::Fixed(extent)) = extent else {

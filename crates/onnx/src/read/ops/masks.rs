@@ -10,7 +10,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Trilu", 14, trilu),
     Row::new("OneHot", 9, one_hot).and(&[11, 28]),
     Row::new("CastLike", 15, |reader| {
-        // These attributes say how 8-bit floats are rounded, which we do not read.
+        // These attributes say how numbers are rounded to 8-bit floats, which Strait does not read.
         reader.ignore(&["saturate", "round_mode"]);
         let to = reader.ty(1)?.elem;
         reader.finish(Cast { to }, &[Arg::Operand(0)])
@@ -54,7 +54,7 @@ fn shrink(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[below, raised, rest])
 }
 
-/// The upper or the lower triangle of matrices, starting at diagonal `k`; all other elements are 0.
+/// The upper or the lower triangle of matrices, from diagonal `k` on. All other elements become 0.
 pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let upper = reader.int("upper")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
@@ -64,7 +64,7 @@ pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     };
     let shape = [rows, columns].map(i64::unsigned_abs);
     reader.room(&shape)?;
-    // For each element: the diagonal that it lies on.
+    // For each element, the number of the diagonal that it lies on.
     let positions = (0..rows).flat_map(|row| (0..columns).map(move |column| column - row));
     let known = match reader.has(1) {
         true => reader.constant(1)?.map(|k| k.to_i64()).transpose()?,
@@ -91,15 +91,16 @@ pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish(Select {}, &[kept, x, zero])
 }
 
-/// A 0 with exactly the type of a value.
+/// A zero of exactly the type of a value.
 fn zero_like(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
     let zero = reader.number(x, 0.0)?;
     let elem = reader.arg_type(x)?.elem;
     reader.converted(&zero, elem)
 }
 
-/// One-hot encoding: the second of two values at the index along a new axis, and the first one elsewhere. A negative
-/// index counts from the end; an index outside of the axis is nowhere.
+/// One-hot encoding. Along a new axis, the position that the index gives has the second of two values, and all other
+/// positions have the first. A negative index counts from the end. If an index is outside of the axis, all positions
+/// have the first value.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let depth = reader
         .known(1, "depth")?
@@ -141,7 +142,7 @@ fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_there, on, off])
 }
 
-/// The mean of all operands: their sum divided by their number.
+/// The mean of all operands, which is their sum divided by their number.
 fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let count = reader.operand_count();
     reader.one_type(0..count)?;

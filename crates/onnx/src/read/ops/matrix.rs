@@ -29,7 +29,7 @@ fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// The op for a matrix product with a bias, from the node's attributes.
+/// The op for a matrix product with a bias. The node's attributes describe the op.
 pub(super) fn product(reader: &mut OperatorReader<'_, '_>) -> Result<Gemm, Refusal> {
     let rank = reader.rank(0)?;
     if rank != 2 {

@@ -82,21 +82,21 @@ const FAMILIES: [&[Row]; 35] = [
     state::ROWS,
 ];
 
-/// An operator that is read.
+/// An operator that Strait reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
-    /// The domain; `ai.onnx` for the standard one.
+    /// The operator's domain. For the standard domain it is `ai.onnx`.
     pub domain: &'static str,
     /// The operator's name in the domain.
     pub name: &'static str,
-    /// The versions that are read, each named by the operator set that introduced it.
+    /// The versions that Strait reads. A version is named by the operator set that introduced it.
     pub versions: Vec<i64>,
-    /// The operator sets of the domain in which it is read.
+    /// The operator sets of the domain in which Strait reads the operator.
     pub sets: RangeInclusive<i64>,
 }
 
 impl Operator {
-    /// The name, with the domain in front unless it is the standard one.
+    /// The name of the operator, with the domain in front of it unless that is the standard domain.
     pub fn qualified(&self) -> String {
         match self.domain == STANDARD_DOMAIN {
             true => self.name.into(),
@@ -109,7 +109,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
-/// All operators that are read, sorted by domain, name and operator set.
+/// All operators that Strait reads, sorted by domain, name and operator set.
 pub fn operators() -> Vec<Operator> {
     let operator = |row: &Row| Operator {
         domain: row.domain,
@@ -134,7 +134,7 @@ fn rows_by_name() -> &'static BTreeMap<(&'static str, &'static str), Vec<&'stati
     })
 }
 
-/// The function that reads an operator in this operator set, or the reason why there is none.
+/// The function that reads an operator in this operator set, with its version. The error says why there is none.
 pub(crate) fn find(domain: &str, name: &str, opset: Option<i64>) -> Result<(i64, Map), String> {
     if ![STANDARD_DOMAIN, RUNTIME_DOMAIN].contains(&domain) {
         return Err(format!("operators of the domain {domain} are not read"));

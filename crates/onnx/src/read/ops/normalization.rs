@@ -1,4 +1,4 @@
-//! Reads normalizations by mean and variance, or by a norm.
+//! Reads normalizations that divide by a standard deviation or by a norm.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
@@ -23,7 +23,8 @@ const DEFAULT_EPSILON: f32 = 1e-5;
 const DEFAULT_MOMENTUM: f32 = 0.9;
 
 fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // `spatial = 0`, possible up to operator set 8, would mean statistics per element instead of per channel.
+    // Up to operator set 8, `spatial` may be 0, which means one mean and variance for each element instead of each
+    // channel. This is refused.
     reader.only("spatial", 1)?;
     let momentum = reader.float("momentum")?.unwrap_or(DEFAULT_MOMENTUM);
     let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
@@ -58,7 +59,7 @@ fn statistics(reader: &mut OperatorReader<'_, '_>) -> Result<[Arg; 2], Refusal> 
 
 /// A layer normalization. The second and third results are the mean and the reciprocal of the standard deviation.
 pub(super) fn layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // `stash_type` 1 means that the statistics are computed in 32-bit floats.
+    // `stash_type` 1 says that mean and variance are computed in 32-bit floats.
     reader.only("stash_type", 1)?;
     let (x, rank) = (Arg::Operand(0), reader.rank(0)?);
     let op = LayerNormalization {
@@ -79,14 +80,14 @@ pub(super) fn layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result
     reader.finish(op, &[x, Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// √(variance + epsilon) over the axes, which are kept with extent 1.
+/// √(variance + epsilon), computed over the axes. The axes are kept with extent 1.
 fn deviation(reader: &mut OperatorReader<'_, '_>, x: &Arg, axes: &[i64], epsilon: f32) -> Result<Arg, Refusal> {
     let mean = reader.reduced(Reduction::Mean, x, axes)?;
     let centred = reader.minus(x, &mean)?;
     root_of_squares(reader, &centred, axes, epsilon)
 }
 
-/// √(mean of squares + epsilon) over the axes, which are kept with extent 1.
+/// √(mean of squares + epsilon), computed over the axes. The axes are kept with extent 1.
 pub(super) fn root_of_squares(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -99,7 +100,7 @@ pub(super) fn root_of_squares(
     reader.function(Function::Sqrt, &shifted)
 }
 
-/// x / √(mean of x² + epsilon) · scale, over the axes from `axis` on.
+/// x / √(mean of x² + epsilon) · scale. The mean is over the axes from `axis` on.
 pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.only("stash_type", 1)?;
     let (x, rank) = (Arg::Operand(0), reader.rank(0)?);
@@ -107,7 +108,7 @@ pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(
     let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
     let axes: Vec<i64> = (reader.axis(first, rank)? as i64..rank as i64).collect();
     let root = root_of_squares(reader, &x, &axes, epsilon)?;
-    // ONNX Runtime's operator has a second result; ONNX's does not.
+    // The operator of ONNX Runtime has a second result; the operator of ONNX does not.
     if reader.has_result(1) {
         let function = Function::Reciprocal;
         reader.finish_result(1, Unary { function }, std::slice::from_ref(&root))?;
@@ -116,8 +117,8 @@ pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(
     reader.finish_result(0, Mul::float(), &[normal, Arg::Operand(1)])
 }
 
-/// Divides the channels into groups and normalizes each with its own mean and variance. It is a layer normalization of
-/// [N, groups, all the rest] with a scale of 1.
+/// Divides the channels into groups and normalizes each group with its own mean and variance. This is a layer
+/// normalization of [N, groups, all the rest] with a scale of 1.
 fn normalised_groups(reader: &mut OperatorReader<'_, '_>, groups: i64) -> Result<Arg, Refusal> {
     let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
     let rows = reader.reshaped(&Arg::Operand(0), &[0, groups, -1])?;
@@ -125,7 +126,7 @@ fn normalised_groups(reader: &mut OperatorReader<'_, '_>, groups: i64) -> Result
     reader.push(LayerNormalization { axis: 2, epsilon }, &[rows, one])
 }
 
-/// A shape for reshapes, [0, …], whose 0 keeps the batch extent of operand 0; also the number of channels.
+/// The shape [0, …] for reshapes, in which 0 keeps the batch extent of operand 0; and the number of channels.
 fn image(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
     let shape = reader.ty(0)?.shape;
     let extents = shape.iter().skip(1);
@@ -142,7 +143,7 @@ fn image(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal
     Ok((extents, channels))
 }
 
-/// True if an operand is a constant in which every element is this number.
+/// True if an operand is a constant and every element of it is `number`.
 fn is_all(reader: &mut OperatorReader<'_, '_>, position: usize, number: f32) -> Result<bool, Refusal> {
     let Some(tensor) = reader.constant(position)? else {
         return Ok(false);
@@ -152,8 +153,8 @@ fn is_all(reader: &mut OperatorReader<'_, '_>, position: usize, number: f32) -> 
         .is_ok_and(|values| values.iter().all(|&value| value == number)))
 }
 
-/// Multiplies by a scale and adds a bias for each channel (axis 1). If the scale is all ones and the bias all zeros, as
-/// exporters of a group normalization write, nothing is added.
+/// Multiplies by a scale and adds a bias for each channel (axis 1). Exporters of a group normalization write scales
+/// that are all 1 and biases that are all 0. In that case no op is added.
 fn scale_channels(reader: &mut OperatorReader<'_, '_>, x: &Arg, rank: usize) -> Result<(), Refusal> {
     if is_all(reader, 1, 1.0)? && is_all(reader, 2, 0.0)? {
         return reader.finish(Identity {}, std::slice::from_ref(x));
@@ -175,7 +176,8 @@ fn instance_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Ref
     scale_channels(reader, &normal, extents.len())
 }
 
-/// A group normalization. Scale and bias are per group up to operator set 20, and per channel from 21 on.
+/// A group normalization. There is one scale and bias for each group up to operator set 20, and for each channel from
+/// 21 on.
 fn group_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.only("stash_type", 1)?;
     let (extents, channels) = image(reader)?;
@@ -212,7 +214,7 @@ fn mean_variance_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<()
     reader.finish(Div {}, &[centred, root])
 }
 
-/// x / ‖x‖ along one axis, and 0 where the norm is 0. If the norm is 0, all elements are 0, so any divisor will do.
+/// x / ‖x‖ along one axis, and 0 where the norm is 0. If the norm is 0, all elements are 0, so any divisor gives 0.
 fn lp_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(-1);
     let x = Arg::Operand(0);
@@ -236,8 +238,8 @@ fn lp_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish(Div {}, &[x, norm])
 }
 
-/// x / (bias + alpha · mean of x²)^beta, where the mean is over `size` channels around the element's own. Missing
-/// channels count as 0. It is computed as an average pool along the channels, with padding included in the count.
+/// x / (bias + alpha · mean of x²)^beta. The mean is over `size` channels around the element's own channel. Channels
+/// that do not exist count as 0. It is computed as an average pool along the channels, in which padding counts.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (alpha, beta) = (
         reader.float("alpha")?.unwrap_or(1e-4),

@@ -8,8 +8,8 @@ use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[Row::new("Pad", 2, pad).and(&[11, 13, 18, 19, 21, 23, 24, 25])];
 
-/// Padding. Amounts and value are attributes up to operator set 10, and operands from 11 on. From 18 on, the amounts
-/// may be for some axes only.
+/// A padding. Amounts and value are attributes up to operator set 10, and operands from 11 on. From 18 on, amounts may
+/// be given for some axes only.
 fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mode = match reader.text("mode", "constant")? {
         "constant" => Some(PadMode::Constant),
@@ -48,7 +48,7 @@ fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     filled(reader, |value| op(mode, value), None)
 }
 
-/// Pads with a number that may be unknown until the model runs; `op` makes the padding op for a known number. `late`
+/// Pads with a number that may be known only at run time. For a number that is known, `op` makes the padding op. `late`
 /// has the amounts if they are computed at run time.
 fn filled(reader: &mut OperatorReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Option<Arg>) -> Result<(), Refusal> {
     let args = |x: Arg| std::iter::once(x).chain(late.clone()).collect::<Vec<Arg>>();
@@ -61,7 +61,7 @@ fn filled(reader: &mut OperatorReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Op
         };
         return reader.finish(op(value), &args(Arg::Operand(0)));
     }
-    // A mask selects which elements are padding.
+    // A mask says which elements are padding.
     let shape = reader.ty(0)?.shape;
     let inside = match fixed_dims(&shape) {
         Some(shape) => {
@@ -82,7 +82,7 @@ fn filled(reader: &mut OperatorReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Op
     reader.finish(Select {}, &[inside, padded, value])
 }
 
-/// Padding by amounts that are computed at run time. `known` has the known ones.
+/// Pads by amounts that are computed at run time. `known` has those amounts that are already known.
 fn late(reader: &mut OperatorReader<'_, '_>, mode: Option<PadMode>, known: &[Option<i64>]) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let mut list = reader.indices(1)?;
@@ -113,7 +113,8 @@ fn late(reader: &mut OperatorReader<'_, '_>, mode: Option<PadMode>, known: &[Opt
     filled(reader, op, Some(list))
 }
 
-/// Wrap padding by amounts that are computed at run time: each axis is extended with elements from its other end.
+/// Wrap padding by amounts that are computed at run time: each end of an axis is extended with elements from the other
+/// end.
 fn late_wrap(reader: &mut OperatorReader<'_, '_>, list: &Arg, amounts: &[i64]) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     if amounts.len() != 2 * rank {
@@ -131,7 +132,7 @@ fn late_wrap(reader: &mut OperatorReader<'_, '_>, list: &Arg, amounts: &[i64]) -
     reader.finish(Identity {}, &[x])
 }
 
-/// Wrap padding: each axis is extended with elements from its other end.
+/// Wrap padding: each end of an axis is extended with elements from the other end.
 fn wrap(reader: &mut OperatorReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
     let mut x = Arg::Operand(0);
     let extents = reader.extents(&x)?;
@@ -159,7 +160,7 @@ fn wrap(reader: &mut OperatorReader<'_, '_>, amounts: &[i64]) -> Result<(), Refu
     reader.finish(Identity {}, &[x])
 }
 
-/// Amounts for all axes from amounts for some axes.
+/// The amounts for all axes. `given` has them only for `axes`.
 fn spread(given: &[i64], axes: &[i64], rank: usize) -> Result<SmallVec<[i64; 8]>, Refusal> {
     let invalid = |text: &str| {
         Refusal::invalid(

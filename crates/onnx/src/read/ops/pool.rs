@@ -16,13 +16,13 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("GlobalMaxPool", 1, global_max_pool).and(&[22]),
 ];
 
-/// The kernel size, which every pool has to have.
+/// The kernel size, which every pool must state.
 fn size(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
     kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
 }
 
-/// True if one more window along some axis would reach beyond the padded operand, so that rounding the number of
-/// windows up makes a difference. Also true if an extent is not known.
+/// True if rounding the number of windows up makes a difference, because one more window along some axis would begin on
+/// the padded operand and reach beyond its end. Also true if an extent is not known.
 fn hangs_over(reader: &mut OperatorReader<'_, '_>, size: &[u64], window: &Window) -> Result<bool, Refusal> {
     let shape = reader.ty(0)?.shape;
     let rest = |axis: usize| {
@@ -56,7 +56,7 @@ fn max_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
     let elem = reader.ty(0)?.elem;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-        // Floats represent these integers exactly.
+        // The integers of these types are exact as floats.
         let x = reader.converted(&Arg::Operand(0), Elem::F32)?;
         let largest = reader.push(op, &[x])?;
         return reader.finish(Cast { to: elem }, &[largest]);

@@ -1,16 +1,17 @@
-//! Reads the second result of `MaxPool`: the positions of the largest elements.
+//! Reads the second result of `MaxPool`, which has the positions of the largest elements.
 //!
-//! All elements of all windows are gathered along one axis. If windows do not overlap, there are as many as the operand
-//! has. The position of the largest along that axis is then looked up in a table. A padding element is replaced by the
-//! window's first real element, which comes before it and so wins if both are the largest.
+//! All elements of all windows are gathered along one axis. If windows do not overlap, these are as many elements as
+//! the operand has. The position of the largest element along that axis is then looked up in a table. A padding element
+//! is replaced by the window's first element that is not padding. If both are the largest, the first of them counts,
+//! which is not the padding.
 
 use crate::read::row::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{ArgReduce, Extreme, Gather, MaxPool, Op, Reshape};
 use strait_core::{ReasonCode, TensorData, TensorType};
 
-/// Adds the result. Positions count over the whole tensor. Within a plane, the last axis varies fastest or, with
-/// `columns`, the first.
+/// Adds the second result, which has the positions. Positions count over the whole tensor. Within a plane, the last
+/// axis varies fastest, or the first axis if `columns` is true.
 pub(super) fn finish(reader: &mut OperatorReader<'_, '_>, op: &MaxPool, columns: bool) -> Result<(), Refusal> {
     let (x, ty) = (Arg::Operand(0), reader.ty(0)?);
     let extents = reader.extents(&x)?;
@@ -48,11 +49,11 @@ pub(super) fn finish(reader: &mut OperatorReader<'_, '_>, op: &MaxPool, columns:
     reader.finish_result(1, Reshape { shape }, &[place])
 }
 
-/// Constants for one plane, with windows as rows and the elements of a window as columns.
+/// Constants for one plane. Their rows are the windows, and their columns are the elements of a window.
 struct Table {
     /// The position of each element in the plane: `[windows, elements]`.
     sources: TensorData,
-    /// The same positions, flat, counted in the order of the result.
+    /// The same positions in one list, counted as the result counts them.
     places: TensorData,
     /// The index in `places` of the first element of each window: `[windows]`.
     rows: TensorData,
@@ -77,7 +78,7 @@ fn table(
     let axes: Vec<Axis> = axes
         .collect::<Option<_>>()
         .ok_or_else(|| Refusal::unsupported("a window has nothing but padding, which has no place"))?;
-    // A position counted over all axes, with the slowest axis first.
+    // Counts a position over all axes. `order` begins with the axis that varies slowest.
     let counted = |places: &[i64], order: &mut dyn Iterator<Item = usize>| {
         order.fold(0, |sum, axis| sum * plane[axis] + places[axis])
     };
@@ -118,14 +119,14 @@ struct Axis {
 
 /// The elements of one window along one axis.
 struct Window {
-    /// The position of each element; `None` in the padding.
+    /// The position of each element on the axis; `None` if the element is padding.
     places: Vec<Option<i64>>,
-    /// The first position that is not padding.
+    /// The first position of the window that is not padding.
     first: i64,
 }
 
 impl Axis {
-    /// The windows along an axis; `None` if a window has only padding.
+    /// The windows along an axis; `None` if some window consists only of padding.
     fn new(extent: i64, windows: u64, taps: u64, [stride, dilation, pad]: [i128; 3]) -> Option<Axis> {
         let place = |window: u64, tap: u64| {
             let place = i128::from(window) * stride + i128::from(tap) * dilation - pad;

@@ -1,4 +1,4 @@
-//! Reads operators on codes by their definition in real numbers.
+//! Reads operators on codes. They become ops on real numbers that give the results by which the operators are defined.
 
 use super::window::{kernel_shape, window};
 use crate::elements::element;
@@ -17,8 +17,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ConvInteger", 10, conv_integer),
 ];
 
-/// A scale or zero point, reshaped so that it broadcasts against operand 0: one number for all, one for each position
-/// along `axis`, or one for each block of positions.
+/// A scale or zero point, reshaped so that it broadcasts against operand 0. It has one number for the whole operand,
+/// one for each index of `axis`, or one for each block of indices.
 fn beside(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64, block: i64) -> Result<Arg, Refusal> {
     let (shape, of) = (reader.ty(0)?.shape, reader.ty(operand)?.shape);
     let value = Arg::Operand(operand);
@@ -46,8 +46,8 @@ fn beside(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64, block:
     }
 }
 
-/// The grid for codes of a type, with scale and zero point from operands. `None` if one of them is not constant, or if
-/// they do not make a valid grid.
+/// The grid for codes of type `elem`, with the scale and the zero point that operands give. `None` if one of these
+/// operands is not constant, or if they do not make a valid grid.
 pub(super) fn grid(
     reader: &mut OperatorReader<'_, '_>,
     of: usize,
@@ -79,7 +79,7 @@ pub(super) fn grid(
     Ok(grid_of(&scales.to_f32()?, &zeros, codes, axis, block).filter(fits))
 }
 
-/// A clip to the codes of a type, for floats.
+/// A clip of floats to the smallest and the largest code of a type.
 fn codes(elem: Elem) -> Result<Clip, Refusal> {
     match elem.integers() {
         Some((min, max)) if elem.bits() <= 16 => Ok(Clip {
@@ -90,8 +90,8 @@ fn codes(elem: Elem) -> Result<Clip, Refusal> {
     }
 }
 
-/// round(x) + zero point, saturated and converted to codes. All of these operators end with this. Returns the last op,
-/// a cast.
+/// round(x) + zero point, saturated and converted to codes. All operators here that make codes end with this. Returns
+/// the last op, which is a cast.
 pub(super) fn saturated(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -109,9 +109,9 @@ pub(super) fn saturated(
 
 /// saturate(round(x / scale) + zero point).
 pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // This attribute says how 8-bit floats are rounded, which we do not read.
+    // This attribute says how numbers are rounded to 8-bit floats, which Strait does not read.
     reader.ignore(&["saturate"]);
-    // 1 means 32-bit floats.
+    // A `precision` of 1 asks for 32-bit floats.
     if let Some(precision) = reader.int("precision")?.filter(|&precision| precision > 1) {
         return Err(Refusal::Unsupported(format!("`precision` is {precision}")));
     }
@@ -144,7 +144,7 @@ pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
 /// (x − zero point) · scale.
 pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (axis, block) = (reader.int("axis")?.unwrap_or(1), reader.int("block_size")?.unwrap_or(0));
-    // 16-bit floats are computed as f32, and rounded at the graph's outputs.
+    // Numbers that the model has as 16-bit floats are computed as f32, and rounded at the graph's outputs.
     reader.ignore(&["output_dtype"]);
     let elem = reader.ty(0)?.elem;
     if let Some(grid) = grid(reader, 0, (1, 2), elem, (axis, block))?
@@ -163,8 +163,8 @@ pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refu
     reader.finish(Mul::float(), &[x, scale])
 }
 
-/// Dynamic quantization: codes on a grid from the smallest element to the largest that contains 0. The scale and the
-/// zero point are results too.
+/// Dynamic quantization. The grid reaches from the smallest element to the largest, and always contains 0. The results
+/// are the codes, the scale and the zero point.
 fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let bound = |min: f32, max: f32| Clip { min, max };
@@ -174,7 +174,7 @@ fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     let least = reader.reduced(Reduction::Min, &x, &[])?;
     let least = reader.reshaped(&least, &[])?;
     let least = reader.push(bound(f32::NEG_INFINITY, 0.0), &[least])?;
-    // If all elements are 0, any grid will do; a range of 1 is used.
+    // If all elements are 0, any scale will do. The range is then taken to be 1.
     let range = reader.minus(&largest, &least)?;
     let (zero, one) = (reader.number(&range, 0.0)?, reader.number(&range, 1.0)?);
     let is_empty = reader.compare(Relation::Equal, &range, &zero)?;
@@ -192,8 +192,8 @@ fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_result(0, op, &[clipped])
 }
 
-/// Codes minus their zero point, as floats. A zero point for each row of a matrix, or for each output channel of
-/// weights, runs along `axis` of `rank` axes.
+/// Codes minus their zero point, as floats. If there is a zero point for each row of a matrix, or for each output
+/// channel of weights, the zero points run along axis `axis` of `rank` axes.
 pub(super) fn centred(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -210,7 +210,7 @@ pub(super) fn centred(
     reader.minus(&x, &zero)
 }
 
-/// Like [`centred`], for weights. Constants stay codes, on a grid whose step is 1.
+/// Like [`centred`], for weights. If the weights are constant, they stay codes, on a grid with scale 1.
 fn centred_weights(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -233,7 +233,7 @@ fn centred_weights(
     centred(reader, operand, zero, axis)
 }
 
-/// A single number, or a list of numbers reshaped to run along one axis of this rank.
+/// A single number, or a list of numbers that is reshaped to run along one axis of a tensor with this rank.
 pub(super) fn per(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -253,14 +253,15 @@ pub(super) fn per(
     }
 }
 
-/// How many products of signed 9-bit numbers a float can sum exactly.
+/// How many products of signed 9-bit integers a 32-bit float can sum exactly.
 const EXACT: u64 = (1 << 24) / (255 * 255);
 
-/// How many products of 4-bit parts a float can sum exactly.
+/// How many products of 4-bit parts of integers a 32-bit float can sum exactly.
 const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
 
-/// The exact sum, as i64, of `count` products of integers below 2^8. It is computed in floats: on the numbers
-/// themselves if a float holds such a sum exactly, and otherwise on their upper and lower halves.
+/// The exact sum, as i64, of `count` products of integers below 2^8. It is computed in floats. If a float can hold such
+/// a sum exactly, the integers themselves are multiplied. Otherwise their upper and lower halves are multiplied
+/// separately.
 fn exact_sums(
     reader: &mut OperatorReader<'_, '_>,
     op: &Op,
@@ -295,7 +296,7 @@ fn exact_sums(
     }
 }
 
-/// Splits x = 16·upper + lower. Returns both parts with their factors.
+/// Splits x = 16·upper + lower. Returns both parts, each with the factor that it is multiplied by.
 fn halves(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2], Refusal> {
     let scaled = reader.scaled(x, 1.0 / 16.0)?;
     let upper = reader.function(Function::Floor, &scaled)?;
@@ -304,7 +305,7 @@ fn halves(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2
     Ok([(upper, 16.0), (lower, 1.0)])
 }
 
-/// The extent that a matrix product sums over.
+/// The number of products in each sum of a matrix product.
 fn inner(reader: &mut OperatorReader<'_, '_>, operand: usize) -> Result<Option<u64>, Refusal> {
     Ok(reader.ty(operand)?.shape.last().and_then(|dim| dim.fixed()))
 }
@@ -336,7 +337,8 @@ pub(super) fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(),
     requantized(reader, &sums, scales, zero, 7)
 }
 
-/// The sums times a · b / y, as codes of the type of the zero point, which is the operand at `zero_operand`.
+/// The sums times scale a · scale b / scale y, as codes. The codes have the type of the zero point, which is the
+/// operand at `zero_operand`.
 fn requantized(
     reader: &mut OperatorReader<'_, '_>,
     sums: &Arg,
@@ -358,7 +360,7 @@ fn requantized(
     reader.finish(op, &[clipped])
 }
 
-/// The convolution op from the node's attributes, and the number of products in each sum.
+/// The convolution op that the node's attributes describe, and the number of products in each sum.
 pub(super) fn conv(reader: &mut OperatorReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
     let shape = reader.ty(weight)?.shape;
     let kernel = fixed_dims(shape.get(2..).unwrap_or_default())

@@ -1,7 +1,8 @@
-//! Reads layers whose operands and results are codes as float layers between grids: real(x) = (x − zero point) · scale.
+//! Reads layers whose operands and results are codes. They become float layers between grids: real(x) = (x − zero
+//! point) · scale.
 //!
-//! All of ONNX Runtime's operators on codes are read in this way. Operators of the standard domain, whose arithmetic
-//! the standard defines, are read in this way only if all their scales and zero points are constants.
+//! All of ONNX Runtime's operators on codes are read in this way. For operators of the standard domain, ONNX defines
+//! the arithmetic, so they are read in this way only if all their scales and zero points are constants.
 
 use super::quantized::{centred, conv as conv_attributes, conv_of_codes, grid, matmul_of_codes, per, saturated};
 use super::window::{kernel_shape, narrow, window};
@@ -42,8 +43,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::of_runtime("QGemm", gemm),
 ];
 
-/// The real numbers for an operand of codes. Its scale and zero point are the next two operands, and may run along an
-/// axis.
+/// The real numbers that the codes of an operand stand for. Its scale and zero point are the next two operands, and may
+/// run along an axis.
 fn real(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: Option<usize>) -> Result<Arg, Refusal> {
     let along = axis.map_or(0, |axis| axis as i64);
     if let Some(grid) = own_grid(reader, operand, along)?
@@ -57,8 +58,8 @@ fn real(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: Option<usize>
     reader.times(&x, &scale)
 }
 
-/// Makes the node's result the codes of real numbers. `scale` and `zero` are positions of operands. Without a zero
-/// point the codes are unsigned bytes.
+/// Converts real numbers to codes, which become the node's result. `scale` and `zero` are positions of operands. If
+/// there is no zero point, the codes are unsigned bytes.
 fn finish(reader: &mut OperatorReader<'_, '_>, real: &Arg, (scale, zero): (usize, usize)) -> Result<(), Refusal> {
     let elem = match reader.has(zero) {
         true => reader.ty(zero)?.elem,
@@ -93,7 +94,7 @@ fn pairwise(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal> 
     finish(reader, &y, (6, 7))
 }
 
-/// Refuses the layout with channels last.
+/// Refuses nodes whose operands have channels as their last axis.
 fn channels_first(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     match reader.flag("channels_last")? {
         true => Err(Refusal::unsupported("its channels are last")),
@@ -117,7 +118,8 @@ fn average_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     unary(reader, op.into())
 }
 
-/// Softmax along one axis. Before operator set 13 of the standard domain, it runs over that axis and all axes after it.
+/// Softmax along one axis. Before operator set 13 of the standard domain, the softmax is over that axis and all axes
+/// after it together.
 fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(-1);
     let set = reader.int("opset")?.unwrap_or(13);
@@ -139,8 +141,8 @@ fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish(reader, &y, (0, 1))
 }
 
-/// alpha · a · b + c. The codes of c are on the grid with the scale alpha · scale of a · scale of b. Without a scale
-/// for the result, the result is a real number.
+/// alpha · a · b + c. The codes of c are on the grid with the scale alpha · scale of a · scale of b. If no scale is
+/// given for the result, the result has real numbers.
 fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let op = Gemm {
         transpose_a: reader.flag("transA")?,
@@ -160,8 +162,8 @@ fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// A bias of 32-bit codes on the grid of the products. Its scale is scale of x · scale of w · factor, one for each
-/// channel of w.
+/// A bias of 32-bit codes on the grid of the products. Its scale is scale of x · scale of w · factor, with one number
+/// for each channel of w.
 fn bias(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
@@ -185,7 +187,7 @@ fn bias(
     real.ok_or_else(|| Refusal::unsupported("its summand is computed at run time"))
 }
 
-/// True if these operands are constant, or omitted.
+/// True if each of these operands is constant or omitted.
 fn are_known(reader: &mut OperatorReader<'_, '_>, operands: &[usize]) -> Result<bool, Refusal> {
     for &operand in operands {
         if reader.has(operand) && reader.constant(operand)?.is_none() {
@@ -195,13 +197,14 @@ fn are_known(reader: &mut OperatorReader<'_, '_>, operands: &[usize]) -> Result<
     Ok(true)
 }
 
-/// The grid of an operand of codes. Its scale and zero point are the next two operands, and may run along an axis.
+/// The grid of an operand that has codes. Its scale and zero point are the next two operands, and may run along an
+/// axis. `None` if the grid is not constant.
 fn own_grid(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Result<Option<QuantParams>, Refusal> {
     let elem = reader.ty(operand)?.elem;
     grid(reader, operand, (operand + 1, operand + 2), elem, (axis, 0))
 }
 
-/// Reads QLinearConv, if its grids are constants.
+/// Reads QLinearConv, if the grids of its operands are constants. Returns whether they are.
 fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     let grids = own_grid(reader, 0, 1)?.zip(own_grid(reader, 3, 0)?);
     if grids.is_none() || !are_known(reader, &[6, 7, 8])? || reader.constant(0)?.is_some() {
@@ -215,7 +218,7 @@ fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// Reads QLinearMatMul, if its grids are constants.
+/// Reads QLinearMatMul, if the grids of its operands are constants. Returns whether they are.
 fn matmul(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
     let columns = reader.rank(3)?.saturating_sub(1);
     let grids = own_grid(reader, 0, 0)?.filter(|grid| grid.axis.is_none());

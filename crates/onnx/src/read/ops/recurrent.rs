@@ -1,5 +1,5 @@
-//! Reads recurrent layers. The product of the input and its weights does not need the state. It becomes one matrix
-//! product over all steps, before the layer. Biases that are only added are part of that product.
+//! Reads recurrent layers. The product of the input and its weights does not depend on the state. So it becomes one
+//! matrix product over all steps, before the layer. Biases that are simply added are part of that product.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{
@@ -84,7 +84,7 @@ fn layer(reader: &mut OperatorReader<'_, '_>, cell: Cell) -> Result<(), Refusal>
     Ok(())
 }
 
-/// The recurrent op, from the attributes for activations.
+/// The recurrent op, with the activations that the attributes state.
 fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Direction) -> Result<Recurrent, Refusal> {
     let usual: &[&str] = match cell {
         Cell::Plain => &["Tanh"],
@@ -97,7 +97,7 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
         true => usual.repeat(directions),
         false => given,
     };
-    // For a plain layer, operator sets define two activations as the default although it has only one direction.
+    // For a plain layer, ONNX defines two activations as the default, although the layer may have only one direction.
     let count = usual.len() * directions;
     let words = words.get(..count).ok_or_else(|| {
         Refusal::invalid(
@@ -121,8 +121,8 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
         cell_clip: Bound::NONE,
     };
     for word in words {
-        // These lists only have numbers for activations with a parameter, in their order. The defaults are those of the
-        // elementwise operators.
+        // These lists have numbers only for the activations that have the parameter, in order. The defaults are those
+        // of the elementwise operators.
         let needed = |of: Option<f32>| {
             of.ok_or_else(|| Refusal::Unsupported(format!("its activation {word} has no parameters, and no default")))
         };
@@ -150,8 +150,8 @@ fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Directi
     Ok(op)
 }
 
-/// The bias of the product, and the bias that a GRU with `linear_before_reset` adds inside. The operand has the input
-/// biases, followed by the state biases.
+/// The bias that is added to the product, and the bias that a GRU with `linear_before_reset` adds inside of a gate. The
+/// operand has the input biases first, and then the state biases.
 fn biases(
     reader: &mut OperatorReader<'_, '_>,
     cell: Cell,
@@ -188,7 +188,7 @@ fn biases(
     Ok((reshaped(reader, sum, &[all])?, inner))
 }
 
-/// The number of steps of each sequence. Absent if all sequences are as long as the input.
+/// The number of steps of each sequence. Absent if all sequences have as many steps as the input.
 fn lengths(reader: &mut OperatorReader<'_, '_>) -> Result<Arg, Refusal> {
     if !reader.has(4) {
         return Ok(Arg::Absent);

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ReduceLogSumExp", 1, log_sum_exp).and(&[11, 13, 18, 28]),
 ];
 
-/// The axes, and whether they are kept with extent 1; `None` if nothing is reduced.
+/// The axes, and whether they are kept with extent 1. `None` if no axis is reduced.
 ///
 /// The axes are an attribute, and from operator set `since` on an operand. An empty list means all axes, or none if
 /// `noop_with_empty_axes` is set.
@@ -38,7 +38,7 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction, since: i64)
     }
 }
 
-/// A function of each element, applied before a sum.
+/// A function that is applied to each element before the sum.
 #[derive(Clone, Copy)]
 enum Of {
     Magnitudes,
@@ -58,8 +58,8 @@ impl Of {
     }
 }
 
-/// Applies `of` to each element, sums, and applies `after` to the sum. The functions are applied even if no axis is
-/// reduced.
+/// Applies `of` to each element, computes the sum, and applies `after` to the sum. Both functions are applied even if
+/// no axis is reduced.
 fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Of>, after: Option<Function>) -> Result<(), Refusal> {
     let mut steps: Vec<(Op, Vec<Arg>)> = of.map(Of::op).into_iter().collect();
     if let Some((axes, keep_dims)) = axes(reader, 18)? {
@@ -75,8 +75,8 @@ fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Of>, after: Option<Fun
     reader.finish(last.0, &args(last.1, &x))
 }
 
-/// ln Σ exp x = m + ln Σ exp(x − m). With m the maximum, this never overflows. If the maximum is infinite, m is the
-/// largest float; the exponentials are then 0 or infinite by themselves.
+/// ln Σ exp x = m + ln Σ exp(x − m). If m is the maximum, this never overflows. If the maximum is infinite, m is the
+/// largest finite float instead. The exponentials are then 0 or infinite, as they should be.
 fn log_sum_exp(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let Some((axes, keep_dims)) = axes(reader, 18)? else {

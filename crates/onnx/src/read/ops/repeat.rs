@@ -22,7 +22,7 @@ fn expand(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// Tiling: copies side by side.
+/// Tile: puts copies of the operand side by side.
 fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(repeats) = reader.late_list(1)? {
         return tile_late(reader, &repeats);
@@ -33,7 +33,7 @@ fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &args)
 }
 
-/// Tiling with a number of copies that is computed at run time. The positions along each axis are repeated.
+/// Tile with numbers of copies that are computed at run time. A gather repeats the positions along each axis.
 fn tile_late(reader: &mut OperatorReader<'_, '_>, repeats: &[i64]) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     if repeats.len() != rank {
@@ -53,7 +53,7 @@ fn tile_late(reader: &mut OperatorReader<'_, '_>, repeats: &[i64]) -> Result<(),
 }
 
 /// Crops or pads at the centre. An axis that is too long loses equally many elements at both ends, or one more at the
-/// end. An axis that is too short gains zeros in the same way.
+/// end. An axis that is too short gets zeros in the same way.
 fn center_crop_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let wanted = reader.known_ints(1, "shape")?;
     let wanted = wanted.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;

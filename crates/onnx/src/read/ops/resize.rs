@@ -9,8 +9,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Upsample", 7, upsample).and(&[9]).until(9),
 ];
 
-/// Upsample, and Resize of operator set 10, do not define how coordinates are mapped. We do as ONNX Runtime: x/s in
-/// both modes. In nearest mode it rounds down if an axis is enlarged, and up if it shrinks.
+/// ONNX does not define how Upsample, and Resize of operator set 10, map coordinates. Strait does what ONNX Runtime
+/// does: x/s in both modes. In nearest mode, the coordinate is rounded down if the axis becomes longer, and up if it
+/// becomes shorter.
 fn upsample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.opset() >= 9 && is_late(reader, 1)? {
         let mode = mode(reader)?;
@@ -115,7 +116,7 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         }
         return late_sizes(reader, op, &axes);
     }
-    // An operand without elements counts as omitted.
+    // If an operand has no elements, it counts as omitted.
     let scales = known_floats(reader, 2, "scales")?.filter(|scales| !scales.is_empty());
     let sizes = reader.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
     match (scales, sizes) {
@@ -136,7 +137,7 @@ fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// True if an operand with elements is computed at run time.
+/// True if the operand is computed at run time and has elements.
 fn is_late(reader: &mut OperatorReader<'_, '_>, position: usize) -> Result<bool, Refusal> {
     if !reader.has(position) || reader.constant(position)?.is_some() {
         return Ok(false);
@@ -144,7 +145,7 @@ fn is_late(reader: &mut OperatorReader<'_, '_>, position: usize) -> Result<bool,
     Ok(reader.ty(position)?.shape[..] != [Dim::Fixed(0)])
 }
 
-/// A resize whose scales for some axes are computed at run time. The scales of all other axes are 1.
+/// A resize in which the scales of some axes are computed at run time. The scales of all other axes are 1.
 fn late_scales(
     reader: &mut OperatorReader<'_, '_>,
     mut op: Resize,
@@ -161,7 +162,7 @@ fn late_scales(
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// A resize whose extents of some axes are computed at run time. The other axes do not change.
+/// A resize in which the extents of some axes are computed at run time. The other axes do not change.
 fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize]) -> Result<(), Refusal> {
     let shape = reader.ty(0)?.shape;
     let known = reader.late_list(3)?.unwrap_or_default();
@@ -178,8 +179,8 @@ fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize
     reader.finish(op, &[Arg::Operand(0), list])
 }
 
-/// The region of an operand with `rank` axes that is resized. An operand has the begins and ends for `axes`; all other
-/// axes are whole.
+/// The part of the operand that is resized, for an operand with `rank` axes. Another operand has its begins and ends
+/// for `axes`; along all other axes, the part is the whole axis.
 fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
     let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
@@ -193,8 +194,8 @@ fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, besi
     Ok(Region(all))
 }
 
-/// Keeps the aspect ratio: one scale for all axes, the smallest or the largest that the sizes ask for. Returns the
-/// scale and the resulting extents.
+/// Keeps the aspect ratio: all axes get the same scale, the smallest or the largest of those that the sizes ask for.
+/// Returns the scale and the extents of the result.
 fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Result<(f32, Vec<i64>), Refusal> {
     let whole: &str = "an axis is symbolic or empty; bind it to a number";
     let extent = |&axis: &usize| shape.get(axis).and_then(|dim| dim.fixed()).filter(|&extent| extent > 0);
@@ -217,7 +218,7 @@ fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Res
     Ok((scale as f32, made.collect()))
 }
 
-/// A list of floats given as an operand.
+/// An operand that is a list of floats; the floats must be known.
 fn known_floats(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<Option<Vec<f32>>, Refusal> {
     let Some(tensor) = reader.known(position, what)? else {
         return Ok(None);
@@ -228,7 +229,7 @@ fn known_floats(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str
     Ok(Some(values.into_owned()))
 }
 
-/// The axes as positions counted from 0.
+/// The axes, counted from 0 at the front.
 fn positions(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
     let position = |&axis: &i64| {
         let axis = if axis < 0 {
@@ -242,7 +243,7 @@ fn positions(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
     positions.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axes {axes:?} are outside rank {rank}")))
 }
 
-/// The extents of the operand. Axes that are not resized must be fixed, because their sizes stay as they are.
+/// The extents of the operand. An axis that is not resized must be fixed, because its size stays as it is.
 fn extents(shape: &Shape, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
     let extent = |(axis, dim): (usize, &Dim)| match dim {
         _ if resized.contains(&axis) => Ok(0),
@@ -257,7 +258,7 @@ fn extents(shape: &Shape, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
     shape.iter().enumerate().map(extent).collect()
 }
 
-/// Replaces the numbers for some axes in the list for all axes.
+/// The list for all axes, with the numbers for `axes` replaced by those in `given`.
 fn spread<T>(axes: &[usize], given: Vec<T>, mut all: Vec<T>) -> Result<Vec<T>, Refusal> {
     if given.len() != axes.len() {
         let text = format!("{} numbers for {} axes", given.len(), axes.len());

@@ -7,8 +7,9 @@ use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[Row::new("RotaryEmbedding", 23, rotary_embedding)];
 
-/// Rotates pairs of elements by angles: (cos·a − sin·b, sin·a + cos·b). A pair consists of elements of the two halves
-/// or, if interleaved, of two neighbours. Elements from `rotary_embedding_dim` on do not change.
+/// Rotates pairs of elements by angles: (cos·a − sin·b, sin·a + cos·b). If `interleaved` is true, the elements of a
+/// pair are neighbours; otherwise one is in the first half and the other in the second half. Elements from
+/// `rotary_embedding_dim` on do not change.
 fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let interleaved = reader.flag("interleaved")?;
     let heads = reader.int("num_heads")?.unwrap_or(0);
@@ -65,7 +66,7 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
             *part = reader.unsqueezed(part, &[4])?;
         }
     }
-    // The ops that are left to add. The last one gives the node's result.
+    // The ops that still have to be added. The last one gives the node's result.
     let mut steps: Vec<(Op, Vec<Arg>)> = vec![(Concat { axis: -1 }.into(), parts.into())];
     if interleaved {
         let shape = smallvec![0, 0, 0, turned];
@@ -94,7 +95,7 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish(last.0, &args)
 }
 
-/// Every second element of the last axis, `count` in total, starting at `start`.
+/// Every second element of the last axis, beginning with `start`. `count` is the number of these elements.
 fn every_second(reader: &mut OperatorReader<'_, '_>, x: &Arg, start: i64, count: i64) -> Result<Arg, Refusal> {
     let op = Slice {
         starts: smallvec![start],

@@ -1,5 +1,6 @@
-//! Reads ONNX Runtime's own operators, which exporters and its tools write. Most are in its own domain. Two are in the
-//! standard domain, although ONNX does not define them, or only from a later operator set on.
+//! Reads the operators that ONNX Runtime adds to ONNX. Exporters and ONNX Runtime's tools write them. Most are in a
+//! domain of their own. Two are in the standard domain, although ONNX does not define them, or only defines them from a
+//! later operator set on.
 
 use super::normalization::{layer_normalization, rms_normalization, root_of_squares};
 use super::{conv, functions, masks, matrix, quantized, sample};
@@ -31,14 +32,14 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SimplifiedLayerNormalization", 1, rms_normalization),
 ];
 
-/// The default epsilon of the normalizations of a sum.
+/// The default epsilon of operators that normalize a sum.
 const SKIP_EPSILON: f32 = 1e-12;
 
 fn unary(function: Function) -> Op {
     Unary { function }.into()
 }
 
-/// A function of a sum; the second operand may be omitted.
+/// A function of the sum of two operands. The second operand may be omitted.
 fn biased(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
     let x = match reader.has(1) {
         true => reader.plus(&Arg::Operand(0), &Arg::Operand(1))?,
@@ -47,7 +48,7 @@ fn biased(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(),
     reader.finish(unary(function), &[x])
 }
 
-/// x · sigmoid(alpha · x).
+/// QuickGelu: x · sigmoid(alpha · x).
 fn quick_gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (x, alpha) = (Arg::Operand(0), reader.float("alpha")?.unwrap_or(1.702));
     let scaled = reader.scaled(&x, alpha.into())?;
@@ -55,13 +56,13 @@ fn quick_gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[x, gate])
 }
 
-/// alpha · A · B. Both operands may be transposed: their last two axes are swapped, and before that their first axis
-/// can be moved behind the batch axes.
+/// alpha · A · B. Both operands may be transposed: the last two axes are swapped. Before that, the first axis can be
+/// moved behind the batch axes.
 fn fused_matmul(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = f64::from(reader.float("alpha")?.unwrap_or(1.0));
     let mut a = turned(reader, 0, "transA", "transBatchA")?;
     let mut b = turned(reader, 1, "transB", "transBatchB")?;
-    // If an operand is constant, it is multiplied by alpha, so that the product is a single op.
+    // If an operand is constant, that operand is multiplied by alpha, so that the product is a single op.
     match [reader.constant(0)?, reader.constant(1)?] {
         _ if alpha == 1.0 => {}
         [_, Some(_)] => b = reader.scaled(&b, alpha)?,
@@ -94,7 +95,7 @@ fn turned(
     if batch {
         axes[..rank - 1].rotate_left(1);
     }
-    // A vector cannot be transposed.
+    // A vector stays as it is.
     if last && rank > 1 {
         axes.swap(rank - 2, rank - 1);
     }
@@ -127,7 +128,7 @@ fn fused_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish_activated(reader, sum, numbers)
 }
 
-/// The activation of a fused operator, with the default parameters that ONNX Runtime gives it.
+/// Ends a fused operator with its activation. The default parameters of the activation are those of ONNX Runtime.
 fn finish_activated(
     reader: &mut OperatorReader<'_, '_>,
     x: Arg,
@@ -151,7 +152,7 @@ fn finish_activated(
     reader.finish(op, &[x])
 }
 
-/// The sum of two operands and an optional bias. It is also the node's fourth result.
+/// The sum of two operands and, if it is present, a bias. The sum is also the node's fourth result.
 fn skip(reader: &mut OperatorReader<'_, '_>, bias: usize) -> Result<Arg, Refusal> {
     let mut sum = reader.plus(&Arg::Operand(0), &Arg::Operand(1))?;
     if reader.has(bias) {
@@ -168,7 +169,7 @@ fn skip_layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), R
     reader.finish_result(0, op, &[sum, Arg::Operand(2), Arg::Operand(3)])
 }
 
-/// An RMS normalization of the sum.
+/// An RMS normalization of the sum of the operands.
 fn skip_rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let epsilon = reader.float("epsilon")?.unwrap_or(SKIP_EPSILON);
     let sum = skip(reader, 3)?;

@@ -10,7 +10,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("MaxRoiPool", 1, max_roi_pool).and(&[22]),
 ];
 
-/// Samples at the points of a grid. From operator set 20 on, the modes have other names.
+/// Reads an image at the positions of a grid. From operator set 20 on, the modes have other names.
 pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let newer = reader.opset() >= 20;
     let mode = match reader.text("mode", if newer { "linear" } else { "bilinear" })? {
@@ -36,7 +36,7 @@ pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Ref
     reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// RoiAlign. From operator set 16 on, corners are shifted by half a pixel unless an attribute says otherwise.
+/// RoiAlign. From operator set 16 on, corners are shifted by half a pixel, unless an attribute says that they are not.
 fn roi_align(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let half_pixel = match reader.opset() {
         ..16 => false,
@@ -71,7 +71,7 @@ fn count(number: i64) -> Result<u32, Refusal> {
     u32::try_from(number).map_err(|_| Refusal::invalid(ReasonCode::Operands, format!("{number} bins or samples")))
 }
 
-/// MaxRoiPool. The index of a region's image comes before its corners in the operand.
+/// MaxRoiPool. An operand has, for each region, first the index of its image and then its corners.
 fn max_roi_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let &[height, width] = reader.ints("pooled_shape")?.unwrap_or_default() else {
         return Err(Refusal::invalid(

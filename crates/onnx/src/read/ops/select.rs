@@ -17,21 +17,21 @@ fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         .int("axis")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "`axis` is missing"))?;
     let operands: Vec<Arg> = (0..reader.operand_count()).map(Arg::Operand).collect();
-    // Files have a Concat of one operand between two grids of the same value, so that runtimes do not merge the two
+    // If a value has two grids, files have a Concat of one operand between them, so that runtimes do not merge the two
     // grids.
     if operands.len() == 1 && reader.finish_between_grids()? {
         return Ok(());
     }
     reader.finish(Concat { axis }, &operands)?;
-    // A shape may be joined from known numbers and numbers computed at run time.
+    // A shape may be joined from numbers that are known and numbers that are computed at run time.
     match axis {
         0 | -1 => reader.note_joined(operands.len()),
         _ => Ok(()),
     }
 }
 
-/// A split. The sizes are an attribute up to operator set 12, and an operand from 13 on. If they are not given, the
-/// parts are equal. From 18 on, the last part may be smaller, and `num_outputs` gives their number.
+/// A split. The sizes are an attribute up to operator set 12, and an operand from 13 on. Without sizes, all parts have
+/// the same size. From 18 on, `num_outputs` gives the number of parts, and the last part may be smaller.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let count = match reader.int("num_outputs")? {
@@ -88,7 +88,7 @@ fn extent(reader: &mut OperatorReader<'_, '_>, axis: i64) -> Result<i64, Refusal
     }
 }
 
-/// A slice. The positions are attributes up to operator set 9, and operands from 10 on.
+/// A slice. Positions, axes and steps are attributes up to operator set 9, and operands from 10 on.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
     if reader.opset() >= 10
@@ -124,7 +124,7 @@ fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// A gather. Indices are converted to 64 bits, as in the IR.
+/// A gather. Indices are converted to i64, which the op needs.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let indices = reader.indices(1)?;

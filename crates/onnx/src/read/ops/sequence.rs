@@ -1,4 +1,4 @@
-//! Reads operators on sequences where each sequence has its own length or offset.
+//! Reads operators on sequences that each have their own length or offset.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::ReasonCode;
@@ -9,7 +9,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("TensorScatter", 24, tensor_scatter),
 ];
 
-/// Reverses sequences: step t of a sequence of length n becomes step n − 1 − t. Steps beyond the length do not change.
+/// Reverses sequences: in a sequence of length n, step t becomes step n − 1 − t. Steps beyond the length do not change.
 fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (batch_axis, time_axis) = (
         reader.int("batch_axis")?.unwrap_or(1),
@@ -27,8 +27,8 @@ fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_reversed(&lengths, batch, time)
 }
 
-/// Writes the steps of each sequence into a longer one, starting at a position given per sequence, or at 0. In circular
-/// mode, steps beyond the end continue at the beginning.
+/// Writes the steps of each sequence into a longer sequence, from a given position on. Each sequence has its own
+/// position; without positions, it is 0. In circular mode, steps beyond the end continue at the beginning.
 fn tensor_scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let axis = reader.int("axis")?.unwrap_or(-2);

@@ -1,4 +1,5 @@
-//! Reads operators on sequences of tensors. Positions have to be known, so a sequence can be replaced by its tensors.
+//! Reads operators on sequences of tensors. Positions in a sequence have to be known, so that its tensors can take the
+//! place of the sequence.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
@@ -16,8 +17,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SplitToSequence", 11, split).and(&[24]),
 ];
 
-/// Splits a tensor into a sequence. The parts have the given extents, or one given extent with a smaller last part.
-/// Without extents, each part is one position, whose axis may be removed.
+/// Splits a tensor into a sequence. The operand `split` has either the extent of each part, or one extent for all
+/// parts, of which the last may be smaller. Without it, each part is one position of the axis, and the axis may be
+/// removed.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?.unwrap_or(0);
     let keeps = reader.int("keepdims")?.unwrap_or(1) != 0;
@@ -80,7 +82,7 @@ fn empty(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_sequence(Vec::new())
 }
 
-/// Inserts a tensor before a position, or at the end.
+/// Inserts a tensor before the tensor at a position, or at the end.
 fn insert(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut tensors = reader.sequence(0)?;
     let place = reader.place_in_sequence(2, tensors.len() + 1)?;
@@ -113,7 +115,7 @@ fn length(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Joins the tensors along an existing axis or along a new one.
+/// Joins the tensors of a sequence along an existing axis or along a new one.
 fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let axis = reader.int("axis")?;
     let axis = axis.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "the attribute `axis` is missing"))?;

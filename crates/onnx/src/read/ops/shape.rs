@@ -35,14 +35,14 @@ fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
     let shape = reader.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
-    // Without `allowzero`, a 0 copies the extent of the operand.
+    // Unless `allowzero` is set, a 0 in the shape stands for the operand's extent at that position.
     if reader.flag("allowzero")? && shape.contains(&0) {
         return empty(reader, &shape);
     }
     reader.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// A result without elements. It is a constant, whatever the operand is.
+/// A result without elements. It becomes a constant, whatever the operand is.
 fn empty(reader: &mut OperatorReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
     let extents: Option<Vec<u64>> = shape.iter().map(|&extent| u64::try_from(extent).ok()).collect();
     let ty = reader.ty(0)?;
@@ -56,7 +56,7 @@ fn empty(reader: &mut OperatorReader<'_, '_>, shape: &[i64]) -> Result<(), Refus
     Ok(())
 }
 
-/// Permutes the axes; by default they are reversed.
+/// Permutes the axes. By default, their order is reversed.
 fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let rank = reader.rank(0)?;
     let permutation = match reader.ints("perm")? {

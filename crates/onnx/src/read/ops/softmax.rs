@@ -13,10 +13,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Hardmax", 1, |reader| along(reader, hardmax)).and(&[11, 13]),
 ];
 
-/// The last op of a function along an axis, and its operands.
+/// The op that gives the node's result, and its operands.
 type Last = (Op, Vec<Arg>);
 
-/// x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, it loses no precision if the quotient is close to 0.
+/// x − max − ln Σ exp(x − max). This is precise even if the softmax is close to 0, where its logarithm would not be.
 fn log_softmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
     let largest = reader.reduced(Reduction::Max, &x, &[axis])?;
     let below = reader.minus(&x, &largest)?;
@@ -26,8 +26,8 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result
     Ok((Sub {}.into(), vec![below, logarithm]))
 }
 
-/// 1 for the first of the largest elements, and 0 for all others. The first is found as the smallest position among
-/// those of the largest elements.
+/// 1 for the largest element, and 0 for all others. If several elements are equally large, only the one with the
+/// smallest index gets 1.
 fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
     let extents = reader.extents(&x)?;
     let axis = reader.axis(axis, extents.len())?;
@@ -45,9 +45,10 @@ fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Las
     Ok((Cast { to }.into(), vec![is_first]))
 }
 
-/// Applies a function along an axis. From operator set 13 on, it runs along one axis. Before, it runs over all axes
-/// from `axis` on, with the operand seen as a matrix [d0·…·d(axis−1), d(axis)·…]. If only one of these axes has an
-/// extent other than 1, that is the same as running along it. Otherwise there is a reshape before and after.
+/// Applies a function along an axis. From operator set 13 on, the function runs along one axis. Before, it runs over
+/// all axes from `axis` on together: the operand is seen as a matrix [d0·…·d(axis−1), d(axis)·…]. If only one of these
+/// axes has an extent other than 1, that is the same as running along it. Otherwise a reshape is added before the
+/// function and one after it.
 fn along(
     reader: &mut OperatorReader<'_, '_>,
     function: fn(&mut OperatorReader<'_, '_>, Arg, i64) -> Result<Last, Refusal>,
@@ -68,8 +69,8 @@ fn along(
             reader.finish(op, &args)
         }
         _ => {
-            // The shape to return to cannot have a symbolic extent, because the reshape could not take it from its
-            // operand.
+            // No extent of the shape after the function may be symbolic, because the second reshape could not take it
+            // from its operand.
             let back = shape.iter().map(|d| d.fixed().and_then(|d| i64::try_from(d).ok()));
             let back = back.collect::<Option<_>>().ok_or_else(|| {
                 Refusal::invalid(

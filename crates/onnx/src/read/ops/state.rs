@@ -1,4 +1,4 @@
-//! Reads operators that pass a state from one call to the next.
+//! Reads operators that take a state from an earlier run and return the state for the next one.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use smallvec::smallvec;
@@ -10,8 +10,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LinearAttention", 27, linear_attention),
 ];
 
-/// A causal convolution of each channel by itself. It runs over the state followed by the operand; the end of both
-/// becomes the new state.
+/// A causal convolution, for each channel separately. It runs over the state, followed by the operand. The end of these
+/// two becomes the new state.
 fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let activation = match reader.text("activation", "none")? {
         "none" => None,
@@ -70,16 +70,16 @@ fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The largest number of steps of a recurrence that is unrolled.
+/// The largest number of steps to which a recurrence is unrolled.
 const MOST_STEPS: i64 = 1024;
 
-/// Linear attention. Each head has a state S, [size of keys, size of values], which each position updates and then
-/// reads:
+/// Linear attention. Each head has a state S, [size of keys, size of values]. Each position first updates the state and
+/// then reads it:
 ///
-/// S ← exp(g)·S, if `update_rule` has a gate; S ← S + k·vᵀ, or with the delta rule S + k·(β·(v − Sᵀk))ᵀ;
-/// result: scale·qᵀS. Several neighbouring heads of the query share one head of keys and values.
+/// S ← exp(g)·S, if `update_rule` has a gate; S ← S + k·vᵀ, or with the delta rule S ← S + k·(β·(v − Sᵀk))ᵀ; result:
+/// scale·qᵀS. Several neighbouring heads of the query use the same head of keys and values.
 fn linear_attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    // The chunk size only tells an implementation how many positions to process together.
+    // The chunk size only says how many positions an implementation may process together.
     reader.ignore(&["chunk_size"]);
     let (gated, delta) = match reader.text("update_rule", "gated_delta")? {
         "linear" => (false, false),
@@ -141,7 +141,7 @@ fn linear_attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
         let k = at(reader, &Arg::Operand(1), [0, keys, d_k, 1])?;
         let mut v = at(reader, &Arg::Operand(2), [0, keys, 1, d_v])?;
         if let Some(gates) = &gates {
-            // The gate is one number for a head, or one for each row of its state.
+            // The gate has one number for each head, or one for each row of the head's state.
             let gate = at(reader, gates, [0, keys, -1, 1])?;
             state = reader.times(&state, &gate)?;
         }

@@ -14,7 +14,7 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// A single integer given as an operand.
+/// An operand that is a single integer. The integer must be known.
 fn known_int(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<Option<i64>, Refusal> {
     match reader.known_ints(position, what)?.as_deref() {
         None => Ok(None),
@@ -45,7 +45,7 @@ fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let extent = position.and_then(|axis| ty.shape.get(axis)).and_then(|dim| dim.fixed());
     let given = known_int(reader, 1, "length")?.map(|given| u64::try_from(given).unwrap_or(0));
     let natural = || match transform {
-        // The length of the result is taken to be even, because nothing says otherwise.
+        // Nothing says whether the length of the result is even or odd, so it is taken to be even.
         Transform::InverseHalf => extent.map(|extent| extent.saturating_sub(1).saturating_mul(2)),
         _ => extent,
     };
@@ -63,7 +63,8 @@ fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// A short-time Fourier transform: frames of the signal are multiplied by the window and transformed.
+/// A short-time Fourier transform: the signal is cut into frames, each frame is multiplied by the window, and
+/// transformed.
 fn stft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let ty = reader.ty(0)?;
     let (samples, parts) = match &ty.shape[..] {

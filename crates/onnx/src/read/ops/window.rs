@@ -1,16 +1,16 @@
-//! Sliding windows: strides, dilations and paddings of convolutions and pools.
+//! Reads sliding windows: the strides, dilations and padding of convolutions and pools.
 
 use crate::read::row::{OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::{Dim, ReasonCode};
 
-/// A window's attributes in the form that the ops of `strait-core` take.
+/// The attributes of a window, in the types that the ops of `strait-core` take.
 pub(super) struct Window {
     pub(super) stride: SmallVec<[u32; 2]>,
     pub(super) dilation: SmallVec<[u32; 2]>,
-    /// The padding: all begins, then all ends.
+    /// The padding: first the padding before each axis, then the padding after each axis.
     pub(super) pad: SmallVec<[u32; 4]>,
-    /// True if `auto_pad` has determined the paddings, and with them the number of windows.
+    /// True if `auto_pad` determines the padding and, with it, the number of windows.
     pub(super) is_auto: bool,
 }
 
@@ -72,8 +72,8 @@ pub(super) fn list<A: smallvec::Array<Item = u32>>(
     })
 }
 
-/// The paddings that give ⌈extent / stride⌉ windows. If their sum is odd, the end gets the larger half, or with `lower`
-/// the begin.
+/// The padding that gives ⌈extent / stride⌉ windows along each axis. If the padding of an axis is odd, the end gets one
+/// more than the begin, or the begin one more than the end if `lower` is true.
 fn same(
     reader: &mut OperatorReader<'_, '_>,
     size: &[u64],

@@ -1,4 +1,4 @@
-//! A node, and how its operands and results are spelled.
+//! A node, and the names of its operands and results in the file.
 
 use crate::error::WriteError;
 use crate::proto::AttributeProto;
@@ -20,7 +20,7 @@ impl At<'_> {
         }
     }
 
-    /// True if operands stand in the place of the op's lists.
+    /// True if operands replace the lists that the op otherwise has as attributes.
     pub(super) fn has_lists(&self) -> bool {
         self.node.inputs.len() > 1
     }
@@ -42,7 +42,7 @@ impl At<'_> {
         self.node.outputs.iter().map(|&id| emitter.value(id)).collect()
     }
 
-    /// True if the operand is dequantized from codes.
+    /// True if the operand at `position` is dequantized from codes.
     pub(super) fn is_dequantized(&self, emitter: &Emitter<'_>, position: usize) -> bool {
         let operand = self.node.inputs.get(position).copied().flatten();
         let producer = operand.and_then(|id| emitter.graph().producer(id));
@@ -55,7 +55,7 @@ impl At<'_> {
         ty.map_or((Elem::F32, 0), |ty| (ty.elem, ty.shape.len()))
     }
 
-    /// The node as one operator with its operands as they are.
+    /// Writes the node as one operator with the same operands.
     pub(super) fn plain(
         &self,
         emitter: &mut Emitter<'_>,
@@ -65,7 +65,7 @@ impl At<'_> {
         self.with_lists(emitter, op, attributes, &[])
     }
 
-    /// Writes an operator that takes lists as operands, after the node's own operands.
+    /// Writes an operator whose operands are those of the node, followed by lists that the op has as attributes.
     pub(super) fn with_lists(
         &self,
         emitter: &mut Emitter<'_>,
@@ -81,7 +81,7 @@ impl At<'_> {
         Ok(())
     }
 
-    /// A constant of one element, under a name of the node's.
+    /// Adds a constant with one element. Its name is derived from the name of the node.
     pub(super) fn scalar(
         &self,
         emitter: &mut Emitter<'_>,

@@ -1,5 +1,5 @@
-//! Writes `if` and `loop`. In the IR a node has an operand for each captured value; in ONNX nested graphs refer to it
-//! by name.
+//! Writes `if` and `loop`. In the IR, such a node has an operand for each outer value that its graphs read. In ONNX,
+//! nested graphs refer to outer values by name.
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::proto::GraphProto;
@@ -20,7 +20,7 @@ impl Operator for If {
     }
 }
 
-/// A loop. If its number of runs is known, that is its bound, and it has no condition.
+/// A loop. If the number of runs is known, it is written as the bound of the loop, and the loop has no condition.
 impl Operator for Loop {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let read = Loop::BOUNDS + self.carried as usize;
@@ -31,7 +31,7 @@ impl Operator for Loop {
             inputs[0] = emitter.constant(&format!("{}_trips", at.name), &TensorData::scalar(self.trips));
             inputs[1] = String::new();
         }
-        // Trailing absent operands would leave the node with too few operands.
+        // Absent operands at the end are not written, and then the node would have too few operands.
         if inputs[1].is_empty() {
             inputs[1] = emitter.holds(&format!("{}_first", at.name));
         }
@@ -41,7 +41,7 @@ impl Operator for Loop {
     }
 }
 
-/// A graph of the node. It captures the operands from position `read` on.
+/// Writes a graph of the node. The operands from position `read` on are outer values that the graph reads.
 fn body(
     emitter: &mut Emitter<'_>,
     at: At<'_>,

@@ -1,11 +1,11 @@
-//! Functions of two operands.
+//! Writes functions of two operands.
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{int, text};
 use strait_core::op::{Binary, BinaryFunction, Compare, Relation};
 use strait_core::{Elem, Graph, Node};
 
-/// Those of truth values have names of their own.
+/// For truth values, the operators have other names.
 impl Operator for Binary {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let truth = at.operand_type(emitter).0 == Elem::Bool;
@@ -28,7 +28,8 @@ impl Operator for Binary {
     }
 
     fn since(&self, graph: &Graph, node: &Node) -> i64 {
-        // True for bitwise operators on integers, which operator set 17 does not have. Those on booleans are older.
+        // True if the operator is bitwise and on integers, which operator set 17 does not have. The operators on
+        // booleans are older.
         let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
         let bits = [BinaryFunction::And, BinaryFunction::Or, BinaryFunction::Xor];
         let is_bitwise = bits.contains(&self.function) && operand.is_some_and(|operand| operand.ty.elem != Elem::Bool);

@@ -5,8 +5,8 @@ use crate::write::attributes::{float, int, ints};
 use strait_core::Elem;
 use strait_core::op::Gemm;
 
-/// ONNX's Gemm only takes matrices. For an `a` of another rank, a MatMul and an Add are written: a·b·alpha + bias·beta.
-/// `b` is transposed first, unless it is already written transposed.
+/// ONNX's Gemm takes only matrices. If `a` has another rank, a MatMul and an Add are written instead: a·b·alpha +
+/// bias·beta. Before them, `b` is transposed, unless the file already has it transposed.
 impl Operator for Gemm {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         if !self.weight_zero.is_zero() {
@@ -46,7 +46,8 @@ impl Operator for Gemm {
     }
 }
 
-/// A value times a factor, or the value itself if the factor is 1. The factor becomes a named constant.
+/// Writes the product of a value and a factor. If the factor is 1, this is the value itself. The factor becomes a named
+/// constant.
 fn scaled(
     emitter: &mut Emitter<'_>,
     at: At<'_>,

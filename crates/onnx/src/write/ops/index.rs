@@ -1,4 +1,4 @@
-//! Writes operators that find positions, and those that gather or scatter elements.
+//! Writes operators that find positions, and operators that gather or scatter elements.
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{int, text};
@@ -20,7 +20,7 @@ impl Operator for ArgReduce {
     }
 }
 
-/// A scatter. Maximum and minimum exist from operator set 18 on, which is written if they are needed.
+/// A scatter. Maximum and minimum exist only from operator set 18 on. If they are needed, that operator set is written.
 impl Operator for Scatter {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let mut attributes = Vec::new();
@@ -48,7 +48,7 @@ impl Operator for Scatter {
     }
 }
 
-/// A cumulative sum. Its axis is a scalar operand.
+/// A cumulative sum. In ONNX its axis is an operand, a scalar.
 impl Operator for Cumulative {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         if self.of == Running::Product {
@@ -73,7 +73,7 @@ impl Operator for TopK {
     }
 }
 
-/// The axis is an operand from operator set 20 on.
+/// From operator set 20 on, the axis is an operand.
 impl Operator for Dft {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (inverse, half) = match self.transform {

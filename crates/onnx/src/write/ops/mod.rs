@@ -1,5 +1,5 @@
-//! Writes each op as ONNX operators: as one operator with the same meaning if there is one. Ops that become several
-//! operators have files of their own.
+//! Writes each op as ONNX operators. If ONNX has an operator with the same meaning, the op becomes that operator. Ops
+//! that become several operators have files of their own.
 
 mod at;
 mod control;
@@ -27,7 +27,7 @@ use strait_core::op::{
 };
 use strait_core::{Attribute, Elem, Graph, Node, Op, Term, for_op};
 
-/// The operator of an op.
+/// How an op is written.
 pub(super) fn operator_of(op: &Op) -> &dyn Operator {
     for_op!(op, op => &**op)
 }
@@ -42,7 +42,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
         return Err(at.unwritable("a fused requantization is not a float op, nor a quantize or dequantize"));
     }
     let operands = node.inputs.iter().flatten();
-    // A grid that a model gives for real numbers does not make them integers.
+    // If a model gives a grid for real numbers, they are still real numbers.
     let has_codes = |value: &strait_core::Value| value.quant.is_some() && !value.ty.elem.is_float();
     let codes = operands
         .filter_map(|&id| emitter.graph().value(id))
@@ -56,10 +56,10 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
     operator_of(&node.op).write(emitter, at)
 }
 
-/// True for ops that pass codes through, or convert them to floats.
+/// True if the op can be written with codes as operands, because it only moves codes or converts them to floats.
 fn takes_integers(op: &Op) -> bool {
     let term = op.term();
-    // ONNX Runtime has no integer kernels for ops that choose between operands.
+    // Ops that choose between operands are not among them, because ONNX Runtime has no integer kernels for them.
     let chooses = matches!(term, Term::Select | Term::Minimum | Term::Maximum);
     let by_kind = term.moves_codes() && term != Term::Resize && !chooses;
     by_kind
@@ -76,8 +76,9 @@ fn takes_integers(op: &Op) -> bool {
         )
 }
 
-/// Ops that are one operator with the same operands: its name, the first operator set that has it where that is newer than the one
-/// that is written, and its attributes, each with our field.
+/// Ops that become one operator with the same operands. A row has the operator's name; the first operator set that has
+/// it, if it is newer than the one that is normally written; and the operator's attributes, each with the field of the
+/// op.
 macro_rules! operators {
     ($($op:ident = $name:literal $(since $since:literal)? { $($attribute:ident: $field:ident),* };)*) => { $(impl Operator for op::$op {
         fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
@@ -120,7 +121,7 @@ operators! {
     NonMaxSuppression = "NonMaxSuppression" { center_point_box: centers };
 }
 
-/// Ops that no operator of the same meaning has.
+/// Ops for which ONNX has no operator of the same meaning.
 macro_rules! without_operator {
     ($($op:ident)*) => { $(impl Operator for op::$op {
         fn write(&self, _: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
@@ -197,7 +198,7 @@ impl Operator for BitCast {
     }
 }
 
-// Operands stand in the place of attributes where a run finds them.
+// If the op gets its lists at run time, the operands that have them replace the attributes.
 
 impl Operator for Expand {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
@@ -272,7 +273,8 @@ impl Operator for Dequantize {
     }
 }
 
-/// A reduction. The axes of a sum are an operand; the axes of the others are one from operator set 18 on.
+/// A reduction. The axes of a sum are an operand. For all other reductions, they are an operand from operator set 18
+/// on, and an attribute before.
 impl Operator for Reduce {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (op, since) = match self.reduction {
@@ -293,7 +295,7 @@ impl Operator for Reduce {
     }
 }
 
-/// A clip. An infinite bound is omitted.
+/// A clip. Infinite bounds are not written.
 impl Operator for Clip {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let (elem, _) = at.operand_type(emitter);
@@ -322,7 +324,7 @@ impl Operator for Pad {
     }
 }
 
-/// A foreign node, with domain, operator and attributes as the target gave them.
+/// A foreign node. Domain, operator and attributes are written as the target gave them.
 impl Operator for Foreign {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let mut attributes = Vec::new();

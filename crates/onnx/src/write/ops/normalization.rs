@@ -4,7 +4,7 @@ use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{int, ints};
 use strait_core::op::RmsNormalization;
 
-/// The first operator set in which the axes of a mean are an operand.
+/// The first operator set in which the axes of ReduceMean are an operand.
 const AXES_ARE_OPERAND: i64 = 18;
 
 /// x / √(mean(x²) + epsilon) · scale.

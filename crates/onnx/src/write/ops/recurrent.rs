@@ -1,6 +1,6 @@
-//! Writes recurrent layers. ONNX's layers compute the product of the input and its weights inside. An identity matrix
-//! is written as these weights. The product then passes the pre-activations on unchanged: each is multiplied by 1, and
-//! zeros are added.
+//! Writes recurrent layers. In the IR, the operand is the product of the input and its weights (the pre-activations).
+//! ONNX's layers compute this product inside, so an identity matrix is written as their weights. The product with it
+//! leaves the pre-activations unchanged: each is multiplied by 1, and zeros are added.
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, floats, int, text, texts};
@@ -27,7 +27,8 @@ impl Operator for Recurrent {
                 let constant = emitter.module.constant(emitter.graph(), bias);
                 let bias = constant.and_then(|tensor| tensor.to_f32().ok());
                 let bias = bias.ok_or_else(|| at.unwritable("its bias is no constant"))?;
-                // The biases of the input, and of the state for all gates but the last, are already in the pre-activations.
+                // The pre-activations already contain the biases of the input, and the biases of the state for all
+                // gates but the last.
                 let mut all = Vec::new();
                 for each in bias.chunks(hidden.max(1) as usize) {
                     all.extend(std::iter::repeat_n(0.0, 2 * rows as usize - each.len()));
@@ -40,7 +41,7 @@ impl Operator for Recurrent {
         });
         inputs.push(match operand(emitter, 2) {
             lengths if lengths.is_empty() => lengths,
-            // 6 is int32.
+            // 6 is ONNX's number for int32.
             lengths => emitter.step(
                 "Cast",
                 &format!("{}_lengths", at.name),
@@ -62,7 +63,7 @@ impl Operator for Recurrent {
             "activations",
             self.activations.0.iter().map(|&activation| name(activation)),
         ));
-        // These lists only have numbers for activations with a parameter, in their order.
+        // These lists have numbers only for the activations that have the parameter, in order.
         for (key, list, has) in [
             ("activation_alpha", &self.alpha, has_alpha as fn(Activation) -> bool),
             ("activation_beta", &self.beta, has_beta),
@@ -98,8 +99,8 @@ impl Operator for Recurrent {
     }
 }
 
-/// For each direction, the rows of an identity matrix that belong to its gates. The matrix has as many elements as the
-/// square of all gates of all states, so the file computes it instead of storing it.
+/// For each direction, the rows of an identity matrix that belong to its gates. With G gates and H states, the matrix
+/// has (G·H)² elements, so nodes of the file compute it, and it is not stored.
 fn identity(emitter: &mut Emitter<'_>, at: At<'_>, directions: u64, rows: u64) -> String {
     let base = format!("{}_identity", at.name);
     let [directions, rows] = [directions, rows].map(|extent| extent as i64);

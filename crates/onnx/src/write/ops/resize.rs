@@ -1,24 +1,25 @@
-//! Writes resizing. ONNX takes either scales or sizes, and computes the other list from it. If the IR's two lists do
-//! not follow from each other, ONNX can still keep one scale for several axes, and round their extents.
+//! Writes resizing. ONNX takes either scales or sizes, and computes the other list. In the IR, the two lists do not
+//! have to follow from each other. Even then, ONNX may be able to express them, as one scale for several axes whose
+//! extents are rounded.
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, int, ints, text};
 use strait_core::op::{Coordinate, Resize, ResizeMode};
 use strait_core::{Dim, Graph, Node, TensorData};
 
-/// Which list is written so that ONNX computes both the right scales and the right extents.
+/// The list that is written. ONNX computes both the right scales and the right extents from it.
 #[derive(Debug, PartialEq)]
 enum Lists {
     Scales(Vec<f32>),
     Sizes(Vec<i64>),
-    /// One scale for all these axes, the smallest that the sizes ask for.
+    /// One scale for all these axes, the smallest of those that the sizes ask for.
     Kept {
         axes: Vec<i64>,
         sizes: Vec<i64>,
     },
 }
 
-/// The list to write for a resize of an operand with this shape. `None` if ONNX cannot express it.
+/// The list to write for a resize of an operand with this shape. `None` if ONNX cannot express the resize.
 fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
     if resize.sizes.is_empty() {
         return Some(Lists::Scales(resize.scales.clone()));
@@ -32,7 +33,8 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
         return None;
     }
     let axes = || extents.iter().zip(&resize.scales).zip(&resize.sizes);
-    // Runtimes multiply in f32; the product in f64 is exact. Both have to give the size.
+    // Runtimes multiply in f32, where the product may be rounded. In f64 it is exact. Both products have to give the
+    // size.
     let by_scale = |((&extent, &scale), &size): ((&u64, &f32), &i64)| {
         let products = [extent as f64 * f64::from(scale), f64::from(extent as f32 * scale)];
         products.iter().all(|product| product.floor() == size as f64)
@@ -46,8 +48,8 @@ fn lists(resize: &Resize, shape: &[Dim]) -> Option<Lists> {
     kept(resize, &extents)
 }
 
-/// Looks for one scale for all axes that are resized: exactly what the size of one axis asks for, with which the other
-/// axes reach their sizes too. `None` if there is none.
+/// Looks for one scale for all axes that are resized. It has to be exactly the scale that the size of one axis asks
+/// for, and all other axes have to get their sizes by it, too. `None` if there is no such scale.
 fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     let resampled = |&axis: &usize| resize.scales[axis] != 1.0 || resize.sizes[axis] != extents[axis] as i64;
     let axes: Vec<usize> = (0..extents.len()).filter(resampled).collect();
@@ -63,7 +65,7 @@ fn kept(resize: &Resize, extents: &[u64]) -> Option<Lists> {
     })
 }
 
-/// A resize. Scales or sizes are operands after the one for a region.
+/// A resize. In ONNX, the first operands are the tensor and a region; after them come scales or sizes.
 impl Operator for Resize {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let shape = emitter
@@ -94,7 +96,7 @@ impl Operator for Resize {
             }
             _ => String::new(),
         };
-        // A list that is computed at run time is an operand in the IR too.
+        // If a list is computed at run time, it is an operand in the IR, too.
         let late = inputs.get(1).cloned();
         inputs.truncate(1);
         inputs.push(region);

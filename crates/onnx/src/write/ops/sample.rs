@@ -1,4 +1,4 @@
-//! Writes operators that sample images, whose attributes have other names in ONNX.
+//! Writes operators that read images at given positions. Their attributes have other names in ONNX.
 
 use super::operator::{At, Emitter, Operator, WriteError};
 use crate::write::attributes::{float, int, ints, text};
@@ -27,7 +27,7 @@ impl Operator for GridSample {
     }
 
     fn since(&self, graph: &Graph, node: &Node) -> i64 {
-        // True for a grid sample of volumes, not of images.
+        // True if the grid sample reads volumes instead of images.
         let grid = node.inputs.get(1).copied().flatten().and_then(|id| graph.value(id));
         if grid.is_some_and(|grid| grid.ty.shape.len() != 4) {
             20
@@ -37,7 +37,7 @@ impl Operator for GridSample {
     }
 }
 
-/// RoiAlign. In ONNX, the corners of regions and the indices of their images are separate operands.
+/// RoiAlign. The corners of regions and the indices of their images are separate operands.
 impl Operator for RoiAlign {
     fn write(&self, emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteError> {
         let mode = match self.mode {

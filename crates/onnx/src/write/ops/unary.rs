@@ -30,11 +30,12 @@ impl Operator for Unary {
     }
 }
 
-/// The operator of ONNX Runtime's domain that computes a function, with its attributes.
+/// The operator in ONNX Runtime's domain that computes the function, and its attributes. `None` if there is none.
 ///
-/// ONNX Runtime gives each reader of a dequantized value a DequantizeLinear of its own. It then does not see that the
-/// operators of a composed function all read the same value, and runs them one by one. So the function is written as
-/// one operator. The file also contains its definition, for runtimes that do not know it.
+/// ONNX Runtime gives each reader of a dequantized value a DequantizeLinear of its own. If a function is composed of
+/// several operators, it then does not see that all of them read the same value, and runs them one by one. So the
+/// function is written as one operator. The file also contains the operator's definition, for runtimes that do not know
+/// the operator.
 fn kernel(function: Function) -> Option<(&'static str, Vec<AttributeProto>)> {
     match function {
         Function::Silu => Some(("QuickGelu", vec![float("alpha", 1.0)])),
@@ -44,7 +45,7 @@ fn kernel(function: Function) -> Option<(&'static str, Vec<AttributeProto>)> {
     }
 }
 
-/// Writes a function that operator set 17 lacks as a product of two factors.
+/// Writes a function that operator set 17 lacks as the product of its operand and a factor.
 fn taken_apart(
     emitter: &mut Emitter<'_>,
     at: At<'_>,
@@ -52,21 +53,22 @@ fn taken_apart(
     x: String,
 ) -> Result<Vec<String>, WriteError> {
     let (elem, _) = at.operand_type(emitter);
-    // All of these are x times a factor, in a form that the rule `function` and other tools recognize.
+    // All of these functions are x times a factor. The factor is written in a form that the rule `function` and other
+    // tools recognize.
     let factor = match function {
         Function::Mish => {
             let softplus = emitter.step("Softplus", at.name, vec![x.clone()], vec![]);
             emitter.step("Tanh", at.name, vec![softplus], vec![])
         }
         Function::Gelu => {
-            // (1 + erf(x/√2))/2
+            // The factor is (1 + erf(x/√2))/2.
             let root = at.scalar(emitter, "root", elem, std::f32::consts::FRAC_1_SQRT_2)?;
             let scaled = emitter.step("Mul", at.name, vec![x.clone(), root], vec![]);
             let erf = emitter.step("Erf", at.name, vec![scaled], vec![]);
             half_of_one_plus(emitter, at, elem, erf)?
         }
         Function::GeluTanh => {
-            // (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2
+            // The factor is (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2.
             let root = (2.0 / std::f64::consts::PI).sqrt();
             let root = at.scalar(emitter, "root", elem, root as f32)?;
             let factor = at.scalar(emitter, "cubic", elem, 0.044_715)?;
