@@ -1,4 +1,4 @@
-//! Wraps a single op as the only node of a graph, as preparation expects it.
+//! Makes a graph with a single op, because steps are prepared for the nodes of graphs.
 
 use crate::error::StepError;
 use crate::options::PlanOptions;
@@ -6,7 +6,7 @@ use crate::site::{NodeSlots, Slot};
 use smallvec::SmallVec;
 use strait_core::{Graph, Names, Op, Stage, TensorType, ValueId};
 
-/// A graph of one node with a placeholder name.
+/// A graph with one node. Its name is a placeholder.
 pub(crate) struct Single(Graph);
 
 impl Single {

@@ -7,7 +7,8 @@ use strait_kernels::Context;
 
 /// One step of a plan. It holds everything that can be computed in advance: packed weights, tables, offsets.
 pub(crate) trait Step: Send + Sync {
-    /// True if [`Step::run`] reads this operand. A step that has packed an operand does not need it any more.
+    /// True if [`Step::run`] reads this operand. If a step has packed an operand when it was prepared, it does not read
+    /// it any more.
     fn reads(&self, _operand: usize) -> bool {
         true
     }
@@ -27,7 +28,7 @@ pub(crate) trait Step: Send + Sync {
 pub(crate) enum Input<'a> {
     /// The operand has no bytes here: it is absent, or the step does not read it.
     Absent,
-    /// The operand is in the buffer of the first output.
+    /// The operand is in the buffer of the first result.
     InPlace,
     /// The operand is in this slice.
     Bytes(&'a [u8]),
@@ -36,7 +37,7 @@ pub(crate) enum Input<'a> {
 /// An operand as elements.
 #[derive(Clone, Copy)]
 pub(crate) enum Operand<'a, T> {
-    /// The operand is in the buffer of the first output; results replace it.
+    /// The operand is in the buffer of the first result; the results replace its elements.
     InPlace,
     /// The operand is in this slice.
     Slice(&'a [T]),
@@ -50,7 +51,7 @@ pub(crate) struct Io<'a> {
 }
 
 impl<'a> Io<'a> {
-    /// An operand of a step that does not run in place.
+    /// The elements of an operand. The step must not run in place.
     pub(crate) fn input<T: Pod>(&self, index: usize) -> Result<&'a [T], StepError> {
         match self.operand(index)? {
             Operand::Slice(slice) => Ok(slice),
@@ -58,7 +59,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// An optional operand of a step that does not run in place.
+    /// The elements of an optional operand. The step must not run in place.
     pub(crate) fn optional<T: Pod>(&self, index: usize) -> Result<Option<&'a [T]>, StepError> {
         match self.inputs.get(index) {
             None | Some(Input::Absent) => Ok(None),
@@ -66,7 +67,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// An operand of a step that may run in place.
+    /// The elements of an operand, if the step may run in place.
     pub(crate) fn operand<T: Pod>(&self, index: usize) -> Result<Operand<'a, T>, StepError> {
         match self.inputs.get(index) {
             Some(Input::Bytes(bytes)) => Ok(Operand::Slice(elements(bytes)?)),
@@ -75,7 +76,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The buffer of the first result.
+    /// The buffer of the first result, as elements.
     pub(crate) fn output<T: Pod>(&mut self) -> Result<&mut [T], StepError> {
         let output = self.outputs.first_mut();
         let output = output.ok_or_else(|| StepError::Ours("a step without a result".into()))?;

@@ -27,7 +27,7 @@ fn determinant(matrix: &mut [f64], rows: usize) -> f64 {
     let mut product = 1.0;
     for column in 0..rows {
         let size = |row: &usize| matrix[row * rows + column].abs();
-        // If two are equally large, the first one is taken.
+        // If several elements are equally large, the pivot is the first of them.
         let pivot = (column..rows).reduce(|best, row| if size(&row) > size(&best) { row } else { best });
         let pivot = pivot.unwrap_or(column);
         if pivot != column {

@@ -32,7 +32,7 @@ impl Executable for op::ArgReduce {
 }
 
 impl<T: Pod + PartialOrd + Send + Sync> ArgReduce<T> {
-    /// True if `new` replaces `old`, which comes before it.
+    /// True if the element `new` replaces `old`, the best element before `new`.
     #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
     fn replaces(&self, new: T, old: T) -> bool {
         if new != new || old != old {

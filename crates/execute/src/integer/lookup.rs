@@ -18,7 +18,7 @@ impl Executable for op::Interpolate {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // One entry for each code, and the number it is computed from.
+        // Memory for an entry per code, and for the number from which it is computed.
         Scratch::held(times(1 << x.elem.bits().min(16), 2 * WORD))
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     })))
 }
 
-/// A constant interpolation table, expanded to a table with one entry for each code.
+/// Prepares an interpolation with constant points, expanded to a table with one entry for each code.
 pub(crate) fn interpolate(op: &op::Interpolate, site: &NodeSlots<'_>) -> Prepared {
     let (x, table) = (site.input(0)?, site.input(1)?);
     let (Some(lines), Some(constant), None) = (op.on(x.elem), table.constant, &site.fused) else {

@@ -1,4 +1,4 @@
-//! Operands of integer primitives as the loops take them, and the loops that a node ends in.
+//! Converts operands of integer primitives to what the loops take, and finds the loops for a node's requantization.
 
 use crate::prelude::*;
 use crate::site::Slot;
@@ -56,15 +56,15 @@ pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
 
 /// Constant weights as numbers.
 pub(crate) enum Constant<'a> {
-    /// Signed codes of up to 8 bits, or unsigned codes of 4.
+    /// Signed codes of up to 8 bits, or unsigned codes of 4 bits.
     I8(Cow<'a, [i8]>),
-    /// Codes of any other type, or weights with a zero point.
+    /// Codes of any other type, or codes minus a zero point.
     I32(Vec<i32>),
 }
 
 impl Constant<'_> {
-    /// The weights of a slot: codes minus the zero points of the output channels, which run along an axis. `None` if
-    /// they are not constant.
+    /// The weights of a slot: the codes minus the zero point of their output channel. The output channels are the
+    /// indices along `axis`. `None` if the weights are not constant.
     pub(crate) fn of<'a>(slot: &'a Slot<'_>, zeros: &WeightZero, axis: usize) -> Option<Constant<'a>> {
         let tensor = slot.constant?;
         codes(slot)?;
@@ -89,7 +89,7 @@ impl Constant<'_> {
     }
 }
 
-/// The elements of a bias, in the type of the accumulators.
+/// The elements of a bias, as numbers of the accumulator type.
 pub(crate) struct ConstantBias {
     carrier: Carrier,
     narrow: Option<Vec<i32>>,
@@ -112,7 +112,8 @@ impl ConstantBias {
         Some(bias)
     }
 
-    /// One bias value per channel. A single value is repeated. `None` if the number of values does not match.
+    /// Extends a bias to one value per channel by repeating a single value. `None` if there is any other number of
+    /// values.
     pub(crate) fn repeated(mut self, channels: usize) -> Option<ConstantBias> {
         fn fit<T: Copy>(values: &mut Option<Vec<T>>, channels: usize) -> bool {
             if let Some(&[one]) = values.as_deref() {

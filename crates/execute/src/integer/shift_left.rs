@@ -7,7 +7,7 @@ use crate::prelude::*;
 use bytemuck::Pod;
 use strait_kernels::integer::Carrier;
 
-/// Shifts codes for which no table is made.
+/// Shifts codes element by element, if no table is made for them.
 struct Shift {
     from: Elem,
     zero: i64,

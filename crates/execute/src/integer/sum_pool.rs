@@ -13,7 +13,7 @@ pub(super) struct SumPool {
     pub(super) element: IntType,
     pub(super) pad_value: i32,
     pub(super) carrier: Carrier,
-    /// What a channel of the requantization is: a channel of the image, or a position.
+    /// Along which axis the requantization's channels run: over the channels of the image, or over the positions.
     pub(super) channels: Axis,
     pub(super) loops: Box<dyn Loops>,
 }

@@ -30,7 +30,8 @@ impl Joins {
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
         let scope = Scope { module, graph, options };
-        // Sums are looked for first: they need whole operands, of which other joins would take parts.
+        // Sums are joined first. Their operands have to be complete chains of nodes, and the other joins would take
+        // nodes out of these chains.
         for look in [sum::look, epilogue::look, chain::look] {
             for &node in order {
                 if !joins.taken[node.index()]

@@ -7,7 +7,7 @@ struct Gather {
     elem: Elem,
     /// Extents before the axis, of the axis, and after it.
     extents: [usize; 3],
-    /// Extent of the axis, for the error.
+    /// The extent of the gathered axis, for error texts.
     positions: usize,
 }
 
