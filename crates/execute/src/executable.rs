@@ -42,9 +42,9 @@ pub(crate) fn executable(op: &Op) -> &dyn Executable {
     for_op!(op, op => &**op)
 }
 
-/// Implements [`Executable`] for ops that have no step on floats. The result of such an op has the bytes of the
-/// operand, or the op computes only on integers, or its step is prepared when a run finds the extents, or other code
-/// computes it.
+/// Implements `Executable` for ops that have no step on floats. The result of such an op has the bytes of the operand,
+/// or the op computes only on integers, or its step is prepared when a run finds the extents, or other code computes
+/// it.
 macro_rules! without_step {
     ($($op:ident)*) => { $(impl Executable for op::$op {
         fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {

@@ -52,7 +52,7 @@ impl Slot<'_> {
         TensorType::fixed(self.elem, &dims)
     }
 
-    /// The number of elements of the slot.
+    /// The number of elements.
     pub(crate) fn count(&self) -> usize {
         self.dims.iter().product()
     }

@@ -1,4 +1,5 @@
-//! Builtin operators and the ops that they become. There is a row for each operator, and a file for each family.
+//! The builtin operators, and the ops that they become. There is a row for each operator, and a file for each family of
+//! operators.
 
 mod activation;
 mod block;

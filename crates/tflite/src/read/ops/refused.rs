@@ -1,4 +1,4 @@
-//! Builtin operators that are not read, with a reason for each family.
+//! The builtin operators that are not read, with a reason for each family of them.
 
 /// Reasons, each with the operators that are not read because of it.
 const FAMILIES: &[(&str, &[&str])] = &[
@@ -107,7 +107,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Why an operator without a row is not read.
+/// The reason why an operator is not read.
 pub(super) fn why(name: &str) -> &'static str {
     let family = FAMILIES.iter().find(|(_, names)| names.contains(&name));
     family.map_or("the format has no operator of this number that is known", |(why, _)| {
