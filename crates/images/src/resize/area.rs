@@ -1,5 +1,5 @@
-//! OpenCV's `INTER_AREA` for an image that shrinks in both directions. Each pixel of the result is the mean of the area
-//! that it covers, in f32, computed along rows first.
+//! OpenCV's `INTER_AREA` for an image that shrinks in both directions. Each pixel of the result is the mean of the
+//! source area that it covers. The mean is computed in f32, first along rows.
 //!
 //! ```text
 //! whole factors     y = round(Σ x · (1 / n))          n pixels, ties to even; of 2 × 2 pixels (Σ x + 2) >> 2
