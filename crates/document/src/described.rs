@@ -11,7 +11,7 @@ pub(crate) fn shape<T: Described>(formats: &'static [Format]) -> Shape {
     Shape::read(&json_schema::<T>(), formats)
 }
 
-/// The JSON schema of a type (draft 7, which editors understand).
+/// The JSON schema of a type (draft 7, which editors support).
 pub fn json_schema<T: Described>() -> Value {
     let settings = SchemaSettings::draft07()
         .with(|settings| settings.inline_subschemas = true)

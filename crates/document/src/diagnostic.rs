@@ -36,7 +36,7 @@ impl Severity {
 pub struct SourceText {
     /// The path of the file, or the name of the option (`--set`).
     pub name: String,
-    /// The whole text. Empty if it could not be read.
+    /// The whole text. It is empty if the text could not be read.
     pub text: String,
 }
 
@@ -87,9 +87,10 @@ impl Excerpt {
 pub struct Diagnostic {
     /// Severity of the finding.
     pub severity: Severity,
-    /// The code: a letter for the layer and three digits. It never changes, so programs can depend on it.
+    /// The code: a letter for the layer and three digits. The code of an error never changes, so programs can depend on
+    /// it.
     pub code: String,
-    /// The error in one sentence.
+    /// One sentence that says what is wrong.
     pub message: String,
     /// The place of the error.
     pub excerpt: Option<Excerpt>,

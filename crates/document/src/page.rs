@@ -198,7 +198,7 @@ impl Page {
     }
 }
 
-/// The anchor that Markdown gives a heading.
+/// The anchor that Markdown makes for a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()

@@ -1,4 +1,4 @@
-//! The shape of a document's type. The check, its messages and the reference page are made from it.
+//! The shape of a document's type. The check, the messages of the check, and the reference page are made from shapes.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
@@ -84,7 +84,8 @@ pub enum Shape {
         /// The shape of the table or list.
         table: Box<Shape>,
     },
-    /// One of these strings, each with its meaning. `custom:NAME` stands for all strings that begin with `custom:`.
+    /// One of several strings, each of which is listed with its meaning. An entry `custom:NAME` stands for all strings
+    /// that begin with `custom:`.
     Word(Vec<(String, String)>),
     /// A string that is not empty.
     Text {

@@ -1,6 +1,7 @@
 //! A macro for enums whose members are words of a document.
 
-/// An enum whose members are words of a document. Parser, printer, schema and reference page are all made from one list.
+/// Declares an enum whose members are words of a document. The parser, the printer, the schema and the reference page
+/// are all made from this one list of members.
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {

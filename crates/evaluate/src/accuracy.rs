@@ -1,4 +1,4 @@
-//! Measured accuracy, in the form that reports state it.
+//! Measured accuracy, in the form in which reports have it.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The first entry for the metric of this name.
+    /// The first entry for the metric with this name.
     pub fn of(&self, name: &str) -> Option<&Measured> {
         self.metrics.iter().find(|metric| metric.name == name)
     }

@@ -50,7 +50,7 @@ pub struct Runs<'a> {
     pub simulated: Option<&'a [Note]>,
 }
 
-/// The figures that a metric computed. The fields are those of [`Measured`].
+/// The figures that a metric computed. Each field is described at the field of [`Measured`] with the same name.
 #[derive(Clone, Debug, Default)]
 pub struct MetricFigures {
     /// See [`Measured::float`].

@@ -21,7 +21,7 @@ pub struct ConcatenatedParts {
 }
 
 impl ConcatenatedParts {
-    /// The parts of an output of a float module; `None` if no concatenation makes it.
+    /// The parts of an output of a float module; `None` if the output is not made by a concatenation.
     pub fn of_output(module: &Module, index: usize) -> Option<ConcatenatedParts> {
         let graph = module.main();
         let output = *graph.outputs().get(index)?;

@@ -7,7 +7,8 @@ use crate::error::StepError;
 pub(crate) struct Batches {
     /// The number of rows, of columns, and of summands per element (the depth) of each product.
     pub(crate) extents: [usize; 3],
-    /// For each product: the index of its matrix in each operand.
+    /// For each of these products: the index of its matrix in the first operand, and the index of its matrix in the
+    /// second.
     pub(crate) pairs: Vec<[usize; 2]>,
 }
 

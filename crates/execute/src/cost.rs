@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, Op, TensorType, ValueId};
 use strait_kernels::integer::{ConvWeights, GemmWeights};
 
-/// A node, and how many bytes or operations it takes.
+/// The cost of one node, in bytes or in operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCost {
     /// The name of the node; empty in a graph without nodes.
     pub node: String,
-    /// The name of its op.
+    /// The name of the node's op.
     pub op: &'static str,
     /// Number of bytes, or of operations.
     pub amount: u64,
@@ -35,10 +35,11 @@ pub struct Cost {
     pub copies: u64,
     /// Bytes of the graph's inputs and outputs.
     pub ports: u64,
-    /// The peak memory of a run: bytes of all values that live at the same time plus the scratch memory of steps, and
-    /// the node where the peak is reached.
+    /// The peak memory of a run: the bytes of all values that exist at the same time, plus the scratch memory of steps.
+    /// The node is the one at which the peak is reached.
     pub peak: NodeCost,
-    /// The work of a run: multiply-adds of products, elements that windows read, and elements that other nodes visit.
+    /// The work of a run: the multiply-adds of products, the elements that windows read, and the elements that all
+    /// other nodes visit.
     pub operations: u64,
     /// The node with the most operations.
     pub busiest: NodeCost,
@@ -60,7 +61,7 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
 
 /// Like [`cost`], also for a graph that a node of another graph runs. `named` keeps the costs that are already known.
 fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
-    // A node that runs a graph may pass it inputs of other extents each time.
+    // Whenever a node runs a graph, the inputs may have other extents. So the extents of such a graph are not fixed.
     let mut nodes = module.graphs.iter().flat_map(Graph::nodes);
     let is_body = nodes.any(|(_, node)| node.op.graphs().contains(&graph));
     let (graph, order) = crate::plan::ordered(module, graph)?;
@@ -229,7 +230,7 @@ fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
         }
         _ => return 0,
     };
-    // Codes have at most 16 bits, so they can always be packed.
+    // The pack size is always known, because codes have at most 16 bits.
     packed.map_or(0, |bytes| bytes as u64)
 }
 
@@ -257,7 +258,7 @@ struct Named {
 struct Inside {
     constants: u64,
     copies: u64,
-    /// The most bytes in use at one time.
+    /// The largest number of bytes in use at one time.
     peak: u64,
     operations: u64,
 }
@@ -288,7 +289,7 @@ impl Named {
             let Some(cost) = self.costs.get(&graph) else { continue };
             inside.constants = inside.constants.saturating_add(cost.constants);
             inside.copies = inside.copies.saturating_add(cost.copies);
-            // A nested graph has inputs and outputs of its own.
+            // A graph that a node runs has inputs and outputs of its own, which need memory in addition to its values.
             let peak = cost.peak.amount.saturating_add(cost.ports);
             inside.peak = inside.peak.max(peak);
             // A run counts as at least one operation, even if it computes nothing.

@@ -1,10 +1,11 @@
-//! Loops over elements. Threads divide the output among them, so no sum is ever split.
+//! Loops over elements. Threads divide the elements of the result among them, so no sum is ever split.
 
 use crate::error::StepError;
 use crate::step::Operand;
 use rayon::prelude::*;
 
-/// The smallest number of elements of a task. For fewer, waking a thread costs more than it saves.
+/// The smallest number of elements that a thread gets at a time. If there are fewer, waking a thread costs more time
+/// than it saves.
 const PIECE: usize = 4096;
 /// Loops over fewer elements than this run on one thread.
 const WORTH_SPLITTING: usize = 1 << 16;
@@ -53,11 +54,13 @@ fn lengths() -> StepError {
 /// Broadcasting of two arrays by NumPy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Broadcast {
-    /// The axes of the result, outermost first. Neighbouring axes are joined where both operands allow it. Never empty.
+    /// The axes of the result, outermost first; there is at least one. Neighbouring axes are joined to one if that is
+    /// possible for both operands.
     axes: Vec<Axis>,
 }
 
-/// One axis: its extent, and for each operand the distance to the next element (0 if it is repeated).
+/// One axis: its extent, and for each operand the distance between neighbouring elements (0 if one element is
+/// repeated).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Axis {
     extent: usize,
@@ -73,7 +76,7 @@ enum Row<'a, T> {
 }
 
 impl Broadcast {
-    /// Broadcasts two row-major arrays with these extents.
+    /// Finds out how two row-major arrays with these extents broadcast.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Broadcast, StepError> {
         let rank = a.len().max(b.len());
         let aligned = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);

@@ -1,4 +1,4 @@
-//! Errors of planning and running a graph, and whose fault they are.
+//! Errors of planning and running a graph. Each error says whose fault it is.
 
 use strait_core::{Graph, Module, NodeId, TensorError, codes};
 use strait_kernels::KernelError;
@@ -7,7 +7,7 @@ use strait_requantize::{FormError, OutsideDomain};
 /// Why a graph cannot be planned or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExecuteError {
-    /// The model's or the configuration's fault: a dimension has no number.
+    /// The fault of the model or of the configuration: a dimension has no number.
     #[error("`{value}` has the symbolic dimension `{dimension}`; bind it to a number")]
     Symbolic {
         /// The name of the value in the source model.
@@ -20,10 +20,10 @@ pub enum ExecuteError {
     TooLarge {
         /// The name of the value in the source model.
         value: String,
-        /// The number of bytes that it would need, saturated.
+        /// The number of bytes that the value would need; saturated.
         bytes: u64,
     },
-    /// The model's fault: nodes form a cycle, so none of them can run first.
+    /// The model's fault: nodes form a cycle, so none of them can run before the others.
     #[error("`{node}` lies on a cycle")]
     Cycle {
         /// The name of a node on the cycle.
@@ -34,7 +34,7 @@ pub enum ExecuteError {
     Node {
         /// The name of the node.
         node: String,
-        /// The name of its op.
+        /// The name of the node's op.
         op: &'static str,
         /// The error of the node's step.
         source: StepError,
@@ -66,7 +66,7 @@ pub enum ExecuteError {
 }
 
 impl ExecuteError {
-    /// The code by which programs recognise the error.
+    /// The error code from which programs can tell which error it is.
     pub fn code(&self) -> &'static str {
         match self {
             ExecuteError::Node {
@@ -103,7 +103,7 @@ impl ExecuteError {
 /// Why the step of one node cannot be prepared or has failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
-    /// We cannot compute the op with these operands.
+    /// We do not support the op with these operands.
     #[error("not supported: {0}")]
     Unsupported(String),
     /// The model's fault: operands, attributes or indices do not fit together.

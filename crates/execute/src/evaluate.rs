@@ -21,7 +21,7 @@ use strait_core::{Kind, Op, TensorData, TensorType};
 /// short work to another thread takes many times as long as the work itself.
 const MOST_HERE: usize = 1 << 12;
 
-/// The largest result, in bytes: 64 GiB, as for a plan.
+/// The largest size of a result in bytes: 64 GiB, the same limit as for a plan.
 const LARGEST: usize = 1 << 36;
 
 /// The results of `op` on `operands`, computed by the step that a plan would use. This is used to fold constants and to
@@ -86,7 +86,8 @@ fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> boo
     let is_elementwise = match op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Binary(_) | Op::Compare(_) | Op::Reduce(_) => true,
         Op::Select(_) => true,
-        // Each element is interpolated from several others.
+        // Here the work is not proportional to the number of elements, because each is interpolated from several
+        // others.
         Op::Resize(_) => false,
         _ => matches!(
             op.term().kind(),

@@ -141,7 +141,7 @@ impl<'a> Types<'a> {
 pub(crate) struct Scratch {
     /// Bytes that are held as long as the plan exists.
     pub(crate) held: u64,
-    /// Bytes that are needed during a run, on one thread.
+    /// Bytes that are needed during a run, for each thread that runs the plan.
     pub(crate) run: u64,
 }
 

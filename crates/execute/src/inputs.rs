@@ -1,4 +1,4 @@
-//! Checks the inputs of a run against those of the graph.
+//! Checks the tensors that a caller gives for a run against the inputs of the graph.
 
 use crate::error::ExecuteError;
 use crate::tensor::TensorView;

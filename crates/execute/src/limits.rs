@@ -15,7 +15,7 @@ use strait_core::{Def, Graph, GraphId, Module, codes, shape::element_count};
 /// [`Operations::Sensible`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory in bytes; `None` if there is no limit.
+    /// The limit on memory in bytes; `None` if there is no limit.
     pub memory: Option<u64>,
     /// The limit on the operations of one sample.
     pub operations: Operations,
@@ -28,7 +28,7 @@ pub enum Operations {
     /// asks for hours of work does.
     #[default]
     Sensible,
-    /// This many operations are allowed.
+    /// This number of operations is allowed.
     AtMost(u64),
     /// Any number of operations is allowed.
     Unlimited,
@@ -78,7 +78,7 @@ impl Excess {
         }
     }
 
-    /// The node that takes the most memory or operations.
+    /// The name of the node that takes the most memory or operations.
     pub fn layer(&self) -> &str {
         match self {
             Excess::Memory { widest: share, .. } | Excess::Work { busiest: share, .. } => &share.node,
@@ -96,7 +96,7 @@ const FOR_EACH_BYTE: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub struct Demand {
     weights: u64,
-    /// Bytes of the copies of weights that each plan makes once.
+    /// Bytes of the copies of weights. Each plan makes these copies once.
     copies: u64,
     statistics: u64,
     /// Bytes that each running sample needs.
@@ -212,7 +212,7 @@ impl Limits {
     /// suffice.
     ///
     /// # Errors
-    /// Not even one sample fits, or it takes more operations than allowed.
+    /// There is not enough memory for one sample, or a sample takes more operations than allowed.
     pub fn admit(&self, demand: &Demand, threads: NonZeroUsize) -> Result<NonZeroUsize, Box<Excess>> {
         let most = match self.operations {
             Operations::Unlimited => u64::MAX,

@@ -1,9 +1,9 @@
-//! Places buffers in one arena. Each buffer is used only during some of the steps.
+//! Places buffers in one arena. Each buffer is only in use during some of the steps, so buffers can share bytes.
 
 use crate::aligned::LINE;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A buffer: its size, and the first and the last step that use it.
+/// A buffer to be placed: its size, and the first and the last step that use it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) bytes: usize,

@@ -3,7 +3,7 @@
 use crate::loops_for::{LoopsFor, Standard};
 use strait_kernels::Context;
 
-/// How a plan is made.
+/// Options for making a plan.
 #[derive(Clone, Copy)]
 pub struct PlanOptions<'a> {
     /// The instruction set to use. The choice does not change any result.

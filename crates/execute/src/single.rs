@@ -10,7 +10,7 @@ use strait_core::{Graph, Names, Op, Stage, TensorType, ValueId};
 pub(crate) struct Single(Graph);
 
 impl Single {
-    /// The op with operands and results of these types.
+    /// Makes a graph that only has this op, with operands and results of these types.
     pub(crate) fn new(op: &Op, operands: &[Option<&TensorType>], results: &[TensorType]) -> Single {
         let name = Names::default().intern("single");
         let mut graph = Graph::new(name, Stage::Float);
@@ -22,7 +22,7 @@ impl Single {
         Single(graph)
     }
 
-    /// The node with its slots.
+    /// The node of the graph, with its operands and results as slots.
     pub(crate) fn site<'a>(
         &'a self,
         inputs: SmallVec<[Option<Slot<'a>>; 3]>,

@@ -63,7 +63,7 @@ pub(crate) struct NodeSlots<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
-    /// The steps applied to the node's accumulators: either those fused into the node, or those that a join adds.
+    /// The steps that follow on the node's accumulators: those that are fused into the node, or those that a join adds.
     pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
 }
@@ -93,7 +93,7 @@ impl<'a> NodeSlots<'a> {
         })
     }
 
-    /// The operand at `index`, which is required.
+    /// The operand at `index`. It is an error if there is none.
     pub(crate) fn input(&self, index: usize) -> Result<&Slot<'a>, StepError> {
         self.optional(index)
             .ok_or_else(|| StepError::Model(format!("operand {index} is absent")))

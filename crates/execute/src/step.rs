@@ -1,11 +1,12 @@
-//! A step: one node, or several joined nodes, prepared to run any number of times.
+//! A step of a plan: one node, or several joined nodes, prepared so that it can run any number of times.
 
 use crate::error::StepError;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 use strait_kernels::Context;
 
-/// One step of a plan. It holds everything that can be computed in advance: packed weights, tables, offsets.
+/// One step of a plan. A step already has everything that can be computed before a run: packed weights, tables,
+/// offsets.
 pub(crate) trait Step: Send + Sync {
     /// True if [`Step::run`] reads this operand. If a step has packed an operand when it was prepared, it does not read
     /// it any more.
@@ -13,8 +14,8 @@ pub(crate) trait Step: Send + Sync {
         true
     }
 
-    /// The operands whose buffer the first result may take over, in order of preference. [`Io::operand`] then returns
-    /// [`Operand::InPlace`] for that operand.
+    /// The operands whose buffers the first result may take over; the preferred operand comes first. If the result
+    /// takes over a buffer, [`Io::operand`] returns [`Operand::InPlace`] for that operand.
     fn in_place(&self) -> &[usize] {
         &[]
     }
@@ -26,7 +27,7 @@ pub(crate) trait Step: Send + Sync {
 /// Where the bytes of an operand are.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
-    /// The operand has no bytes here: it is absent, or the step does not read it.
+    /// There are no bytes: the operand is absent, or the step does not read it.
     Absent,
     /// The operand is in the buffer of the first result.
     InPlace,
@@ -84,7 +85,7 @@ impl<'a> Io<'a> {
     }
 }
 
-/// Views bytes as elements. Everything in an arena starts on a cache line, so a failure is a bug of ours.
+/// Views bytes as elements. Every value in an arena starts on a cache line, so if this fails, it is a bug of ours.
 pub(crate) fn elements<T: Pod>(bytes: &[u8]) -> Result<&[T], StepError> {
     bytemuck::try_cast_slice(bytes).map_err(|error| StepError::Ours(format!("an operand is not aligned: {error}")))
 }

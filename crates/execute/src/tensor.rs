@@ -29,7 +29,7 @@ impl<'a> TensorView<'a> {
         TensorView::new(T::ELEM, shape, bytemuck::cast_slice(values))
     }
 
-    /// A view of a step's result, whose size the plan has already checked.
+    /// A view of the result of a step. The plan has already checked that the size is right.
     pub(crate) fn planned(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> TensorView<'a> {
         TensorView { elem, shape, bytes }
     }
@@ -165,7 +165,8 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Number of bytes: the element size times the extents. `None` if the product of the extents other than 0 overflows.
+/// Number of bytes of a tensor: the element size times all extents. `None` if the product of the extents that are not 0
+/// overflows.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
     let bytes = shape
         .iter()

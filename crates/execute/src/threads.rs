@@ -104,10 +104,10 @@ fn start_with<'scope, T: Send + 'scope>(
     builder.spawn_scoped(scope, work).ok()
 }
 
-/// Runs both functions, in parallel if there are threads for it.
+/// Runs two functions. They run at the same time if `threads` is more than one and the system can start a thread.
 ///
 /// # Errors
-/// The error of `first`, or else the error of `second`.
+/// The error of `first`; if there is none, the error of `second`.
 pub fn both<T: Send, E: From<ExecuteError> + Send>(
     threads: NonZeroUsize,
     first: impl FnOnce() -> Result<T, E> + Send,

@@ -81,7 +81,7 @@ pub struct Letterbox {
 pub struct Crop {
     /// Width and height of the part.
     pub size: [usize; 2],
-    /// Where the part is in the image.
+    /// Where the part lies in the image.
     pub anchor: Anchor,
 }
 

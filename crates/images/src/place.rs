@@ -29,7 +29,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// The rounded length of a side, at least one pixel.
+    /// Rounds the length of a side. The result is at least one pixel.
     pub(crate) fn side(self, side: f64) -> usize {
         let rounded = match self {
             Rounding::Nearest => side.round_ties_even(),

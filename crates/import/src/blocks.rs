@@ -64,7 +64,7 @@ impl Layer<'_, '_> {
     /// The inverse of [`Layer::depth_to_space`].
     ///
     /// # Errors
-    /// The operand is not an image, or its extents do not make up whole blocks.
+    /// The operand is not an image, or its extents are not multiples of the block's side.
     pub fn space_to_depth(&mut self, image: &Arg, side: i64, order: BlockOrder) -> Result<(Op, Arg), Refusal> {
         sides_of(&[side])?;
         let [c, h, w] = self.image_extents(image)?;
@@ -86,7 +86,7 @@ impl Layer<'_, '_> {
         extents.map_err(|_| invalid("the operand needs rank 4"))
     }
 
-    /// Splits axes, permutes them and joins them again. A 0 in a shape keeps the batch as it is.
+    /// Splits axes of an image, permutes the axes, and joins them again. A 0 in a shape keeps the extent of the batch.
     fn regrouped(
         &mut self,
         image: &Arg,

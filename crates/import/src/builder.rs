@@ -34,7 +34,7 @@ const MOST_WRITTEN: u64 = 1 << 26;
 /// computed before them.
 const FEW: u64 = 64;
 
-/// A graph of a file, with the values that are bound to its extents.
+/// A graph of a file, and the values that are bound to extents of the graph.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// How the graph's tensors and nodes are connected.
@@ -103,7 +103,8 @@ pub struct Builder<'a> {
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
     /// Copies of values: some readers need a value rounded to a grid, while others need it unrounded.
     pub(crate) copies: Vec<Copy>,
-    /// For codes that something reads as integers: the integer values that were computed from them.
+    /// For codes that some node reads as integers: the value with these integers, which were computed from the real
+    /// numbers.
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
     /// For constants that the model stores as codes, and that are already in the graph: the value that holds them as
     /// real numbers on their grid.
@@ -113,7 +114,7 @@ pub struct Builder<'a> {
     pub unsupported: Vec<(usize, NodeFault)>,
     /// What was assumed about the model, to be reported to the user.
     pub assumed: Assumed,
-    /// How many elements of constants have been written out from shapes so far.
+    /// How many elements of constants have been filled in from shapes so far.
     written: u64,
     /// How many operations have been spent on constants so far.
     worked: u64,
@@ -149,7 +150,7 @@ fn may(used: &mut u64, more: u64, most: u64) -> bool {
 }
 
 impl<'a> Builder<'a> {
-    /// Creates a builder for a graph with these outputs, before the first node.
+    /// Creates a builder for a graph with these outputs. No node has been read yet.
     pub fn new(scope: Scope<'a>, name: &str, outputs: impl IntoIterator<Item = TensorId>) -> Builder<'a> {
         let mut names = Names::default();
         let graph = Graph::new(names.intern(name), Stage::Float);
@@ -185,7 +186,7 @@ impl<'a> Builder<'a> {
         self.scope.wiring
     }
 
-    /// The graph that is being read, and the values bound to its extents.
+    /// The graph that is being read, and the values that are bound to its extents.
     pub fn scope(&self) -> Scope<'a> {
         self.scope
     }
@@ -260,7 +261,7 @@ impl<'a> Builder<'a> {
     /// Makes a tensor an output of the graph.
     ///
     /// # Errors
-    /// The tensor is not computed, or its elements do not have the type that the file declares.
+    /// No node computes the tensor, or its elements do not have the type that the file declares.
     pub fn add_output(&mut self, output: TensorId) -> Result<(), ReadError> {
         let name = self.scope.wiring.name(output);
         let mut value = self.value(output).map_err(|refusal| as_tensor(name, refusal))?;

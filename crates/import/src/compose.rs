@@ -28,7 +28,7 @@ impl Layer<'_, '_> {
         shape.iter().enumerate().map(extent).collect()
     }
 
-    /// The axis counted from 0, for a value of this rank; a negative axis counts from the end.
+    /// Counts an axis of a value with `rank` axes from 0. A negative `axis` counts from the end.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
         let position = if axis < 0 {
             axis.saturating_add(rank as i64)
@@ -52,7 +52,7 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// A constant of this shape with the numbers 0, 1 … up to `count`.
+    /// A constant of this shape with the numbers 0, 1, …, `count` − 1.
     pub fn counted(&mut self, shape: &[u64], count: i64) -> Result<Arg, Refusal> {
         self.room(&[count.unsigned_abs()])?;
         let values: Vec<i64> = (0..count).collect();
@@ -159,17 +159,17 @@ impl Layer<'_, '_> {
         self.push(Softmax { axis }, from_ref(x))
     }
 
-    /// The product of two matrices, or of stacks of them.
+    /// The product of two matrices, or of two stacks of matrices.
     pub fn product(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(matrix_product(), &[a.clone(), b.clone()])
     }
 
-    /// A value with another shape. One extent may be −1: it is then computed from the others.
+    /// A value with another shape. One extent may be −1; that extent is computed from the others.
     pub fn reshaped(&mut self, x: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
         self.push(Reshape { shape: shape.into() }, from_ref(x))
     }
 
-    /// A value with its axes permuted: axis i of the result is axis `permutation[i]`.
+    /// A value whose axes are permuted: axis i of the result is axis `permutation[i]` of the value.
     pub fn transposed(&mut self, x: &Arg, permutation: &[u32]) -> Result<Arg, Refusal> {
         let permutation = permutation.into();
         self.push(Transpose { permutation }, from_ref(x))
@@ -192,12 +192,12 @@ impl Layer<'_, '_> {
         self.push(op, from_ref(x))
     }
 
-    /// Values joined one after the other along an axis.
+    /// The values in `parts`, joined one after the other along an axis.
     pub fn joined(&mut self, parts: &[Arg], axis: i64) -> Result<Arg, Refusal> {
         self.push(Concat { axis }, parts)
     }
 
-    /// A value converted to another element type, or the value itself if it already has that type.
+    /// A value, converted to another element type. Adds no op if the value already has that type.
     pub fn converted(&mut self, x: &Arg, to: Elem) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.elem == to {
             true => Ok(x.clone()),

@@ -25,8 +25,8 @@ pub struct Cut {
 /// Looks up the names in `options`, and collects all nodes that the outputs need.
 ///
 /// # Errors
-/// A name that is not in the graph or appears twice; a graph without outputs, with a tensor that nothing defines, or
-/// with a cycle.
+/// A name is not in the graph or appears twice; or the graph has no outputs, has a tensor that nothing defines, or has
+/// a cycle.
 pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError> {
     let outputs = match options.outputs.as_slice() {
         [] => wiring.outputs().to_vec(),

@@ -10,7 +10,7 @@ use crate::error::ReadError;
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
-/// The tensors of a graph, as its format stores them.
+/// The tensors of a graph, as the format stores them.
 pub trait TensorSource {
     /// The elements of a constant; `None` for any other tensor.
     fn constant(&self, tensor: TensorId) -> Option<Result<TensorData, Refusal>>;
@@ -47,7 +47,8 @@ pub struct Declared {
 pub enum Extent {
     /// The extent is a fixed number.
     Known(u64),
-    /// The extent is not known. It can be bound by this key, which is its own name or `<tensor>.<axis>`.
+    /// The extent is not known. A value can be bound to it by this key, which is the name of the extent or
+    /// `<tensor>.<axis>`.
     Open(String),
 }
 

@@ -226,7 +226,7 @@ fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Labe
     Ok(())
 }
 
-/// Sums over the axes that neither the result nor any other operand has.
+/// Sums an operand over those axes that neither the result nor any other operand has.
 fn sum_alone(site: &mut Layer<'_, '_>, x: &mut Labelled, kept: &[Label], later: &[Labelled]) -> Result<(), Refusal> {
     let needed = |label: &Label| kept.contains(label) || later.iter().any(|other| other.labels.contains(label));
     let alone: Vec<i64> = (0..x.labels.len())
@@ -249,7 +249,8 @@ fn permutation(from: &[Label], to: &[Label]) -> Result<Vec<u32>, Refusal> {
     permutation.ok_or_else(|| invalid("the axes of the result are not those of the operands".into()))
 }
 
-/// Permutes the axes into this order, and joins each group except the first into one axis.
+/// Permutes the axes of a value into the order of the groups, and joins the axes of each group, except the first, into
+/// one axis.
 fn grouped(
     site: &mut Layer<'_, '_>,
     x: &Labelled,

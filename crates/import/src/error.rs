@@ -1,4 +1,4 @@
-//! Errors of reading a model, and whose fault they are.
+//! Errors of reading a model. Each error says whose fault it is.
 
 use std::path::PathBuf;
 use strait_core::{Reason, ReasonCode, codes};
@@ -11,9 +11,9 @@ const SUGGESTIONS: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{node}` ({operator}): {}", reason.text)]
 pub struct NodeFault {
-    /// The node's name, or the name of its first result if it has none.
+    /// The name of the node. If the node has no name, it is the name of its first result.
     pub node: String,
-    /// The operator as the format names it, with its version if it has one.
+    /// The operator as the format names it. The name includes the version, if operators of the format have versions.
     pub operator: String,
     /// What does not fit. With the code `unsupported`, what is not known.
     pub reason: Reason,
@@ -26,7 +26,8 @@ pub struct FreeDimension {
     pub input: String,
     /// The axis of the input, counted from 0.
     pub axis: usize,
-    /// The key that binds the dimension: its name in the model, or `<input>.<axis>` if it has none.
+    /// The key by which a value is bound to the dimension: the dimension's name in the model, or `<input>.<axis>` if it
+    /// has no name.
     pub name: String,
 }
 
@@ -34,7 +35,7 @@ pub struct FreeDimension {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{location}` {reason}")]
 pub struct DataFault {
-    /// The file, as the model names it.
+    /// The path of the file as the model states it.
     pub location: String,
     /// Why the file cannot be read. In the message, this text follows the file's name.
     pub reason: String,
@@ -77,7 +78,8 @@ pub enum ReadError {
     /// The graph contradicts itself. This is the model's fault.
     #[error("the model is not valid: {0}")]
     Model(Reason),
-    /// A node's operands do not fit it. This is the fault of the model, or of the values bound to its dimensions.
+    /// The operands of a node do not fit the node. This is the fault of the model, or of the values that are bound to
+    /// dimensions.
     #[error("node {0}")]
     Node(Box<NodeFault>),
     /// All operators, and uses of operators, that the reader does not know. Either we add them, or the model has to
@@ -122,7 +124,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// The code by which programs recognise the error.
+    /// The error code from which programs can tell which error it is.
     pub fn code(&self) -> &'static str {
         match self {
             ReadError::Unsupported(_) => codes::OPERATOR,

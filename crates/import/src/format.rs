@@ -13,7 +13,7 @@ pub const MOST_BYTES_OF_PROTOBUF: u64 = 1 << 31;
 
 /// A model format.
 pub trait Format: Debug + Sync {
-    /// The name by which people know the format.
+    /// The usual name of the format.
     fn name(&self) -> &'static str;
 
     /// True if the bytes are a file of this format, whatever name the file has.
@@ -53,7 +53,8 @@ pub trait Decoded: Debug + Send {
     /// As for [`Decoded::read`].
     fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError>;
 
-    /// The data files that have been read so far, each with its path relative to the model's folder.
+    /// The data files that have been read so far: for each of them, the path relative to the model's folder, and the
+    /// content.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         Vec::new()
     }

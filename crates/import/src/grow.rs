@@ -74,7 +74,8 @@ impl Layer<'_, '_> {
         Ok(results)
     }
 
-    /// Widens all integer operands to i64. Returns the type of the first one that was narrower, if any was.
+    /// Widens all integer operands to i64. Returns the original type of the first operand that was narrower; `None` if
+    /// no operand was.
     fn widen(&mut self, args: &mut Resolved) -> Result<Option<Elem>, Refusal> {
         let mut narrow = None;
         for source in &mut args.0 {
@@ -246,7 +247,7 @@ impl Resolved {
     }
 }
 
-/// True if the result at this position holds positions or counts, which are i64 whatever the operands are.
+/// True if the result at this position has positions or counts. These are i64, whatever types the operands have.
 fn makes_positions(op: &Op, position: usize) -> bool {
     match op {
         Op::ArgReduce(_) | Op::NonZero(_) | Op::NonMaxSuppression(_) | Op::ShapeOf(_) => true,

@@ -23,7 +23,7 @@ pub enum Arg {
     Absent,
 }
 
-/// A node while it is being read. Formats wrap it together with their own view of the node's attributes.
+/// A node while it is being read. Formats wrap a layer together with their own representation of the node's attributes.
 pub struct Layer<'b, 'a> {
     /// Builds the module that the node becomes part of.
     pub builder: &'b mut Builder<'a>,
@@ -58,7 +58,7 @@ impl<'b, 'a> Layer<'b, 'a> {
 
     // The operands of the node.
 
-    /// The tensor of an operand; `None` if it is omitted.
+    /// The tensor of an operand; `None` if the operand is omitted.
     pub fn operand(&self, position: usize) -> Option<TensorId> {
         self.wiring.operands(self.position).get(position).copied().flatten()
     }
@@ -72,7 +72,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.operand(position).is_some()
     }
 
-    /// Number of operands, including omitted ones in between.
+    /// Number of operands, including omitted operands between others.
     pub fn operand_count(&self) -> usize {
         self.wiring.operands(self.position).len()
     }
@@ -114,7 +114,8 @@ impl<'b, 'a> Layer<'b, 'a> {
     }
 
     pub(crate) fn type_of(&self, id: ValueId) -> TensorType {
-        // Every id in an entry comes from this graph, and values are not removed while the graph is built.
+        // The value exists: every id in an entry is from this graph, and no values are removed while the graph is
+        // built.
         let value = self.builder.module.main().value(id);
         value.map_or_else(|| TensorType::fixed(Elem::F32, &[]), |v| v.ty.clone())
     }

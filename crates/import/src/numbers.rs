@@ -1,4 +1,4 @@
-//! Numbers in constants: checks that they are finite, and conversion of other floats to f32.
+//! The numbers in constants: checks whether they are finite, and converts floats of other types to f32.
 
 use strait_core::{Elem, TensorData};
 

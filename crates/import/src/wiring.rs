@@ -47,8 +47,8 @@ struct Node<'a> {
     results: Range<usize>,
 }
 
-/// Where each tensor of a graph is defined, and what each node takes and produces. Nodes are numbered by their position
-/// in the file.
+/// Where each tensor of a graph is defined, and which tensors each node reads and produces. Nodes are numbered by their
+/// position in the file.
 #[derive(Default)]
 pub struct Wiring<'a> {
     known: Vec<TensorFacts<'a>>,
@@ -219,7 +219,7 @@ impl<'a> Wiring<'a> {
             .copied()
     }
 
-    /// The number of tensors. Every tensor's number is below it.
+    /// The number of tensors. The numbers of tensors are below it.
     pub fn tensor_count(&self) -> usize {
         self.known.len()
     }

@@ -128,7 +128,7 @@ impl Archive {
 
     fn inflate(&mut self, index: usize, size: u64) -> io::Result<MappedFile> {
         let mut file = tempfile::tempfile()?;
-        // The reader stops when the content grows beyond the size in the directory, so a member cannot fill the disk.
+        // The reader stops if the content is longer than the directory says, so no member can fill the disk.
         let written = io::copy(&mut self.zip.by_index(index)?, &mut file)?;
         if written != size {
             let text = "it is shorter than the directory says";

@@ -43,7 +43,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The code of the kind. Codes are stable, because programs depend on them.
+    /// The error code for this kind. Codes do not change, because programs depend on them.
     pub fn code(self) -> &'static str {
         match self {
             Kind::File => "D001",
@@ -81,7 +81,7 @@ impl DataError {
         self
     }
 
-    /// The message and the notes, as one sentence.
+    /// One sentence that has the message and the notes.
     pub fn sentence(&self) -> String {
         let all: Vec<&str> = std::iter::once(&self.message)
             .chain(&self.notes)

@@ -151,13 +151,13 @@ impl Images {
         found
     }
 
-    /// Leaves out these images, given in ascending order.
+    /// Leaves out the images at these positions, which are in ascending order.
     pub(crate) fn leave_out(&mut self, images: &[usize]) {
         self.listing.leave_out(images);
     }
 
-    /// Adds the first `count` images to a hash: their bytes, their decoder, and the steps applied to them. Returns the
-    /// marks of the files.
+    /// Adds the first `count` images to a hash: the bytes of their files, the decoder, and the steps that are applied
+    /// to the images. Returns the marks of the files.
     pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<Vec<Mark>, DataError> {
         text(hasher, decoder());
         text(hasher, &self.pipeline.arithmetic().join(", "));

@@ -10,7 +10,7 @@ pub struct InputSpec {
     pub name: String,
     /// The element type of the input.
     pub elem: Elem,
-    /// The shape of the input, including the batch dimension if the model has one.
+    /// The shape of the input, including the batch dimension if the input has one.
     pub shape: Vec<usize>,
     /// The preprocessing from stored samples to the input.
     pub preprocess: Plan,

@@ -137,7 +137,7 @@ impl Listing {
         &self.left_out
     }
 
-    /// Leaves out these images, given in ascending order.
+    /// Leaves out the images at these positions, which are in ascending order.
     pub(crate) fn leave_out(&mut self, images: &[usize]) {
         let names = std::mem::take(&mut self.names);
         for (image, name) in names.into_iter().enumerate() {
@@ -225,7 +225,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
     Ok(found)
 }
 
-/// Identifies a folder by its device and inode number, whatever path leads to it.
+/// Identifies a folder by its device and inode number, which are the same for all paths that lead to the folder.
 #[cfg(unix)]
 fn identity(folder: &Path) -> std::io::Result<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;

@@ -28,7 +28,7 @@ impl Samples {
         })
     }
 
-    /// The names of the images that were left out because they cannot be decoded, in order.
+    /// The names, in order, of the images that were left out because they cannot be decoded.
     pub fn left_out(&self) -> &[String] {
         self.images().map_or(&[], |images| images.listing().left_out())
     }

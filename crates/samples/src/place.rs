@@ -32,7 +32,7 @@ pub enum Unreadable {
 pub struct Set {
     /// Where the samples are.
     pub source: SampleSource,
-    /// Use only this many of the first samples; `None` for all.
+    /// Only this many samples are used, the first of the set; `None` if all are used.
     pub most: Option<NonZeroU32>,
     /// What happens if an image cannot be decoded.
     pub unreadable: Unreadable,

@@ -1,8 +1,9 @@
 //! The preprocessing of samples.
 //!
-//! For an input of floats, samples `[samples, …]` of any numeric type are converted to float32. Then the steps follow
-//! in order, each in float32 with one rounding per operation. Samples for an input of integers or booleans are not
-//! converted to floats, so they may only have the steps that move numbers: `color` and `layout`.
+//! For an input of floats, samples `[samples, …]` of any numeric type are converted to float32. Then the steps are
+//! applied in order; each of them computes in float32, with one rounding per operation. Samples for an input of
+//! integers or booleans are not converted to floats, so they may only have the steps that move numbers: `color` and
+//! `layout`.
 //!
 //! ```text
 //! scale = a                 x · a
@@ -21,7 +22,8 @@ pub struct Plan {
     /// The letters of the axes of a stored batch, `N` (the samples) first. `None` if the configuration does not state
     /// them.
     pub stored: Option<String>,
-    /// The steps on pixels, if samples are images. After them a sample is `[height, width, channels]`.
+    /// The steps on pixels, if the samples are images. After these steps, a sample has the shape `[height, width,
+    /// channels]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels: Option<Pipeline>,
     /// The operations. Operations that would change nothing are left out.

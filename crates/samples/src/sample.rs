@@ -1,4 +1,4 @@
-//! One sample of one input, in the type of the input.
+//! A sample of one input. Its numbers have the type of the input.
 
 use crate::NumberType;
 use strait_core::Elem;

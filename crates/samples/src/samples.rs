@@ -66,7 +66,8 @@ impl Samples {
     /// Opens the samples of a set (see the table of [the crate](crate)).
     ///
     /// # Errors
-    /// Files cannot be read or do not fit the inputs, or there are no samples, or fewer than are asked for.
+    /// Files cannot be read or do not fit the inputs, there are no samples, or there are fewer samples than the set
+    /// asks for.
     pub fn open(set: &Set, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         Samples::new(files::open(&set.source, &names)?, inputs, set.most, set.unreadable)
@@ -88,7 +89,7 @@ impl Samples {
         self
     }
 
-    /// No samples at all.
+    /// A set without any samples.
     pub fn none() -> Samples {
         Samples {
             inputs: Vec::new(),
@@ -143,8 +144,8 @@ impl Samples {
     /// One sample: the numbers for each input, in the order of the inputs.
     ///
     /// # Errors
-    /// The sample has a NaN in an input of floats, or becomes infinite by preprocessing or by conversion to the input's
-    /// type.
+    /// The sample has a NaN for an input of floats, or a number becomes infinite when it is preprocessed or converted
+    /// to the input's type.
     ///
     /// # Panics
     /// If there is no such sample, which would be a bug in the caller.
@@ -368,7 +369,7 @@ impl InputSamples {
         }
     }
 
-    /// Writes one preprocessed sample to `out`, which has as many numbers as the input's shape.
+    /// Preprocesses one sample, and writes it to `out`. `out` has as many numbers as the shape of the input.
     fn floats(
         &self,
         (sample, marks): (usize, Marks<'_>),

@@ -1,4 +1,4 @@
-//! Where the samples of one input come from.
+//! The source from which the samples of one input are read.
 
 use crate::digest::text;
 use bytes::Bytes;
@@ -84,7 +84,7 @@ impl Source {
         }
     }
 
-    /// The types of the numbers, each with the name of the array or image that has them.
+    /// The type of the numbers in each array or image, with the name of the array or image.
     pub(crate) fn types(&self) -> Vec<(NumberType, &str)> {
         match self {
             Source::Arrays { pieces, .. } => {

@@ -23,7 +23,7 @@ struct Member {
     name: String,
     /// The offset of the member's local header.
     begin: u64,
-    /// Number of bytes of the array's header and all its numbers.
+    /// Number of bytes of the whole array: of its header and of all its numbers.
     size: u64,
     /// Number of bytes written so far.
     written: u64,
@@ -53,7 +53,7 @@ impl Stacked {
     /// first.
     ///
     /// # Errors
-    /// Errors of the file system, or arrays that have 4 GiB or more together.
+    /// Errors of the file system, or the arrays together have 4 GiB or more.
     pub fn create(path: &Path, arrays: &[(String, NumberType, Vec<usize>)]) -> Result<Stacked, StackedError> {
         let mut members = Vec::new();
         let (mut heads, mut begin) = (Vec::new(), 0);

@@ -1,8 +1,8 @@
-//! Element types, by their number in the format.
+//! The element types of the format, by number.
 
 use strait_core::Elem;
 
-/// For each type: its number, its name in the specification, and our type if we have one.
+/// For each type: its number, its name in the specification, and the type that we use for it, if there is one.
 const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (1, "float", Some(Elem::F32)),
     (2, "double", Some(Elem::F64)),

@@ -21,7 +21,7 @@ const MOST_RESULTS: usize = 16;
 /// The limit on the number of results is never below this, even for small files.
 const LEAST_LIMIT: usize = 1 << 16;
 
-/// A graph, with the names and operands of its nodes looked up.
+/// The graph of a file, in which the names of nodes and operands have been looked up.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) def: GraphDef,
@@ -124,7 +124,7 @@ impl Graph {
         self.positions.get(name).copied()
     }
 
-    /// The operands of a node that are tensors, except those in branches that a constant rules out.
+    /// Those operands of a node that are tensors, except operands from branches that never run because of a constant.
     pub(crate) fn operands(&self, node: usize) -> &[Port] {
         let operands = &self.operands[node];
         match self.branches[node] {

@@ -94,7 +94,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// A string attribute, or its default.
+    /// A string attribute. If it is absent, the result is `default`.
     pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
         match self.value(key) {
             None => Ok(default),

@@ -134,7 +134,7 @@ pub(crate) struct TensorShapeProto {
     pub(crate) unknown_rank: bool,
 }
 
-/// One extent; −1 if it is not known.
+/// One extent; −1 if the extent is not known.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Dim {
     #[prost(int64, tag = "1")]

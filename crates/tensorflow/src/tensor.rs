@@ -76,7 +76,7 @@ pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData,
         Some(start) => bytes.get(start..).unwrap_or_default().into(),
         None => SmallVec::from_elem(0, size),
     };
-    // If there are more values than elements, the first ones are taken, as TensorFlow does.
+    // If the list has more values than the tensor has elements, only the first values are used, as in TensorFlow.
     bytes.truncate(whole);
     bytes.reserve_exact(whole - bytes.len());
     while bytes.len() < whole {
@@ -110,7 +110,7 @@ fn given(proto: &TensorProto, elem: Elem) -> Result<Vec<u8>, Refusal> {
         Elem::U8 => narrow(words, u8::to_le_bytes)?,
         Elem::Bool => proto.bool_val.iter().map(|&v| u8::from(v)).collect(),
         Elem::F16 | Elem::BF16 => narrow(&proto.half_val, u16::to_le_bytes)?,
-        // The format has no numbers for these types.
+        // The format does not have these types.
         Elem::I4 | Elem::U4 => return Err(Refusal::Unsupported(format!("its element type is {elem}"))),
     })
 }

@@ -32,7 +32,7 @@ const FARTHEST: usize = 64;
 /// The extents of a tensor; `None` for an extent that is not known.
 type Extents = Vec<Option<u64>>;
 
-/// The tensors of a graph, with the values that are bound to the extents of its inputs.
+/// The tensors of a graph, and the values that are bound to the extents of its inputs.
 pub(crate) struct Tensors<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) wiring: &'a Wiring<'a>,
@@ -181,7 +181,7 @@ pub(crate) fn made_by(graph: &Graph, (node, result): Port) -> Option<i32> {
         | "Pad"
         | "DepthToSpace"
         | "SpaceToDepth" => of("T"),
-        // The first result has the type of the image; the others have the type of the statistics.
+        // The first result has the type of the image; all other results have the type of the statistics.
         "FusedBatchNormV2" | "FusedBatchNormV3" if result == 0 => of("T"),
         _ => None,
     }

@@ -38,11 +38,11 @@ pub(crate) struct Tensor {
     pub(crate) elem: i8,
     /// The extents; −1 stands for an unknown extent.
     pub(crate) shape: Vec<i32>,
-    /// False if nothing is known about the shape; `shape` is empty then.
+    /// False if nothing is known about the shape. In this case `shape` is empty.
     pub(crate) has_shape: bool,
     /// For a constant: its bytes in the file.
     pub(crate) data: Option<Bytes>,
-    /// The grid, if the elements are codes. Floats have no grid, even if the file gives one.
+    /// The grid, if the elements are codes. For floats this is `None`, even if the file gives a grid.
     pub(crate) grid: Option<QuantParams>,
     /// For a bias: the scale that the file gives. It may differ from the grid of the products, on which the bias is
     /// read.
@@ -68,7 +68,7 @@ pub(crate) struct Code<'a> {
     /// The number of the builtin operator.
     pub(crate) number: i32,
     pub(crate) version: i32,
-    /// The name, if it is a custom operator.
+    /// The name of the operator, if it is a custom operator.
     pub(crate) custom: Option<&'a str>,
 }
 

@@ -39,7 +39,7 @@ pub struct Nearness {
     pub parts: Option<ConcatenatedParts>,
 }
 
-/// Which of the metrics of this module is computed.
+/// The metric that is computed: one of the two in this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The cosine of the angle between the outputs.

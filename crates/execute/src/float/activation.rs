@@ -66,7 +66,7 @@ impl<F: Fn(f32) -> f32 + Send + Sync> Step for Activation<F> {
     }
 }
 
-/// x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
+/// Computes x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
 struct Elu {
     alpha: f32,
 }

@@ -12,7 +12,7 @@ struct ConvTranspose {
     channels: [usize; 2],
     /// Elements of one channel: of the operand, and of the result.
     plane: [usize; 2],
-    /// Number of kernel elements of one channel of the result.
+    /// Number of elements of the kernel of one channel of the result.
     taps: usize,
 }
 
@@ -88,7 +88,7 @@ impl Step for ConvTranspose {
         let rows = outputs * self.taps;
         let (image, result) = (inputs * self.plane[0], outputs * self.plane[1]);
         if image == 0 {
-            // Without any input elements, each result is its bias.
+            // If the operand has no elements, each result is its channel's bias.
             for (channel, plane) in out.chunks_exact_mut(self.plane[1]).enumerate() {
                 plane.fill(bias.map_or(0.0, |bias| bias[channel % bias.len().max(1)]));
             }

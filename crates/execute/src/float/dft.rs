@@ -13,7 +13,7 @@ fn product(a: Number, b: Number) -> Number {
     [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 }
 
-/// e^(−2πi·part/whole).
+/// Computes e^(−2πi·part/whole).
 fn root(part: usize, whole: usize) -> Number {
     let angle = -2.0 * std::f64::consts::PI * part as f64 / whole as f64;
     [libm::cos(angle), libm::sin(angle)]
@@ -44,7 +44,7 @@ impl Plan {
             filter: Vec::new(),
         };
         if size != length {
-            // Takes k² modulo 2·length, so that the angle stays small.
+            // k² is reduced modulo 2·length, so that the angle stays small and precise.
             let chirp = |k: usize| root((k as u128 * k as u128 % (2 * length as u128)) as usize, 2 * length);
             plan.chirps = (0..length).map(chirp).collect();
             let mut filter = vec![[0.0; 2]; size];

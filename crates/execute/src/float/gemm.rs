@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::step::Operand;
 use strait_kernels::float::{Bias, Matrix, gemm};
 
-/// alpha·(a·b) + beta·bias.
+/// Computes alpha·(a·b) + beta·bias.
 struct Gemm {
     op: op::Gemm,
     /// Number of rows, of columns, and of summands per element.
@@ -13,7 +13,7 @@ struct Gemm {
     bias: BiasKind,
 }
 
-/// How a product uses its bias.
+/// How the product and the bias are added.
 enum BiasKind {
     /// The sums start from the bias. This needs a bias with one value per column, and alpha and beta must be 1.
     Start,

@@ -11,7 +11,7 @@ struct GridSample {
     channels: usize,
     /// Spatial extents of the operand.
     spatial: Vec<usize>,
-    /// Number of result positions in one channel.
+    /// Number of positions in one channel of the result.
     positions: usize,
 }
 

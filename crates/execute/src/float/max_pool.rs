@@ -1,4 +1,4 @@
-//! Maximum over windows.
+//! Computes the maximum of each window.
 
 use super::volume;
 use crate::prelude::*;

@@ -1,4 +1,5 @@
-//! Recurrent layers, step by step. In each step, the product of the state and its weights is one GEMM.
+//! Recurrent layers, computed step by step. In each step, one GEMM multiplies the state by the weights of several
+//! gates.
 
 use crate::prelude::*;
 use crate::step::elements_mut;
@@ -131,7 +132,7 @@ struct Weights<'a> {
 struct State {
     h: Vec<f32>,
     c: Vec<f32>,
-    /// The pre-activations, which are then replaced by the gates: `[N, G·H]`.
+    /// The pre-activations `[N, G·H]`. During a step, the gates replace them.
     gates: Vec<f32>,
     /// Working memory. Depending on the stage it has the products of the gates `[G, N, H]`, the new state, or the
     /// operand of the product with the weights.
@@ -152,8 +153,8 @@ impl Recurrent {
         (direction * count..(direction + 1) * count).map(at).collect()
     }
 
-    /// Computes, gate by gate, the product of `left` `[N, H]` and the weights of the gates from `first` on, and writes
-    /// the products to `state.parts`. The pre-activations in `state.gates` are added, unless `alone` is true.
+    /// Multiplies the state (or `state.copy` if `reset` is true), `[N, H]`, by the weights of `gates`, and writes the
+    /// products to `state.parts`, gate by gate. The pre-activations in `state.gates` are added, unless `alone` is true.
     fn product(
         &self,
         context: &Context,

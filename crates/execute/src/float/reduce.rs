@@ -10,7 +10,7 @@ struct Reduce {
     reduction: Reduction,
     /// The extents `[outer, reduced, inner]` of each kernel call.
     calls: Vec<[usize; 3]>,
-    /// Number of elements that are reduced to one result.
+    /// Number of elements that are reduced to a single result.
     count: usize,
 }
 

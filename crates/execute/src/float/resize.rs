@@ -16,7 +16,7 @@ struct Axis {
     count: usize,
     /// The index and weight of each neighbour, for each position of the result.
     taps: Vec<(usize, f32)>,
-    /// Which positions of the result are outside of the operand.
+    /// For each position of the result: true if it lies outside of the operand.
     outside: Vec<bool>,
 }
 

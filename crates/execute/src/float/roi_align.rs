@@ -58,7 +58,7 @@ impl Executable for op::RoiAlign {
     }
 }
 
-/// The two neighbours of a sample along an axis, each with its weight; `None` outside of the image.
+/// The two neighbours of a sample along an axis, each with its weight; `None` if the sample is outside of the image.
 type Sample = Option<[(usize, f32); 2]>;
 
 /// The samples of a region along one axis, ordered by bin.
@@ -151,7 +151,7 @@ impl RoiAlign {
             .unwrap_or(0.0)
     }
 
-    /// The mean or maximum of the interpolated samples of a bin. Samples outside of the image are 0.
+    /// The mean or the maximum of a bin's samples, which are interpolated. Samples outside of the image are 0.
     fn interpolated(&self, image: &[f32], [rows, columns]: &[Along; 2], bin: usize) -> f32 {
         let (row, column) = (bin / self.op.width as usize, bin % self.op.width as usize);
         let width = self.size[1];

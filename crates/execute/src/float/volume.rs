@@ -98,7 +98,7 @@ fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step
 }
 
 impl VolumePool {
-    /// The result of one window of one channel. Taps are visited in row-major order.
+    /// Computes the result of one window in one channel. The taps are visited in row-major order.
     fn window(&self, image: &[f32], taps: [Taps; 3]) -> f32 {
         let at = |axis: usize, tap: usize| taps[axis].first + tap * self.dilation[axis];
         let mut state = if self.of == Of::Maximum { f32::NEG_INFINITY } else { 0.0 };

@@ -1,4 +1,5 @@
-//! GatherElements: picks one element for each position of the indices.
+//! GatherElements: for each index, picks the element that has this index along one axis and the same position along all
+//! others.
 
 use super::places;
 use crate::layout::{axis, by_width};

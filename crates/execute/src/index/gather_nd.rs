@@ -7,7 +7,7 @@ use crate::tensor::Dims;
 
 struct GatherNd {
     elem: Elem,
-    /// Number of batch entries. Each has its own slices.
+    /// Number of batch entries. The coordinates of an entry pick slices of the same entry.
     batch: usize,
     /// The extents of those axes that the coordinates index.
     named: Dims,

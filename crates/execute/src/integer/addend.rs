@@ -1,5 +1,5 @@
-//! Products with an addend: another tensor is added to the sums before they are requantized, so that they are rounded
-//! only once.
+//! Products with an addend: another tensor is added to the sums of products before these are requantized, so that the
+//! result is rounded only once.
 
 use super::operands::{Prepared, codes};
 use super::{conv, gemm};

@@ -6,7 +6,7 @@ use crate::reference::write;
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
-/// A lookup in a table with one entry for each code of the operand, starting with the smallest code.
+/// A lookup in a table. The table has one entry for each code of the operand, beginning with the smallest code.
 pub(crate) struct Lookup {
     pub(crate) element: IntType,
     pub(crate) table: Vec<u8>,

@@ -11,7 +11,7 @@ use strait_requantize::IntType;
 pub(crate) type Prepared = Result<Option<Box<dyn Step>>, StepError>;
 
 impl NodeSlots<'_> {
-    /// The loops that requantize this node's accumulators.
+    /// The loops that requantize the accumulators of this node.
     pub(crate) fn loops(&self) -> Result<Box<dyn Loops>, StepError> {
         match &self.fused {
             Some(fused) => self.options.loops.loops_for(&fused.requant, fused.clamp),
@@ -74,7 +74,7 @@ impl Constant<'_> {
                 let inner = slot.dims.iter().skip(axis + 1).product::<usize>().max(1);
                 let outputs = slot.dims.get(axis).copied().unwrap_or(1).max(1);
                 let wide = tensor.to_i64().ok()?.into_iter().enumerate();
-                // Codes have up to 16 bits, and so do zero points.
+                // The result fits in i32, because codes and zero points have at most 16 bits.
                 let weight = |(at, code): (usize, i64)| code as i32 - zeros.of(at / inner % outputs);
                 Constant::I32(wide.map(weight).collect())
             }
@@ -97,7 +97,7 @@ pub(crate) struct ConstantBias {
 }
 
 impl ConstantBias {
-    /// The bias of a slot. `None` if it is not a constant of the accumulator type.
+    /// Reads the bias in a slot. `None` if the slot is not a constant of the accumulator type.
     pub(crate) fn of(slot: Option<&Slot<'_>>, carrier: Carrier) -> Option<ConstantBias> {
         let mut bias = ConstantBias {
             carrier,

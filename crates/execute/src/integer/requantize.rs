@@ -1,4 +1,4 @@
-//! Requantizes from one grid to another.
+//! Requantizes numbers on one grid to codes on another grid.
 
 use super::operands::Prepared;
 use super::picked;

@@ -1,4 +1,5 @@
-//! Linear resizing of codes, one axis after the other. Sums are exact, so their order does not matter.
+//! Resizes codes linearly, one axis after the other. The order of the axes does not change the result, because all sums
+//! are exact.
 
 use super::operands::{Prepared, codes};
 use crate::layout::around;

@@ -1,4 +1,4 @@
-//! Joins `producer → requantize → clamp`: the loops do the requantization and the clamp as their last step.
+//! Joins `producer → requantize → clamp`: the loops of the producer also requantize and clamp each accumulator.
 
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::integer;

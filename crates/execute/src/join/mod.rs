@@ -21,7 +21,7 @@ use strait_core::{Graph, Module, NodeId};
 pub(crate) use scope::{Joins, Replacement};
 
 impl Joins {
-    /// Finds all joins in a graph whose nodes are in topological `order`.
+    /// Finds all joins in a graph. `order` has the graph's nodes in the order in which they run.
     pub(crate) fn find(
         module: &Module,
         graph: &Graph,

@@ -31,7 +31,7 @@ pub(crate) enum Replacement {
     Alone,
     /// Nothing runs, because a join computes the node elsewhere.
     Elsewhere,
-    /// The join runs that ends with this node.
+    /// The join whose last node is this one runs here.
     Here(Join),
 }
 

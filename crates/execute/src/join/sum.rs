@@ -20,7 +20,7 @@ struct Sum {
 
 /// An operand of the sum: how it is computed before it is added.
 enum Operand {
-    /// A table with one accumulator for each 8-bit code.
+    /// A table of accumulators, one for each 8-bit code.
     Table(Box<[i32; 256]>),
     /// Each element is `±requantize((code − zero)·2^bits)`.
     Codes {

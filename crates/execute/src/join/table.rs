@@ -66,7 +66,8 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result
     }
 }
 
-/// Applies the nodes one after the other to every code of a type, by their reference definitions.
+/// Applies the nodes, one after the other, to every code of the type `element`. The nodes are computed by their
+/// reference definitions.
 pub(super) fn entries(scope: &Scope<'_>, element: IntType, nodes: &[NodeId]) -> Result<Option<Vec<i64>>, ExecuteError> {
     let mut values: Vec<i64> = element.range().map(i64::from).collect();
     for &id in nodes {

@@ -43,7 +43,7 @@ impl AtExtents {
         }
     }
 
-    /// Computes the results of `op` on these operands.
+    /// Computes the results of `op` on operands with the extents of this run.
     pub(super) fn run(
         &self,
         op: &Op,

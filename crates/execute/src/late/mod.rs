@@ -72,7 +72,7 @@ pub(crate) fn is_late(op: &Op, present: impl Iterator<Item = bool>) -> bool {
     has_own(op) || has_late_operands(op, present)
 }
 
-/// The results of an op for which [`is_late`] is true.
+/// Computes the results of an op for which [`is_late`] is true.
 pub(crate) fn evaluate(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
     if has_own(op) {
         return own(op, operands);

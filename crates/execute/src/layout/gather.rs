@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 struct Gather {
     elem: Elem,
-    /// Extents before the axis, of the axis, and after it.
+    /// The product of the extents before the axis, the extent of the axis, and the product of those after it.
     extents: [usize; 3],
     /// The extent of the gathered axis, for error texts.
     positions: usize,

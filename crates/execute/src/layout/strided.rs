@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::tensor::Dims;
 use smallvec::SmallVec;
 
-/// The strides, in elements, of a row-major tensor with these extents.
+/// The distances, in elements, between neighbours along each axis of a row-major tensor with these extents.
 pub(super) fn strides(dims: &[usize]) -> Dims {
     let mut strides: Dims = (dims.iter().rev())
         .scan(1, |next, &extent| Some(std::mem::replace(next, *next * extent)))
@@ -88,7 +88,7 @@ pub(super) fn copy<T: Copy>(
     );
 }
 
-/// The product of the extents before an axis, its own extent, and the product of those after it.
+/// The product of the extents before an axis, the extent of the axis itself, and the product of those after it.
 pub(crate) fn around(dims: &[usize], axis: usize) -> [usize; 3] {
     let product = |dims: &[usize]| dims.iter().product::<usize>();
     [

@@ -29,7 +29,7 @@ struct Draft {
 
 /// What the step of a draft computes.
 enum Drafted {
-    /// Nothing: the result shares its operand's bytes.
+    /// Nothing, because the result shares the bytes of its operand.
     Shares,
     Step(Box<dyn Step>),
     Late(Box<late::Late>),
@@ -85,7 +85,7 @@ struct Builder<'a> {
     graph: &'a Graph,
     options: &'a PlanOptions<'a>,
     drafts: Vec<Draft>,
-    /// For each value: its type. `None` if the value has been removed.
+    /// The type of each value; `None` if the value has been removed from the graph.
     slots: Vec<Option<Slot<'a>>>,
     /// For each value: the value whose bytes it shares (its root). Most values are their own root.
     roots: Vec<usize>,
@@ -94,7 +94,7 @@ struct Builder<'a> {
     /// For each root: its buffer in the arena.
     buffers: Vec<Option<usize>>,
     requests: Vec<Request>,
-    /// For each step: the operand whose buffer its first result takes over.
+    /// For each step: the operand whose buffer the step's first result takes over, if there is one.
     in_place: Vec<Option<usize>>,
     /// The values with an extent that is only known at run time, and for each the number of its owned tensor.
     open: BTreeMap<ValueId, usize>,
@@ -311,7 +311,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A value as an observer sees it. An extent that is only known at run time is 0 here.
+    /// Describes a value as an observer sees it. An extent that is only known at run time is 0 here.
     fn shown(&self, value: ValueId, place: Storage) -> Result<Shown, ExecuteError> {
         let found = self.graph.value(value);
         let found = found.ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))?;

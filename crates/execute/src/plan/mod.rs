@@ -50,7 +50,7 @@ pub struct Plan {
     owned: usize,
 }
 
-/// A callback that sees each value of a graph as it is made, and may return a tensor that replaces it.
+/// A callback that gets each value of a graph as soon as it is made, and may return a tensor that replaces the value.
 pub(crate) type Replace<'r> = dyn FnMut(GraphId, ValueId, TensorView<'_>) -> Option<Tensor> + Send + 'r;
 
 /// Where a value is stored.
@@ -93,7 +93,7 @@ struct PlannedStep {
 
 /// What a step computes.
 enum Work {
-    /// Nothing: the result shares its operand's bytes.
+    /// Nothing, because the result shares the bytes of its operand.
     Shares,
     Step(Box<dyn Step>),
     /// A node on owned tensors, and for each operand where it is stored.
@@ -144,8 +144,8 @@ impl Plan {
         build::build(module, graph, options, None)
     }
 
-    /// Plans a graph that a node runs; `depth` is the number of graphs around it. Its inputs may have extents that are
-    /// only known at run time.
+    /// Plans a graph that a node runs. `depth` is the number of graphs around it. The inputs of such a graph may have
+    /// extents that are only known at run time.
     pub(crate) fn body(
         module: &Module,
         graph: GraphId,

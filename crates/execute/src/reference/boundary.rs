@@ -58,7 +58,7 @@ pub(crate) struct Grids {
 }
 
 impl Grids {
-    /// The grids of a slot, which must have at least one.
+    /// The grids of a slot. The slot must have at least one grid.
     pub(crate) fn of(slot: &Slot<'_>) -> Result<Grids, StepError> {
         let quant: &QuantParams = slot
             .quant
@@ -105,7 +105,8 @@ impl Grids {
         }
     }
 
-    /// Outer extents, channels and inner extents of an array with `count` elements and these grids.
+    /// The outer extents, the number of channels and the inner extents of an array with `count` elements, where each
+    /// channel has a grid.
     pub(crate) fn extents(&self, count: usize) -> [usize; 3] {
         let channels = self.grids.len();
         let outer = count.checked_div(channels * self.inner).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Elementwise primitives, computed by their definitions.
+//! Elementwise primitives, computed as they are defined.
 
 use super::array::{Array, positions};
 use crate::error::StepError;
@@ -42,7 +42,7 @@ pub(super) enum Channels<'a> {
     Picked(&'a Array),
 }
 
-/// Requantizes each value with the parameters of its channel.
+/// Requantizes each value with the parameters for the channel of the value.
 pub(super) fn requantize(
     form: &Requantization,
     channels: Channels<'_>,

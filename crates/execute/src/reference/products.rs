@@ -1,4 +1,4 @@
-//! Sums of products, computed by their definitions.
+//! Sums of products, computed as they are defined.
 
 use super::array::{Array, positions};
 use super::elementwise::broadcast;

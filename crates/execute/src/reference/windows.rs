@@ -1,4 +1,4 @@
-//! Pools and reductions, computed by their definitions.
+//! Pools and reductions, computed as they are defined.
 
 use super::array::{Array, positions};
 use crate::error::StepError;
@@ -43,8 +43,8 @@ struct Along {
     /// The position of the first tap inside of the operand, if there is one.
     first: usize,
     dilation: usize,
-    /// The number of taps inside of the operand or its padding. Taps beyond the padding, which occur if the result's
-    /// extent is rounded up, do not count.
+    /// The number of taps inside of the operand or its padding. If the result's extent is rounded up, there are taps
+    /// beyond the padding, which are not counted.
     padded: usize,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         (Elem::I64, Op::Add(_)) => step(site, false, i64::wrapping_add),
         (Elem::I64, Op::Sub(_)) => step(site, false, i64::wrapping_sub),
         (Elem::I64, Op::Mul(_)) => step(site, false, i64::wrapping_mul),
-        // The divisors are checked before the loop, so none is 0 here.
+        // All divisors are checked before the loop, so none of them is 0 here.
         (Elem::I64, Op::Div(_)) => step(site, true, i64::wrapping_div),
         (Elem::I64, Op::Pow(_)) => step(site, false, integer_power),
         _ => unsupported(site),

@@ -12,7 +12,7 @@ struct Reduce<T, F, E> {
     calls: Vec<[usize; 3]>,
     /// The result of reducing no elements.
     first: T,
-    /// Combines a partial result with one more element.
+    /// Combines a partial result with the next element.
     join: F,
     /// Converts the reduced value to the result.
     end: E,

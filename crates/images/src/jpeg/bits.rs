@@ -25,7 +25,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Buffers more bits, so that there are at least 32.
+    /// Buffers more bits, so that at least 32 bits are buffered.
     #[inline(always)]
     pub(super) fn fill(&mut self) {
         if self.count >= 32 {
@@ -67,7 +67,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The next `count` bits, 1 to 16, without consuming them.
+    /// Returns the next `count` bits (1 to 16) without consuming them.
     #[inline(always)]
     pub(super) fn peek(&self, count: u32) -> u32 {
         (self.buffer >> (64 - count)) as u32
@@ -79,7 +79,7 @@ impl<'a> Bits<'a> {
         self.count -= count as i32;
     }
 
-    /// Consumes the next `count` buffered bits, 0 to 16.
+    /// Consumes and returns the next `count` buffered bits (0 to 16).
     #[inline(always)]
     pub(super) fn take(&mut self, count: u32) -> u32 {
         // The bits are shifted in two steps, because a single shift by 64 would overflow.

@@ -41,7 +41,7 @@ struct Component {
     levels: Vec<u8>,
 }
 
-/// The size of an image and its components.
+/// The size of an image, and the components of the image.
 struct Frame {
     width: usize,
     height: usize,

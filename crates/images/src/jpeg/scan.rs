@@ -8,7 +8,7 @@
 use super::{Component, Frame, Quantization, ZIGZAG, bits::Bits, damaged, huffman::Huffman, idct, no_table};
 use crate::ImageError;
 
-/// The Huffman tables read so far.
+/// The Huffman tables that have been read so far.
 #[derive(Default)]
 pub(super) struct Tables {
     pub(super) dc: [Option<Huffman>; 4],
@@ -38,7 +38,7 @@ struct Band {
     bit: u32,
 }
 
-/// Decodes the scan with this header. Returns the number of bytes of its data.
+/// Decodes the scan with this header. Returns the number of bytes of the scan's data.
 pub(super) fn decode(
     frame: &mut Frame,
     header: &[u8],

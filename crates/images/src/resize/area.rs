@@ -49,7 +49,7 @@ fn level(x: f32) -> u8 {
     x.round_ties_even().clamp(0.0, 255.0) as u8
 }
 
-/// For each pixel of the result: the source pixels that it covers, with their weights.
+/// For each pixel of the result: the source pixels that the result's pixel covers, with their weights.
 fn shares(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
     let factor = 1.0 / (to as f64 / from as f64);
     let share = |x: usize| {

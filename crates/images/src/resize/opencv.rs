@@ -23,7 +23,7 @@ use crate::like::Filter;
 /// Number of fractional bits of a weight.
 const BITS: u32 = 11;
 
-/// For each pixel of the result: the source pixels and their weights.
+/// For each pixel of the result: the source pixels from which it is computed, and their weights.
 type Taps<const N: usize> = Vec<([usize; N], [i32; N])>;
 
 pub(super) fn resize(image: &Pixels, [width, height]: [usize; 2], filter: Filter) -> Pixels {

@@ -83,7 +83,7 @@ fn convolution(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), R
     finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
-/// A depthwise convolution. Its filter is [kernel…, channels, multiplier]: each input channel has `multiplier` output
+/// A depthwise convolution. The filter is [kernel…, channels, multiplier]: each input channel gives `multiplier` output
 /// channels.
 fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(reader)?;

@@ -46,7 +46,7 @@ fn shape(reader: &mut OperatorReader<'_, '_>, position: usize, to: Elem) -> Resu
     reader.finish_result(position, converted(to, Elem::I64), &[list])
 }
 
-/// The op that converts elements of one type to another.
+/// The op that converts elements of type `from` to type `to`.
 fn converted(to: Elem, from: Elem) -> Op {
     match to == from {
         true => Identity {}.into(),

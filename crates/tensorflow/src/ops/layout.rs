@@ -9,7 +9,7 @@ use strait_import::{Arg, Refusal};
 
 use crate::operator_reader::OperatorReader;
 
-/// Where the channel axis is.
+/// The position of the channel axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// The channel axis comes after the axes of the image.

@@ -33,7 +33,7 @@ fn product(reader: &mut OperatorReader<'_, '_>, turned: [&'static str; 2]) -> Re
     reader.finish(matrix_product(), &args)
 }
 
-/// The value with its last two axes swapped.
+/// A value whose last two axes are swapped.
 fn last_two_turned(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(x)?.shape.len();
     let mut permutation: Vec<u32> = (0..rank as u32).collect();

@@ -28,7 +28,7 @@ pub(super) fn spatial(
     of_image(key, list, layout, axes).map(Some)
 }
 
-/// Like [`spatial`], for a list that is already known.
+/// Like [`spatial`], for a list that is not an attribute.
 pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 2]>, Refusal> {
     let is_one = |axis: usize| list.get(axis) == Some(&1);
     if list.len() != axes + 2 {

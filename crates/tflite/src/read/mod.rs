@@ -146,13 +146,13 @@ impl Decoded for Model {
     }
 }
 
-/// The name of an operator, which is the name of its first result.
+/// The name of an operator's node, which is the name of the operator's first result.
 fn node_name<'g>(graph: &'g Graph<'_>, node: usize) -> &'g str {
     let first = graph.nodes[node].outputs.iter().flatten().next();
     first.map_or("", |&index| &graph.tensors[index].name)
 }
 
-/// The wiring of a graph. Tensors are numbered by their position in the file.
+/// How the tensors and nodes of a graph are connected. Each tensor has its position in the file as its number.
 fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
     let mut wiring = Wiring::with_room(graph.tensors.len(), graph.nodes.len());
     let name = |index: usize| graph.tensors[index].name.as_str();

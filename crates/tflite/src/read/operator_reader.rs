@@ -72,7 +72,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// The options, if there are any.
+    /// The options of the operator; `None` if the file has none.
     pub(super) fn options(&self) -> Result<Option<BuiltinOptions<'g>>, Refusal> {
         field(self.node.view.builtin_options())
     }

@@ -47,7 +47,7 @@ const MOST_IN_ALL: usize = 1000;
 /// The overlap thresholds over which the mean is taken by default.
 pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
-/// Where the boxes come from.
+/// The source of the boxes.
 pub enum BoxSource {
     /// The boxes are in outputs of the model, which have these indices.
     Outputs {
@@ -64,7 +64,7 @@ pub enum BoxSource {
 
 /// Compares the boxes that a model finds with those of the labels.
 pub struct Map {
-    /// Where the boxes come from.
+    /// The source of the boxes.
     pub source: BoxSource,
     /// What the four numbers of a box mean.
     pub format: BoxFormat,

@@ -1,4 +1,4 @@
-//! Precision and recall over all images.
+//! Precision and recall over the boxes of all images.
 
 use std::collections::BTreeMap;
 

@@ -153,7 +153,8 @@ fn lstm_layer(
     for position in first..peephole {
         reader.not_hybrid(0, position)?;
     }
-    // If gate i has no weights of its own, it is 1 − f, and 1 − sigmoid(z) is sigmoid(−z).
+    // If gate i has no weights of its own, the gate is 1 − f. Since 1 − sigmoid(z) is sigmoid(−z), its weights are
+    // those of f with the sign changed.
     let is_coupled = !reader.has(first);
     let weight = gates(reader, first, is_coupled)?;
     let bias = gates(reader, bias, is_coupled)?;

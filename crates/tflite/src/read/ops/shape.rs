@@ -137,7 +137,7 @@ fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let [&[a], &[b]] = [lengths[0].as_slice(), lengths[1].as_slice()] else {
         return Err(Refusal::invalid(ReasonCode::Operands, "its operands are no lists"));
     };
-    // The shorter shape gets ones in front.
+    // Extents of 1 are added in front of the shorter shape.
     let shorter = usize::from(b < a);
     let missing = a.abs_diff(b);
     if missing > 0 {
