@@ -148,10 +148,10 @@ impl Demand {
 
     /// What is needed to compare the main graph of an integer module with the lowered graph that it was fused from.
     ///
-    /// The lowered graph runs first. The integer values that the fused graph shows to an observer are kept from this
-    /// first run until they are compared. After the first run all of these values exist at once, so memory grows with
-    /// their sum. If a fusion is not exact, the fused graph needs a second plan. The plans share the weights, but each
-    /// plan has copies of its own.
+    /// The lowered graph runs first. For each integer value that the fused graph shows to an observer, the value of the
+    /// lowered graph is kept until both are compared. After the first run all of these values exist at once, so memory
+    /// grows with their sum. If a fusion is not exact, the fused graph needs a second plan. The plans share the
+    /// weights, but each plan has copies of its own.
     ///
     /// # Errors
     /// As for [`cost`].

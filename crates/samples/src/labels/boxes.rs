@@ -17,7 +17,7 @@ const MOST_TEXT: u64 = 16 << 20;
 /// The largest size, in bytes, of a JSON file, which has the boxes of all images, up to a million.
 const MOST_JSON: u64 = 1 << 30;
 
-/// A class number that is larger than this is refused as a mistake.
+/// This class number and all larger ones are refused as a mistake.
 pub const MOST_CLASSES: u32 = 1 << 20;
 
 /// Reads the objects of each sample. If `path` is a folder, the boxes are fractions of the image; they are multiplied

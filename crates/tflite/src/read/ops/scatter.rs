@@ -89,8 +89,8 @@ fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[base, places, elements])
 }
 
-/// Writes a slice into x. Operands: x, the slice, and where it begins. If the slice would end outside of x, it begins
-/// earlier. The last axes need no coordinate if the slice fills them.
+/// Writes a slice into x. Operands: x, the slice, and where it begins. If the slice would lie partly outside of x, its
+/// begin is moved so that it lies inside. The last axes need no coordinate if the slice fills them.
 fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (x, update) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(1))?);
