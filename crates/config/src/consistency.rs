@@ -13,7 +13,7 @@ use super::{
 /// Checks combinations of keys.
 ///
 /// # Errors
-/// All keys that cannot be combined.
+/// Keys cannot be combined. All such errors are reported at once.
 pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     let mut checker = Checker {
         loaded,

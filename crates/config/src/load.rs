@@ -19,7 +19,7 @@ impl Loaded {
     /// the file, and each of them has a place.
     ///
     /// # Errors
-    /// All errors in the additions.
+    /// The additions have errors. All of them are reported at once.
     pub fn with(&self, rules: Vec<Node>, keys: Vec<(Vec<String>, Node)>) -> Result<Loaded, Diagnostics> {
         let mut tree = self.written.clone();
         for (path, node) in keys {
@@ -51,7 +51,7 @@ impl Loaded {
 /// Reads the file, sets the keys that the command line gives, and checks the result.
 ///
 /// # Errors
-/// All errors in the configuration, each with its line.
+/// The configuration has errors. All of them are reported at once, each with its line.
 pub fn load(file: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
     let name = file.display().to_string();
     let text = read(file).map_err(|message| {

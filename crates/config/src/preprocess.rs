@@ -34,8 +34,8 @@ const NEEDS_LAYOUT: &str = "say what the axes of the samples are: stored = { lay
 /// Converts the steps to a plan.
 ///
 /// # Errors
-/// The first step that is not possible: it needs information about the stored samples that the configuration does not
-/// have, or it does not fit the samples.
+/// A step is not possible: it needs information about the stored samples that the configuration does not have, or it
+/// does not fit the samples. The first such step is reported.
 pub fn plan(preprocess: &Preprocess) -> Result<Plan, PlanError> {
     let layout = preprocess.stored.layout.as_ref().map(Layout::as_str);
     let mut draft = Draft {

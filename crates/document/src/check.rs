@@ -15,7 +15,7 @@ const MOST: usize = 50;
 /// Checks the tree against the shape, and resolves the paths in the tree.
 ///
 /// # Errors
-/// Everything in the tree that does not fit the shape, in the order of the text.
+/// The tree does not fit the shape. All errors are reported at once, in the order of the text.
 pub fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
     let mut checker = Checker { findings: Vec::new() };
     checker.value(shape, root, &KeyPath::default());

@@ -62,7 +62,7 @@ pub fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, String> {
 /// Parses a TOML text to a tree.
 ///
 /// # Errors
-/// All syntax errors.
+/// The text is not TOML. All syntax errors are reported at once.
 pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     let (table, mut errors) = DeTable::parse_recoverable(&source.text.text);
     if errors.is_empty() {
@@ -134,7 +134,7 @@ fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
 /// Checks a tree against the type `T`, resolves the paths in the tree, and converts the tree to a `T`.
 ///
 /// # Errors
-/// Everything in the tree that does not fit the type, in the order of the text.
+/// The tree does not fit the type. All errors are reported at once, in the order of the text.
 pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     refuse_newer::<T>(tree)?;
     check(T::shape(), tree)?;

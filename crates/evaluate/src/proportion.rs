@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The two-sided 95 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// How many of the samples have some property. JSON also gets the figures that follow from the counts.
+/// How many of the samples have some property. In JSON, the figures that follow from these counts are written too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "ProportionFields", from = "ProportionFields")]
 pub struct Proportion {
@@ -53,8 +53,8 @@ impl Proportion {
     }
 }
 
-/// How the answers of two models on the same samples differ: on how many samples only one of them is right. JSON also
-/// gets the figures that follow from the counts.
+/// How the answers of two models on the same samples differ: the number of samples on which only one of the models is
+/// right. In JSON, the figures that follow from these counts are written too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "PairedFields", from = "PairedFields")]
 pub struct Paired {

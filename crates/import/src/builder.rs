@@ -125,8 +125,8 @@ pub struct Builder<'a> {
 /// caller has bound the batch.
 ///
 /// # Errors
-/// All nodes whose operators are not known, at once. Otherwise the first node that does not fit its operands, an input
-/// without a type, or an output with another element type than the file declares.
+/// All nodes whose operators are not known are reported at once. Otherwise, the first of these: a node does not fit its
+/// operands, an input has no type, or an output has another element type than the file declares.
 pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Assumed), ReadError> {
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);
@@ -320,6 +320,9 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds the ops that one node becomes, or notes why the node cannot be read.
+    ///
+    /// # Errors
+    /// The node does not fit its operands, and the operators of all earlier nodes are known.
     pub fn add(&mut self, reader: &mut dyn Reader<'a>, position: usize) -> Result<(), ReadError> {
         let Err(refusal) = reader.read(self, position) else {
             return Ok(());
@@ -380,6 +383,9 @@ impl<'a> Builder<'a> {
     }
 
     /// What is known about a tensor. A constant is converted when it is first asked for.
+    ///
+    /// # Errors
+    /// No node computes the tensor, or it is a constant that cannot be read.
     pub fn entry(&mut self, id: TensorId) -> Result<Entry, Refusal> {
         let name = self.scope.wiring.name(id);
         if let Some(entry) = &self.entries[id.position()] {

@@ -78,6 +78,9 @@ impl Builder<'_> {
 impl Layer<'_, '_> {
     /// Replaces codes by the real numbers that they stand for. This is possible for constants, and for codes that were
     /// quantized from real numbers on the same grid, even if ops have moved them since. `None` for all other codes.
+    ///
+    /// # Errors
+    /// A constant does not fit the grid.
     pub fn real(&mut self, codes: &Arg, grid: &QuantParams) -> Result<Option<Arg>, Refusal> {
         let codes = match codes {
             Arg::Operand(position) => match self.constant(*position)? {
@@ -109,7 +112,7 @@ impl Layer<'_, '_> {
     /// if these real numbers are not known.
     ///
     /// # Errors
-    /// A constant that does not fit the grid.
+    /// A constant does not fit the grid.
     pub fn finish_real(&mut self, grid: &QuantParams) -> Result<bool, Refusal> {
         let constant = self.constant(0)?;
         let result = self.first_result().filter(|&id| !self.builder.is_output(id));
@@ -131,7 +134,7 @@ impl Layer<'_, '_> {
     /// value becomes the node's result. Returns false if operand 0 has no grid.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn finish_between_grids(&mut self) -> Result<bool, Refusal> {
         let real = self.resolved(&Arg::Operand(0))?;
         let has_grid = |&id: &ValueId| {
@@ -148,7 +151,7 @@ impl Layer<'_, '_> {
     /// with halves rounded to even.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn finish_codes(&mut self, of: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
         let op = quantize(grid, Rounding::HalfEven);
         let mut real = self.resolved(of)?;
@@ -253,7 +256,7 @@ impl Layer<'_, '_> {
     /// real numbers of operand 0 are clipped to the numbers that these two codes stand for.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn note_clipped(&mut self, least: i64, most: i64) -> Result<(), Refusal> {
         let found = self
             .resolved(&Arg::Operand(0))?
@@ -277,6 +280,9 @@ impl Layer<'_, '_> {
     }
 
     /// A real value on a grid: the value itself if it has no grid or the same grid, and otherwise a copy.
+    ///
+    /// # Errors
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn on(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
         if self.builder.give(real, grid) {
             return Ok(real);
@@ -400,7 +406,7 @@ impl Layer<'_, '_> {
     /// separate value. Does nothing for a constant, which gets its grid when it is added to the graph.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn give_result(&mut self, position: usize, grid: &QuantParams) -> Result<(), Refusal> {
         let Some((id, value)) = self
             .result(position)

@@ -55,7 +55,7 @@ pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError>
 /// is true, all inputs of the graph are kept, even those that no output needs.
 ///
 /// # Errors
-/// A tensor that is needed but that nothing defines; an output that depends on an input which `begin` does not name; a
+/// A tensor is needed but nothing defines it, an output depends on an input that is not in `begin`, or nodes form a
 /// cycle.
 pub fn between(
     wiring: &Wiring<'_>,

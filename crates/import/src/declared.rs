@@ -130,7 +130,7 @@ impl Declared {
 /// Refuses bound values whose key is not one of `keys`.
 ///
 /// # Errors
-/// The error names the first of these values.
+/// A key is not one of `keys`. The error names the first such key.
 pub fn check_bind(bind: &BTreeMap<String, u64>, keys: impl FnOnce() -> BTreeSet<String>) -> Result<(), ReadError> {
     if bind.is_empty() {
         return Ok(());

@@ -86,8 +86,8 @@ pub enum ReadError {
     /// avoid them.
     #[error("{} node(s) of the model cannot be read:{}", .0.len(), list(.0))]
     Unsupported(Vec<NodeFault>),
-    /// A node needs a number, but it depends on a dimension of an input that has none. The configuration has to bind
-    /// the dimension.
+    /// A node needs a number that depends on a dimension of an input, and this dimension has no value. The
+    /// configuration has to bind a value to it.
     #[error("{reason}\n{}", list_free(free))]
     FreeDimensions {
         /// Which number is needed, and where.

@@ -250,7 +250,7 @@ impl<'b, 'a> Layer<'b, 'a> {
     /// the result of the identity has the name of the output and the grid of the value.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn finish_as(&mut self, position: usize, value: ValueId) -> Result<(), Refusal> {
         let Some(id) = self.result(position) else { return Ok(()) };
         if self.builder.is_output(id) {

@@ -1,5 +1,5 @@
-//! GatherElements: for each index, picks the element that has this index along one axis and the same position along all
-//! others.
+//! GatherElements: picks one element for each index. Along one axis, the index is the position of the element; along
+//! all other axes, the element has the same position as the index.
 
 use super::places;
 use crate::layout::{axis, by_width};

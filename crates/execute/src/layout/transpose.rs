@@ -4,7 +4,8 @@ use super::{by_width, strided};
 use crate::prelude::*;
 use crate::tensor::Dims;
 
-/// Permutes axes: has the extents of the result, and the strides of these axes in the operand and in the result.
+/// Permutes axes. The fields are the extents of the result, and the strides of these axes in the operand and in the
+/// result.
 struct Transpose {
     elem: Elem,
     result: Dims,

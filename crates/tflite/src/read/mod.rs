@@ -125,7 +125,8 @@ impl Decoded for Model {
     /// Only the operators that the outputs need are read. Layers are named after their results.
     ///
     /// # Errors
-    /// All unknown operators at once, or else the first fault of the model or of the options.
+    /// All unknown operators are reported at once. If there are none, the error is the first fault of the model or of
+    /// the options.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
