@@ -230,7 +230,7 @@ fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
         }
         _ => return 0,
     };
-    // The pack size is always known, because codes have at most 16 bits.
+    // The packed size is always known, because codes have at most 16 bits.
     packed.map_or(0, |bytes| bytes as u64)
 }
 

@@ -1,4 +1,5 @@
-//! What the executor has to know about each op. The file of an op implements this trait for it.
+//! The trait `Executable`: the facts that the executor has to know about each op. The file of each op implements the
+//! trait.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;

@@ -65,8 +65,8 @@ impl Layers {
         })
     }
 
-    /// Computes each layer of the result: gathers the layers of the operand that it needs, calls `convolve`, and stores
-    /// the layer. `T` is an element, or a byte of one. `pad` is one padding element, as a list of `T`.
+    /// Computes each layer of the result: gathers the layers of the operand that are needed for it, calls `convolve`,
+    /// and stores the layer. `T` is an element, or a byte of one. `pad` is one padding element, as a list of `T`.
     ///
     /// # Errors
     /// The errors of `convolve`. It reads the gathered operand, and writes the result of [`Layers::layer`].

@@ -232,7 +232,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The type of a tensor at which the graph begins. If the file declares no type for a tensor inside of the model,
-    /// the type is inferred by reading the nodes above the tensor.
+    /// the type is inferred by reading the nodes before the tensor.
     fn input_type(&mut self, reader: &mut dyn Reader<'a>, input: TensorId) -> Result<TensorType, ReadError> {
         let Scope { wiring, source, bind } = self.scope;
         let declared = match source.declared(input) {

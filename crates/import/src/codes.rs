@@ -108,8 +108,8 @@ impl Layer<'_, '_> {
         Ok(Some(real))
     }
 
-    /// Operand 0 has codes on a grid. Makes the real numbers that they stand for the node's first result. Returns false
-    /// if these real numbers are not known.
+    /// The codes of operand 0 stand for real numbers on a grid. These real numbers become the node's first result.
+    /// Returns false if they are not known.
     ///
     /// # Errors
     /// A constant does not fit the grid.

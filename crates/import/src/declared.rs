@@ -19,8 +19,8 @@ pub trait TensorSource {
     fn declared(&self, tensor: TensorId) -> Option<Declared>;
 
     /// The grid of a tensor that the file stores as codes. In our graph, the tensor has the real numbers that the codes
-    /// stand for. Only if the tensor is an input or output of the model, it has codes there, which are rounded half
-    /// away from zero. Returns `None` in formats in which the operators themselves say which tensors are codes.
+    /// stand for. Codes only remain at the inputs and outputs of the model; there, numbers are rounded half away from
+    /// zero. Returns `None` in formats in which the operators themselves say which tensors are codes.
     fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
         None
     }

@@ -14,9 +14,9 @@ use crate::error::{DataError, Kind};
 /// A deflated member may always inflate to this many bytes, even if it is much shorter in the archive.
 const MOST_INFLATED: u64 = 256 << 20;
 
-/// If a deflated member is larger than [`MOST_INFLATED`], it may inflate to at most this many times its length in the
-/// archive. Real samples do not compress better than that. A factor of a thousand only occurs if all numbers are zero,
-/// or if somebody made the file to fill the disk.
+/// If a deflated member inflates to more than [`MOST_INFLATED`] bytes, it may inflate to at most this many times its
+/// length in the archive. Real samples do not compress better than that. A factor of a thousand only occurs if all
+/// numbers are zero, or if somebody made the file to fill the disk.
 const MOST_TIMES: u64 = 100;
 
 /// An archive in a mapped file.

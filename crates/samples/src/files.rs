@@ -39,8 +39,8 @@ pub(crate) enum InputSource {
 /// | a folder of `.npy` | for a model of one input: batches, in the order of their names |
 /// | a folder of `.npz` | batches, in the order of their names |
 /// | a list or a pattern of `.npy` or `.npz` | batches, in this order |
-/// | an image, a list or a pattern of images, a folder of them or of such folders | those of the only input |
-/// | a folder of folders of images | one folder for each of several inputs, by its escaped name; arrays may stand beside them |
+/// | an image, a list or a pattern of images, a folder of images or of such folders | the samples of the only input |
+/// | a folder of folders of images | one folder for each of several inputs, by the input's escaped name; an input may also have an array instead |
 pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match place {
         SampleSource::Path(path) => open_path(path, inputs),

@@ -12,16 +12,16 @@
 //!
 //! | samples in | are read as |
 //! |---|---|
-//! | `.npy` | those of the only input |
+//! | `.npy` | the samples of the only input |
 //! | `.npz` | one array for each input, by its name |
 //! | a folder of `NAME.npy` | one file for each input, by its [escaped](escape) name |
 //! | a folder of `.npy` | for a model of one input: batches, in the order of their names |
 //! | a folder of `.npz` | batches, in the order of their names |
 //! | `.png`, `.jpg` | one image, for the only input |
-//! | a folder of images, with the folders below it | one for each sample, in the order of their paths |
-//! | `images/**/*.jpg`, `batches/*.npy` | those that the pattern matches, images or arrays, in the order of their paths |
+//! | a folder of images, with the folders below it | one image for each sample, in the order of the paths |
+//! | `images/**/*.jpg`, `batches/*.npy` | the images or arrays that the pattern matches, in the order of their paths |
 //! | `.txt` | a list of images or of arrays, one in each line |
-//! | a folder of folders of images | for each of several inputs the folder, or an array, of its name; they belong together by their order |
+//! | a folder of folders of images | for each of several inputs, the folder or the array with the name of the input; samples with the same position belong together |
 //!
 //! # Which code reads what
 //!

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! a folder        all .png, .jpg and .jpeg in it and in the folders below it, in the order of their paths
-//! a pattern       those whose paths it matches, `images/**/*.jpg`, in the order of their paths
-//! a list (.txt)   one path in each line, from the folder of the list on, in this order; `#` begins a remark
+//! a pattern       all files that the pattern matches, such as `images/**/*.jpg`, in the order of their paths
+//! a list (.txt)   one path in each line, relative to the folder of the list, in this order; `#` begins a remark
 //! ```
 //!
 //! Paths are compared component by component and byte by byte, so that the order is the same on every system. Each

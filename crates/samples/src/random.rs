@@ -1,7 +1,7 @@
 //! Random numbers instead of samples, for a first look at a model without data.
 //!
 //! ```text
-//! an input with a range [a, b]          a + (b − a) · u, behind the preprocessing
+//! an input with a range [a, b]          a + (b − a) · u, after the preprocessing
 //! a preprocessing with steps            whole numbers from 0 to 255, as stored
 //! neither                               u, which is uniform in [0, 1)
 //! integers, without a range             0 or 1

@@ -1,4 +1,4 @@
-//! Channels that an operand picks: it has the number of a channel for every position of the result.
+//! Channels that an operand picks: the operand has the number of a channel for every position of the result.
 //!
 //! The loops only know channels as indices along one axis. If an operand picks a channel for each position of a plane,
 //! each position becomes a channel of its own, with the parameters of the picked channel. This is done once, when the

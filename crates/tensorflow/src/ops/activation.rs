@@ -84,8 +84,8 @@ fn rsqrt(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Unary { function }, &[root])
 }
 
-/// Reads exp(x) − 1. Near 0 this form loses precision, because exp(x) is rounded, so tanh(x/2)·(exp(x) + 1) is used
-/// there, which is equal.
+/// Reads exp(x) − 1. Near 0 this form loses precision, because exp(x) is rounded, so the equal form tanh(x/2)·(exp(x) +
+/// 1) is used there.
 fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let exponential = reader.function(Function::Exp, &x)?;
@@ -100,8 +100,8 @@ fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// Reads ln(1 + x). Near 0 this form loses precision, because 1 + x is rounded, so 2·atanh(x / (2 + x)) is used there,
-/// which is equal.
+/// Reads ln(1 + x). Near 0 this form loses precision, because 1 + x is rounded, so the equal form 2·atanh(x / (2 + x))
+/// is used there.
 fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let sum = reader.shifted(&x, 1.0)?;

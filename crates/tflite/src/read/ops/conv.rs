@@ -25,7 +25,7 @@ struct Window {
     activation: Activation,
 }
 
-/// Makes a window from the options of an operator, which must be present. The macro takes the names of the fields for
+/// Makes a window from an operator's options. The options must be present. The macro takes the names of the fields for
 /// strides and for dilations.
 macro_rules! window {
     ($reader:expr, $table:ident, [$($stride:ident),*], [$($dilation:ident),*]) => {{
