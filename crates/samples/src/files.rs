@@ -40,7 +40,7 @@ pub(crate) enum InputSource {
 /// | a folder of `.npz` | batches, in the order of their names |
 /// | a list or a pattern of `.npy` or `.npz` | batches, in this order |
 /// | an image, a list or a pattern of images, a folder of images or of such folders | the samples of the only input |
-/// | a folder of folders of images | one folder for each of several inputs, by the input's escaped name; an input may also have an array instead |
+/// | a folder of folders of images | one folder for each of several inputs, by its escaped name; or an array of that name |
 pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match place {
         SampleSource::Path(path) => open_path(path, inputs),

@@ -21,7 +21,7 @@
 //! | a folder of images, with the folders below it | one image for each sample, in the order of the paths |
 //! | `images/**/*.jpg`, `batches/*.npy` | the images or arrays that the pattern matches, in the order of their paths |
 //! | `.txt` | a list of images or of arrays, one in each line |
-//! | a folder of folders of images | for each of several inputs, the folder or the array with the name of the input; samples with the same position belong together |
+//! | a folder of folders of images | for each of several inputs, the folder or array with its name; samples belong together by position |
 //!
 //! # Which code reads what
 //!
