@@ -1,5 +1,5 @@
-//! Enums whose variants have parameters. A variant is written as a table with one key, for example `{ lookup = {
-//! left_shift = 8 } }`. If none of its parameters is given, the name of the variant is enough: `"lookup"`.
+//! Enums whose variants have parameters. A variant is a table with one key: `{ lookup = { left_shift = 8 } }`. If none
+//! of its parameters is given, the name of the variant is enough: `"lookup"`.
 
 use serde::{
     Deserialize as _, Deserializer,
