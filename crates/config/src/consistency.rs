@@ -1,4 +1,4 @@
-//! Checks of keys that are correct one by one but cannot be combined.
+//! Checks combinations of keys. Each key may be correct alone, but some keys cannot be combined.
 
 use strait_compile::rules::consistent;
 use strait_document::{Diagnostic, Diagnostics, nearest};
@@ -13,7 +13,7 @@ use super::{
 /// Checks combinations of keys.
 ///
 /// # Errors
-/// All that does not go together.
+/// Keys cannot be combined. All such errors are reported at once.
 pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     let mut checker = Checker {
         loaded,
@@ -180,7 +180,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that a metric with a command has the keys it needs, and no others.
+    /// Checks that a metric which a command computes has all keys that it needs, and no others.
     fn own_metric(&mut self, place: &KeyPath, table: &MetricTable) {
         let needed = [
             (
@@ -210,7 +210,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks a gate: its metric is measured, and has an interval if the gate needs one.
+    /// Checks a gate: the metric must be measured, and if the gate needs an interval, the metric must have one.
     fn gate(&mut self, path: &KeyPath, name: &str, drop: Option<&Drop>, wanted: &[(KeyPath, MetricTable)]) {
         let Some((_, table)) = wanted.iter().find(|(_, table)| table.name == name) else {
             let names: Vec<&str> = wanted.iter().map(|(_, table)| table.name.as_str()).collect();
@@ -253,7 +253,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that a list has no entry twice. The user probably meant another entry.
+    /// Checks that no list has the same entry twice. If one does, the user probably meant another entry.
     fn lists(&mut self) {
         let config = &self.loaded.config;
         self.twice(&config.target.ids, &KeyPath::of(&["target", "use"]));

@@ -1,4 +1,4 @@
-//! Where samples and labels are.
+//! Where samples and labels are stored.
 
 use std::{num::NonZeroU32, path::PathBuf};
 
@@ -44,12 +44,12 @@ pub enum NotANumber {
 }
 
 impl Data {
-    /// True for random numbers.
+    /// True if the samples are random numbers.
     pub fn is_random(&self) -> bool {
         matches!(self, Data::One(path) if path.random().is_some())
     }
 
-    /// The set of samples.
+    /// The set of samples. At most the first `most` samples of it are used.
     pub fn set(&self, most: Option<NonZeroU32>, unreadable: Unreadable) -> samples::Set {
         samples::Set {
             source: match self {

@@ -1,4 +1,4 @@
-//! `[evaluation]` and the demands on what it finds.
+//! `[evaluation]`, and the limits that gates set for its results.
 
 use std::num::NonZeroU32;
 
@@ -44,7 +44,8 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// All metrics asked for, or those that the data allows, each with the place of its key.
+    /// The metrics that the configuration asks for. If it asks for none, the default metrics that are possible with the
+    /// data. Each metric has the path of its key.
     pub fn chosen_metrics(&self) -> Vec<(KeyPath, MetricTable)> {
         let words = match (&self.metrics, &self.labels) {
             (Some(metrics), _) => metrics.clone(),
@@ -162,18 +163,19 @@ impl MetricTable {
         }
     }
 
-    /// The metric that is meant; none for one of the user's own, and for a name that says nothing.
+    /// The metric that the table stands for; `None` if a command computes the metric, and if `name` is not the name of
+    /// a metric.
     pub fn metric(&self) -> Option<Metric> {
         let named = || Metric::ALL.iter().copied().find(|metric| metric.name() == self.name);
         self.kind.or_else(named).filter(|_| !self.is_own())
     }
 
-    /// True for a metric that a command computes.
+    /// True if a command computes the metric.
     pub fn is_own(&self) -> bool {
         self.value.is_some() || (self.command.is_some() && self.kind.is_none())
     }
 
-    /// The keys of a metric of the user's own that are given.
+    /// The given keys among those for metrics that a command computes.
     pub(super) fn own(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("command", self.command.is_some()),
@@ -186,7 +188,7 @@ impl MetricTable {
         all.into_iter().filter(|(_, given)| *given).map(|(key, _)| key)
     }
 
-    /// The settings that are given, each with the metric that knows it.
+    /// The given settings, each with the metric to which the setting belongs.
     pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Metric)> {
         let all = [
             ("ignore", self.ignore.is_some(), Metric::Miou),

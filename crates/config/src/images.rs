@@ -1,4 +1,4 @@
-//! Steps of the preprocessing that are done to the pixels of images.
+//! The steps of the preprocessing that work on the pixels of images.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ const NO_FILTER: (&str, &str) = (
 );
 
 impl Resize {
-    /// The step; a fault and advice where it is none.
+    /// Converts the table to a step. If that is not possible: the error, and advice.
     pub(super) fn step(&self) -> Result<images::Step, (&'static str, &'static str)> {
         let size = match (self.size, self.short) {
             (Some(size), None) => images::Size::Both(size.pixels()),
@@ -127,12 +127,12 @@ impl Resize {
 }
 
 impl Letterbox {
-    /// As [`Resize::step`].
+    /// Like [`Resize::step`].
     pub(super) fn step(&self) -> Result<images::Step, (&'static str, &'static str)> {
         let &Letterbox { filter, like, .. } = self;
         let step = images::Step::Letterbox(images::Letterbox {
             size: self.size.pixels(),
-            // The schema has held it against the range.
+            // The check has already refused numbers that are not levels.
             fill: self.fill.min(255) as u8,
             anchor: self.at,
             rounding: self.round,
@@ -144,7 +144,7 @@ impl Letterbox {
 }
 
 impl Crop {
-    /// The step.
+    /// Converts the table to a step.
     pub(super) fn step(&self) -> images::Step {
         images::Step::Crop(images::Crop {
             size: self.size.pixels(),

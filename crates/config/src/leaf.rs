@@ -1,4 +1,5 @@
-//! Types of values that are more specific than a number or a word. Each has a `format`, which the check of the file uses.
+//! Types of values that are more specific than a number or a string. Each type has a `format`, by which the file is
+//! checked.
 
 use std::{
     borrow::Cow,
@@ -23,12 +24,12 @@ use super::TARGET_PLACEHOLDER;
 pub struct FilePath(String);
 
 impl FilePath {
-    /// As given, unresolved.
+    /// Makes a path as the user gives it, which has not been resolved.
     pub(super) fn new(path: &str) -> Self {
         FilePath(path.to_owned())
     }
 
-    /// The text: the folder, followed by the path that the user wrote.
+    /// The path as text: the folder, followed by the path that the user wrote.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,7 +47,7 @@ impl fmt::Display for FilePath {
     }
 }
 
-/// The word in front of a number of random samples.
+/// The text before the number of random samples.
 const RANDOM: &str = "random:";
 
 /// A [`FilePath`] to samples, or `random:N`.
@@ -55,7 +56,7 @@ const RANDOM: &str = "random:";
 pub struct DataPath(String);
 
 impl DataPath {
-    /// The number of random samples, if these are requested.
+    /// The number of random samples; `None` if this is a path to samples.
     pub fn random(&self) -> Option<NonZeroU32> {
         self.0.strip_prefix(RANDOM)?.parse().ok()
     }
@@ -84,7 +85,7 @@ impl AsRef<Path> for LabelPath {
 pub struct PathByTarget(String);
 
 impl PathByTarget {
-    /// True if the target's id is a part of it.
+    /// True if the path contains the placeholder for the target's id.
     pub fn differs(&self) -> bool {
         self.0.contains(TARGET_PLACEHOLDER)
     }
@@ -101,7 +102,7 @@ impl PathByTarget {
 pub struct Pointer(String);
 
 impl Pointer {
-    /// The text as written.
+    /// The text as the user wrote it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -113,7 +114,7 @@ impl Pointer {
 pub struct Sha256(String);
 
 impl Sha256 {
-    /// In lower case.
+    /// The digest in lower case.
     pub fn hex(&self) -> String {
         self.0.to_ascii_lowercase()
     }
@@ -126,7 +127,7 @@ impl Sha256 {
 pub struct Layout(String);
 
 impl Layout {
-    /// The letters.
+    /// The letters of the axes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -186,7 +187,7 @@ fn is_layout(text: &str) -> bool {
     text.starts_with('N') && letters.all(|(at, letter)| letter.is_ascii_uppercase() && text.find(letter) == Some(at))
 }
 
-/// Implements the schema of a type by its JSON type and the name of its format.
+/// Implements the schema of a type, from the type's JSON type and the name of the type's format.
 macro_rules! leaf_schema {
     ($($type:ident: $schema:tt;)*) => {$(
         impl JsonSchema for $type {

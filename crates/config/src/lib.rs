@@ -1,9 +1,10 @@
 //! The configuration of a deployment: a TOML file, and the keys that the command line sets.
 //!
-//! The types (`types.rs`, `plugins.rs`, `leaf.rs`) are all that there is to say of a single key: parser, checks, JSON schema and
-//! reference page are made of them by `strait_document`. Those of `[quantize]` stand with the compiler, which makes settings of
-//! them. Keys that have to go together are checked in `consistency.rs`. Where each key was written stays known
-//! ([`Loaded::error`]), for those who find with model, data or target what is wrong with it.
+//! The types in `types.rs`, `plugins.rs` and `leaf.rs` define each single key: `strait_document` makes the parser, the
+//! checks, the JSON schema and the reference page from them. The types for `[quantize]` are in the compiler, which
+//! converts them to settings. `consistency.rs` checks combinations of keys. The place where each key was written is
+//! kept ([`Loaded::error`]), so that errors which are only found with the model, the data or the target can also show
+//! it.
 
 mod consistency;
 pub mod data;
@@ -30,13 +31,13 @@ pub use overrides::Override;
 pub use reference::reference_page;
 pub use strait_document::{Glob, KeyPath, codes};
 
-/// The version of the form of configurations that this version of Strait writes and reads.
+/// The version of the configuration's form that this version of Strait reads and writes.
 pub const SCHEMA: u32 = 1;
 
-/// The placeholder for the target's id in `[output] dir`.
+/// The placeholder in `[output] dir` that stands for the target's id.
 pub const TARGET_PLACEHOLDER: &str = "{target}";
 
-/// The JSON schema of a configuration, as committed in `docs/strait-config-1.schema.json`.
+/// The JSON schema of a configuration. It is committed as `docs/strait-config-1.schema.json`.
 pub fn json_schema() -> serde_json::Value {
     strait_document::json_schema::<types::Config>()
 }

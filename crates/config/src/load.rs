@@ -14,11 +14,12 @@ use super::{Override, consistency, overrides, types::Config};
 const MOST_BYTES: u64 = 10 << 20;
 
 impl Loaded {
-    /// The configuration with additional rules in front of those of `[quantize]`, and with additional keys that it does not set
-    /// itself. They are checked like the keys of the file, and each has a place.
+    /// The configuration with additional rules, which come before the rules of `[quantize]`, and with additional keys,
+    /// which are only used if the configuration does not set them itself. The additions are checked like the keys of
+    /// the file, and each of them has a place.
     ///
     /// # Errors
-    /// All that is wrong with them.
+    /// The additions have errors. All of them are reported at once.
     pub fn with(&self, rules: Vec<Node>, keys: Vec<(Vec<String>, Node)>) -> Result<Loaded, Diagnostics> {
         let mut tree = self.written.clone();
         for (path, node) in keys {
@@ -50,7 +51,7 @@ impl Loaded {
 /// Reads the file, sets the keys that the command line gives, and checks the result.
 ///
 /// # Errors
-/// All that is wrong with it, each with its line.
+/// The configuration has errors. All of them are reported at once, each with its line.
 pub fn load(file: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
     let name = file.display().to_string();
     let text = read(file).map_err(|message| {
@@ -67,10 +68,11 @@ pub fn load(file: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> 
     parse(&name, text, file.parent().unwrap_or(Path::new("")), overrides)
 }
 
-/// As [`load`], for a text that is already here. `name` is used in messages; paths are relative to `folder`.
+/// Like [`load`], for a text that has already been read. `name` is used in messages; paths in the text are relative to
+/// `folder`.
 ///
 /// # Errors
-/// As [`load`].
+/// As for [`load`].
 pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
     let text = Arc::new(SourceText {
         name: name.to_owned(),
@@ -108,7 +110,7 @@ fn loaded(tree: Node, folder: &Path) -> Result<Loaded, Diagnostics> {
     Ok(loaded)
 }
 
-/// The text of the file.
+/// Reads the text of the file.
 fn read(file: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("the configuration cannot be read: {error}");
     let bytes = strait_mapped::read(file, MOST_BYTES).map_err(failed)?;

@@ -1,42 +1,42 @@
-//! A configuration without errors.
+//! A configuration that has been checked and has no errors.
 
 use super::{Given, settings, types::Config};
 use strait_document::{Diagnostic, KeyPath, Node};
 
-/// A configuration without errors, with the place of each of its keys.
+/// A configuration that has no errors, with the place of each key.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The values, with defaults filled in and paths resolved.
+    /// The values. Defaults are filled in, and paths are resolved.
     pub config: Config,
     /// The folder of the file. Commands of the configuration run in it.
     pub folder: std::path::PathBuf,
     /// Grids and codes that are known in advance. Only programs add them.
     pub given: Vec<Given>,
     pub(super) tree: Node,
-    /// The same as it was written, with paths that are not resolved.
+    /// The tree of the configuration as it was written, in which paths are not resolved.
     pub(super) written: Node,
 }
 
 impl Loaded {
-    /// True if there is a value at `path`. Defaults do not count, except those of paths.
+    /// True if the configuration has a value at `path`. Defaults do not count, except the defaults of paths.
     pub fn has(&self, path: &KeyPath) -> bool {
         self.tree.find(path).is_some()
     }
 
-    /// An error about the value at `path`, with its place and with `label` next to the caret. It is for errors that can only be
-    /// found with the model, the data or the target. If there is no value at `path`, the place is that of the enclosing table
-    /// or list.
+    /// Makes an error about the value at `path`. It has the place of the value, with `label` next to the caret. This is
+    /// used for errors that can only be found with the model, the data or the target. If there is no value at `path`,
+    /// the place is that of the enclosing table or list.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         self.tree.error(code, path, message, label)
     }
 
-    /// The value at `path`, including its places.
+    /// The node of the value at `path`, with the places of everything in it.
     pub fn node(&self, path: &KeyPath) -> Option<&Node> {
         self.tree.find(path)
     }
 
-    /// The settings for the manifest of one target. They are the same on every machine: paths are left out, since the manifest
-    /// has the digests of the files, and so are other targets and their options.
+    /// The settings that the manifest of one target has. They are the same on every machine. Paths are left out,
+    /// because the manifest has the digests of the files. Other targets and their options are left out too.
     pub fn settings_for(&self, target: &str) -> serde_json::Value {
         settings::settings_for(&self.tree, target)
     }

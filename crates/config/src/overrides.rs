@@ -1,5 +1,5 @@
-//! Keys that the command line sets. Their values are put into the tree before the types are checked. So a wrong value is
-//! reported like one in a file, with the argument as the text.
+//! Keys that the command line sets. Their values are put into the tree before the types are checked. So an error in
+//! such a value is reported like an error in a file, and the text that is shown is the argument.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -12,7 +12,7 @@ use strait_document::{
 /// The name of the option that sets `output.dir`.
 pub(super) const OUT: &str = "--out";
 
-/// One key set from the command line. Paths in it are relative to the current folder.
+/// One key that the command line sets. Paths in its value are relative to the current folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     option: &'static str,
@@ -21,14 +21,15 @@ pub struct Override {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Content {
-    /// `a.b.c=VALUE`, both sides as in TOML.
+    /// A text `a.b.c=VALUE`. The key and the value are written as in TOML.
     Assignment(String),
     Text(&'static [&'static str], String),
     List(&'static [&'static str], Vec<String>),
 }
 
 impl Override {
-    /// `--set a.b.c=VALUE`: a dotted key and a TOML value, which replaces the one at the key, tables as a whole.
+    /// The option `--set a.b.c=VALUE`: a dotted key and a TOML value. The value replaces the previous value of the key;
+    /// a table is replaced as a whole.
     pub fn set(assignment: impl Into<String>) -> Self {
         Override {
             option: "--set",
@@ -36,7 +37,7 @@ impl Override {
         }
     }
 
-    /// `--model FILE`.
+    /// The option `--model FILE`.
     pub fn model(file: impl Into<String>) -> Self {
         Override {
             option: "--model",
@@ -44,7 +45,7 @@ impl Override {
         }
     }
 
-    /// `--target ID`, once or more often.
+    /// The option `--target ID`, which may be given several times.
     pub fn targets(ids: Vec<String>) -> Self {
         Override {
             option: "--target",
@@ -52,7 +53,7 @@ impl Override {
         }
     }
 
-    /// `--calibration PATH`.
+    /// The option `--calibration PATH`.
     pub fn calibration(data: impl Into<String>) -> Self {
         Override {
             option: "--calibration",
@@ -60,7 +61,7 @@ impl Override {
         }
     }
 
-    /// `--calibration-config FILE`.
+    /// The option `--calibration-config FILE`.
     pub fn calibration_config(file: impl Into<String>) -> Self {
         Override {
             option: "--calibration-config",
@@ -68,7 +69,7 @@ impl Override {
         }
     }
 
-    /// `--out DIR`.
+    /// The option `--out DIR`.
     pub fn output(folder: impl Into<String>) -> Self {
         Override {
             option: OUT,
@@ -76,7 +77,7 @@ impl Override {
         }
     }
 
-    /// Puts the value into the tree. `rank` is the position of this argument among the sources.
+    /// Puts the value into the tree. `rank` is the number of this argument among the texts of the configuration.
     pub(super) fn apply(&self, root: &mut Node, rank: usize) -> Result<(), Diagnostics> {
         let text = match &self.content {
             Content::Assignment(text) | Content::Text(_, text) => text.clone(),
@@ -122,14 +123,15 @@ impl Override {
     }
 }
 
-/// A key and where it was written.
+/// A key, and the place where it was written.
 type PlacedKey = (String, SourceLocation);
 
 fn at(keys: &[&str], location: &SourceLocation) -> Vec<PlacedKey> {
     keys.iter().map(|&key| (key.to_owned(), location.clone())).collect()
 }
 
-/// Splits `KEY=VALUE` at the first `=` outside of quotes. Both sides are parsed separately, as neither is a document.
+/// Splits `KEY=VALUE` at the first `=` that is not in quotes. Both sides are parsed separately, because neither of them
+/// is a document.
 fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
     let wrong = |message: String, location: &SourceLocation| {
         Diagnostic::error(codes::ARGUMENT, message)
@@ -143,7 +145,7 @@ fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Nod
         source: Arc::clone(&whole.source),
         span: Some(span),
     };
-    // A document may have blanks around `=`; a value by itself has none.
+    // Blanks after `=` are skipped, because a TOML value alone does not begin with blanks.
     let start = text.len() - text[equals + 1..].trim_start().len();
     let (key_place, value_place) = (part(0..equals), part(start..text.len()));
 
@@ -171,7 +173,7 @@ fn equals_outside_quotes(text: &str) -> Option<usize> {
     })
 }
 
-/// The keys of the document `a.b.c = 0`.
+/// The keys of a document of the form `a.b.c = 0`, from the outermost to the innermost.
 fn chain(table: &DeTable<'_>, location: &SourceLocation) -> Option<Vec<PlacedKey>> {
     let mut keys = Vec::new();
     let mut table = table;
@@ -193,7 +195,7 @@ fn chain(table: &DeTable<'_>, location: &SourceLocation) -> Option<Vec<PlacedKey
     }
 }
 
-/// Walks to the key, creates missing tables on the way, and replaces the value.
+/// Follows the keys from the top of the tree, creates missing tables, and replaces the value of the last key.
 pub(super) fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<(), Diagnostics> {
     let mut node = root;
     let mut path = super::KeyPath::default();

@@ -1,4 +1,4 @@
-//! Files that bring targets, and who vouches for them.
+//! Files that contain targets, and the digests that say which files are trusted.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct PinnedFile {
 }
 
 impl TableFile {
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &FilePath {
         match self {
             TableFile::Path(path) => path,
@@ -73,7 +73,7 @@ pub enum Pin {
 }
 
 impl Pin {
-    /// The digest on a platform.
+    /// The digest that the library must have on a platform, if the configuration states one.
     pub fn on(&self, platform: &str) -> Option<String> {
         match self {
             Pin::One(digest) => Some(digest.hex()),

@@ -1,5 +1,5 @@
-//! Resolves the preprocessing of a configuration. Every step of a [`Plan`] knows its axis, so applying the plan needs neither
-//! letters nor colours.
+//! Converts the preprocessing in a configuration to a [`Plan`]. In the plan, every step has the numbers of its axes. So
+//! the plan can be applied without knowing the letters of the axes or the order of the colours.
 
 use strait_images::{self as images, Pipeline};
 use strait_samples::{Operation, Plan};
@@ -9,7 +9,7 @@ use super::{
     types::{ColorOrder, Decode, Gray, Normalize, Orientation, Preprocess, Step},
 };
 
-/// Reason why a preprocessing is not possible.
+/// The reason why a preprocessing is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PlanError {
@@ -21,7 +21,7 @@ pub struct PlanError {
     pub help: &'static str,
 }
 
-/// An error, and advice.
+/// The text of an error, and advice.
 type Refused = (&'static str, &'static str);
 
 const NEEDS_PIXELS: Refused = (
@@ -31,10 +31,11 @@ const NEEDS_PIXELS: Refused = (
 
 const NEEDS_LAYOUT: &str = "say what the axes of the samples are: stored = { layout = \"NHWC\" }";
 
-/// Resolves the steps.
+/// Converts the steps to a plan.
 ///
 /// # Errors
-/// The first step that is not possible. It requires information about the stored samples that is missing, or does not fit them.
+/// A step is not possible: it needs information about the stored samples that the configuration does not have, or it
+/// does not fit the samples. The first such step is reported.
 pub fn plan(preprocess: &Preprocess) -> Result<Plan, PlanError> {
     let layout = preprocess.stored.layout.as_ref().map(Layout::as_str);
     let mut draft = Draft {
@@ -59,7 +60,7 @@ pub fn plan(preprocess: &Preprocess) -> Result<Plan, PlanError> {
     })
 }
 
-/// An unfinished plan, and the known properties of the samples after its last step.
+/// A plan that is being made, and what is known about the samples after its last step so far.
 struct Draft<'a> {
     stored: Option<&'a str>,
     layout: Option<&'a str>,
@@ -108,7 +109,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The steps that work on pixels. They come before any other step.
+    /// The list of the steps on pixels, if a step on pixels is possible now. Steps on pixels come before all other
+    /// steps.
     fn pixels(&mut self) -> Option<&mut Vec<images::Step>> {
         let pixels = self.pixels.as_mut().filter(|_| self.operations.is_empty());
         pixels.map(|pixels| &mut pixels.steps)
@@ -125,7 +127,7 @@ impl<'a> Draft<'a> {
             like: gray.like,
             first_is_blue,
         })?;
-        // One channel has no order. A second `gray` finds none.
+        // A single channel has no order of colours. If there is another `gray`, it finds no order and is refused.
         match self.color.take() {
             Some(_) => Ok(()),
             None => Err(("there is one channel already", "leave it out")),
@@ -181,7 +183,8 @@ impl<'a> Draft<'a> {
     fn layout(&mut self, wanted: &'a str) -> Result<(), Refused> {
         let known = self.layout.ok_or(("the stored axes are not known", NEEDS_LAYOUT))?;
         let axes: Option<Vec<usize>> = wanted.chars().map(|axis| known.find(axis)).collect();
-        // Letters are distinct, so as many and all found is a permutation.
+        // The letters are distinct. So if there are as many of them as axes, and all were found, they are a
+        // permutation.
         let axes = axes.filter(|axes| axes.len() == known.len()).ok_or((
             "not a permutation of the axes so far",
             "a layout step keeps every axis and adds none",
@@ -194,7 +197,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Repeats a single number for all channels.
+/// One number for each channel. A single number is repeated for all channels.
 fn spread(numbers: &[f32], channels: usize) -> Option<Vec<f32>> {
     match numbers {
         [only] => Some(vec![*only; channels]),

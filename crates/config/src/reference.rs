@@ -1,4 +1,4 @@
-//! The reference page of the configuration.
+//! The reference page for configurations.
 
 use super::types::Config;
 use strait_document::{Document as _, Page};
@@ -15,7 +15,8 @@ data = "calib.npy"
 dir = "build/{target}"
 "#;
 
-/// In the order in which a configuration is written; the schema is in that of the alphabet.
+/// The sections of the page, in the order in which a configuration is written. (The schema has them in alphabetical
+/// order.)
 const SECTIONS: [&str; 13] = [
     "model",
     "preprocess",
@@ -32,7 +33,8 @@ const SECTIONS: [&str; 13] = [
     "output",
 ];
 
-/// Words of several keys, which a section of their own explains: one of these keys, and the title.
+/// Lists of words that several keys share, and that get a section of their own on the page: one of these keys, and the
+/// title of the section.
 const LISTS: [(&str, &str); 10] = [
     ("quantize.activations.type", "Types"),
     ("quantize.activations.scale", "Scales"),
@@ -46,7 +48,8 @@ const LISTS: [(&str, &str); 10] = [
     ("calibration.unreadable", "Words for unreadable images"),
 ];
 
-/// `docs/configuration.md`: every table and key with what it takes, its default and its meaning.
+/// The text of `docs/configuration.md`: every table and every key with its possible values, its default and its
+/// meaning.
 pub fn reference_page() -> String {
     let opening = format!("{OPENING}```toml\n{SMALLEST}```\n\n{INTRODUCTION}");
     let mut page = Page::new(&opening).explaining(Config::shape(), &LISTS);

@@ -1,4 +1,4 @@
-//! The table of the rules over the float graph.
+//! The table `[rewrite]`, which has settings for the rules over the float graph.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

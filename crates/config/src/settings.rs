@@ -1,4 +1,4 @@
-//! The part of a configuration that is the same on every machine.
+//! Computes the part of a configuration that is the same on every machine.
 
 use serde_json::{Map, Value as Json};
 
@@ -10,7 +10,7 @@ use super::types::Config;
 pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
     let mut settings = without_paths(Config::shape(), tree).unwrap_or_default();
     if let Json::Object(settings) = &mut settings {
-        // Where targets come from is recorded with the target.
+        // The file from which a target comes is recorded with the target.
         settings.remove("plugin");
         settings.remove("trust");
     }
@@ -24,7 +24,7 @@ pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
     settings
 }
 
-/// The value at `node`; `None` for a path or a list of paths.
+/// The value at `node`, without the paths in it; `None` if the value is a path or a list of paths.
 fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
     match (shape, &node.value) {
         (shape, _) if is_path(shape) => None,

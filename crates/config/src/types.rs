@@ -1,7 +1,7 @@
-//! The tables of a deployment's configuration. Their documentation is the reference: `docs/configuration.md` and the
-//! JSON schema are made from these types, and so is the check of every file.
+//! The tables of a configuration. The documentation of these types is the reference for users: `docs/configuration.md`
+//! and the JSON schema are made from it, and every file is checked against these types.
 //!
-//! An `Option` without a stated default means that somebody else knows better: the target, or the data.
+//! If a key is an `Option` and no default is stated, the target or the data determine the value of a missing key.
 
 use std::{collections::BTreeMap, num::NonZeroU32, sync::LazyLock};
 
@@ -243,10 +243,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// The options of a target's table, of those that are given.
+    /// Those of the given options that are options of the target's table.
     ///
     /// # Errors
-    /// The name of one that is a float, a list or a table, which no table's option is.
+    /// The name of an option whose value is a float, a list or a table. No option of a target's table has such a value.
     pub fn plain(&self, id: &str, is_option: impl Fn(&str) -> bool) -> Result<Options, String> {
         let given = self
             .options

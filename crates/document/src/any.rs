@@ -1,4 +1,4 @@
-//! Values whose type is defined elsewhere, including tables and lists.
+//! Values of a type that is defined elsewhere. They may be tables and lists.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

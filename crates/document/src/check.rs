@@ -1,5 +1,5 @@
-//! Checks a document against its types and reports all errors at once. A deserializer would stop at the first one. A document
-//! that passes can be read by serde.
+//! Checks a document against its types, and reports all errors at once (a deserializer would stop at the first error).
+//! A document that passes this check can be read by serde.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::{
 /// The largest number of findings that are reported.
 const MOST: usize = 50;
 
-/// Checks the tree against the shape, and resolves its paths.
+/// Checks the tree against the shape, and resolves the paths in the tree.
 ///
 /// # Errors
-/// Everything that does not fit, in the order of the text.
+/// The tree does not fit the shape. All errors are reported at once, in the order of the text.
 pub fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
     let mut checker = Checker { findings: Vec::new() };
     checker.value(shape, root, &KeyPath::default());
@@ -149,7 +149,7 @@ impl Checker {
                 ));
                 self.report(location, "in this table", finding);
             }
-            // Only what stands in the tree is resolved, so a path's default is put there.
+            // If a path is missing, its default is put into the tree, because only paths in the tree are resolved.
             if let (Shape::Text { format }, Some(default)) = (&key.shape, &key.default)
                 && format.is_some_and(Format::is_path)
             {
@@ -299,7 +299,7 @@ impl Checker {
     }
 }
 
-/// The keys that have to be given in the table of a name, which is written without that table.
+/// If a value is only the name of a variant, without the variant's table: the keys that this table requires.
 fn needs<'s>(table: &'s Shape, name: &str) -> Vec<&'s str> {
     let keys = match table {
         Shape::OneKey(names) => names.get(name).map(|key| &key.shape),
@@ -312,7 +312,8 @@ fn needs<'s>(table: &'s Shape, name: &str) -> Vec<&'s str> {
     required.map(|(key, _)| key.as_str()).collect()
 }
 
-/// True if these are numbers in strictly ascending order. Elements that are not numbers are reported elsewhere.
+/// True if these numbers ascend strictly. Elements that are not numbers are ignored here, and reported by another
+/// check.
 fn ascending(elements: &[Node]) -> bool {
     let number = |node: &Node| match node.value {
         Value::Integer(number) => Some(number as f64),

@@ -1,5 +1,5 @@
-//! Enums whose variants have parameters. A variant is written as a table with one key, `{ lookup = { left_shift = 8 } }`; where
-//! none of its parameters is given, its name is enough: `"lookup"`.
+//! Enums whose variants have parameters. A variant is a table with one key: `{ lookup = { left_shift = 8 } }`. If none
+//! of its parameters is given, the name of the variant is enough: `"lookup"`.
 
 use serde::{
     Deserialize as _, Deserializer,
@@ -7,10 +7,11 @@ use serde::{
 };
 use serde_json::{Value, json};
 
-/// Reads such an enum: for `#[serde(deserialize_with = "...")]` of a field that has it.
+/// Reads an enum whose variants may be written as names. It is used in `#[serde(deserialize_with = "...")]` of a field
+/// that has such an enum.
 ///
 /// # Errors
-/// A value that is none of its variants.
+/// The value is not one of the enum's variants.
 pub fn choice<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let written = T::deserialize(&value);
@@ -21,7 +22,8 @@ pub fn choice<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -
     .map_err(D::Error::custom)
 }
 
-/// Adds these names to the JSON schema of such an enum: for `#[schemars(transform = ...)]`.
+/// Adds the names of variants without required parameters to the JSON schema of such an enum. It is used in
+/// `#[schemars(transform = ...)]`.
 #[cfg(feature = "schema")]
 pub fn names_alone(schema: &mut schemars::Schema) {
     let alone = |variant: &Value| {

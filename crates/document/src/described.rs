@@ -1,4 +1,4 @@
-//! The JSON schema of a document's type, and its conversion to a [`Shape`].
+//! The JSON schemas of the types of documents, and their conversion to a [`Shape`].
 
 use crate::{Format, Key, Shape};
 pub use schemars::JsonSchema as Described;
@@ -11,7 +11,7 @@ pub(crate) fn shape<T: Described>(formats: &'static [Format]) -> Shape {
     Shape::read(&json_schema::<T>(), formats)
 }
 
-/// The JSON schema of a type (draft 7, which editors understand).
+/// The JSON schema of a type (draft 7, which editors support).
 pub fn json_schema<T: Described>() -> Value {
     let settings = SchemaSettings::draft07()
         .with(|settings| settings.inline_subschemas = true)
@@ -23,8 +23,8 @@ pub fn json_schema<T: Described>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Adapts a schema to TOML. TOML has no null, since optional keys are left out. Defaults of whole tables are removed, because
-/// their keys have defaults. Names of Rust types are replaced by limits.
+/// Adapts a schema to TOML. TOML has no null, because optional keys are left out. Defaults of whole tables are removed,
+/// because the keys of the tables have defaults. The names of Rust's number types are replaced by their limits.
 fn of_toml(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|name| name != "null");
@@ -42,7 +42,7 @@ fn of_toml(object: &mut Map<String, Value>) {
             let only = only.clone();
             object.remove("anyOf");
             for (key, value) in only {
-                // The text at the key says more than that of its type.
+                // If the key has a text of its own, it is kept, because it says more than the text of the key's type.
                 object.entry(key).or_insert(value);
             }
         }
@@ -129,12 +129,13 @@ impl Shape {
     }
 }
 
-/// The are the words of an enum without content, the one-key tables of an enum with content, or both.
+/// The shape of an enum: words if no variant has content, tables with one key if all variants have content, and
+/// otherwise either of them.
 fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
     let mut words = Vec::new();
     let mut tables = BTreeMap::new();
     for alternative in alternatives {
-        // Words that begin alike have a pattern, and their form as the title.
+        // Words that have the same beginning are given by a pattern. The title shows the form of such words.
         if alternative["pattern"].is_string() {
             words.push((text(&alternative["title"]), text(&alternative["description"])));
             continue;

@@ -1,4 +1,5 @@
-//! A checked tree as serde reads it: without a copy, so that a long document takes no more memory than its tree and its type.
+//! Lets serde read a checked tree directly. The tree is not copied, so even a long document takes no more memory than
+//! the tree and the resulting value.
 
 use serde::{
     Deserializer,
@@ -32,14 +33,14 @@ impl<'de> Deserializer<'de> for &'de Node {
             Value::Integer(value) => visitor.visit_i64(*value),
             Value::Float(value) => visitor.visit_f64(*value),
             Value::Text(value) => visitor.visit_borrowed_str(value),
-            // No key takes one, so the check has refused it.
+            // The check has refused such values, because no key accepts them.
             Value::Datetime | Value::HugeInteger(_) => visitor.visit_borrowed_str(""),
             Value::List(items) => SeqDeserializer::new(items.iter()).deserialize_any(visitor),
             Value::Table(entries) => map(entries).deserialize_any(visitor),
         }
     }
 
-    /// A key that is there has a value.
+    /// A key that is in the tree has a value, so this is never `None`.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_some(self)
     }
@@ -48,7 +49,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         visitor.visit_newtype_struct(self)
     }
 
-    /// A variant without fields is a word; one with fields is a table of one key.
+    /// A variant without fields is written as a word, and a variant with fields as a table with one key.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,

@@ -1,5 +1,5 @@
-//! Diagnostics for people and programs: one type for every layer that reports through the driver, rendered as text with
-//! the offending line, or as JSON.
+//! Diagnostics for people and programs. All layers that report through the driver use the same type. A diagnostic is
+//! rendered as text that shows the line with the error, or as JSON.
 
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use crate::KeyPath;
 
-/// Severity of a finding. Only [`Severity::Error`] stops a command.
+/// Severity of a finding. Only an [`Severity::Error`] stops a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The command cannot do what it was asked to do.
     Error,
-    /// The command does it, but the user probably meant something else.
+    /// The command does what it was asked to do, but the user probably meant something else.
     Warning,
     /// Something worth knowing.
     Note,
 }
 
 impl Severity {
-    /// `error`, `warning` or `note`.
+    /// The severity as a word: `error`, `warning` or `note`.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -31,12 +31,12 @@ impl Severity {
     }
 }
 
-/// A text that can contain an error: a file, or an argument of the command line.
+/// A text in which an error can be: a file, or an argument of the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SourceText {
-    /// A path, or the name of the option (`--set`).
+    /// The path of the file, or the name of the option (`--set`).
     pub name: String,
-    /// The whole text. Empty if it could not be read.
+    /// The whole text. It is empty if the text could not be read.
     pub text: String,
 }
 
@@ -45,14 +45,15 @@ pub struct SourceText {
 pub struct Excerpt {
     /// The text to which `span` refers.
     pub source: Arc<SourceText>,
-    /// The bytes of the text. `None` means the whole text (a missing table, a file that cannot be read).
+    /// The range of bytes in the text. `None` means the whole text, for example if a table is missing or if the file
+    /// cannot be read.
     pub span: Option<Range<usize>>,
-    /// The text next to the caret. It can be empty.
+    /// The text that is shown next to the caret. It can be empty.
     pub label: String,
 }
 
 impl Excerpt {
-    /// Line and column, both counted from 1, the column in characters.
+    /// The line and the column, both counted from 1. Columns are counted in characters.
     pub fn position(&self) -> Option<(usize, usize)> {
         let start = self.start()?;
         let before = self.source.text.get(..start)?;
@@ -61,7 +62,7 @@ impl Excerpt {
         Some((line, before[line_start..].chars().count() + 1))
     }
 
-    /// The line in which `span` begins, without its line end, and the position of its first byte.
+    /// The line in which `span` begins, without its line ending, and the position of the line's first byte in the text.
     pub fn line(&self) -> Option<(usize, &str)> {
         let text = self.source.text.as_str();
         let start = self.start()?;
@@ -70,7 +71,8 @@ impl Excerpt {
         Some((from, text[from..to].trim_end_matches('\r')))
     }
 
-    /// The start of the span. It is moved back to the end of the text or to the start of a character if necessary.
+    /// The start of the span. If it is beyond the text or within a character, it is moved back to the end of the text
+    /// or to the start of the character.
     fn start(&self) -> Option<usize> {
         let mut start = self.span.as_ref()?.start.min(self.source.text.len());
         while !self.source.text.is_char_boundary(start) {
@@ -85,13 +87,15 @@ impl Excerpt {
 pub struct Diagnostic {
     /// Severity of the finding.
     pub severity: Severity,
-    /// The code: a letter for the layer and three digits. It never changes, so programs can depend on it.
+    /// The code: a letter for the layer and three digits. The code of an error never changes, so programs can depend on
+    /// it.
     pub code: String,
-    /// The error in one sentence.
+    /// One sentence that says what is wrong.
     pub message: String,
-    /// Where.
+    /// The place of the error.
     pub excerpt: Option<Excerpt>,
-    /// The key of the configuration that has to be changed. It is set by code that does not know where the key is written.
+    /// The key of the configuration that has to be changed. Code that does not know where the key is written sets it
+    /// instead of a place.
     pub key: Option<KeyPath>,
     /// Further facts, such as the allowed values or the state that was found.
     pub notes: Vec<String>,
@@ -100,17 +104,17 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error without a place yet.
+    /// Makes an error that has no place yet.
     pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
-    /// A warning without a place yet.
+    /// Makes a warning that has no place yet.
     pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
 
-    /// Something worth knowing, without a place yet.
+    /// Makes a note that has no place yet.
     pub fn remark(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, message)
     }
@@ -155,7 +159,7 @@ impl Diagnostic {
         self
     }
 
-    /// The text for a person: the sentence with its place, notes and advice, one line each.
+    /// The text for people: the sentence with its place, and then the notes and the advice, one line for each.
     #[cfg(not(feature = "render"))]
     pub fn render(&self, _: bool) -> String {
         let place = self.excerpt.as_ref().map(|excerpt| {
@@ -172,7 +176,8 @@ impl Diagnostic {
         further.fold(first, |text, line| format!("{text}\n{line}"))
     }
 
-    /// The text for a person: message, place, the line with a caret, notes and advice. With ANSI colours on request.
+    /// The text for people: the message, the place, the line with a caret, the notes and the advice. `colour` says
+    /// whether ANSI colours are used.
     #[cfg(feature = "render")]
     pub fn render(&self, colour: bool) -> String {
         let level = match self.severity {
@@ -206,7 +211,8 @@ impl Diagnostic {
         renderer.decor_style(DecorStyle::Ascii).render(&[group])
     }
 
-    /// The JSON for a program. `file`, `line`, `column`, `text` (the line) and `label` are present if they are known.
+    /// The JSON for programs. `file`, `line`, `column`, `text` (the line) and `label` are only present if they are
+    /// known.
     pub fn to_json(&self) -> Value {
         let mut object = json!({
             "severity": self.severity.name(),
@@ -228,7 +234,8 @@ impl Diagnostic {
     }
 }
 
-/// The part of the span that lies in the line, in bytes of the line, on borders of characters.
+/// The part of the span that lies in this line, as a range of bytes within the line. Its ends are borders of
+/// characters.
 #[cfg(feature = "render")]
 fn caret(excerpt: &Excerpt, line_start: usize, line: &str) -> Range<usize> {
     let border = |position: usize| {
@@ -248,16 +255,16 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All findings of one check. It is an error type, so it is never empty when it is returned.
+/// All findings of one check. As it is an error type, it is never empty when a function returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
-/// The largest number of findings with the same code that are shown individually.
+/// How many findings with the same code are shown, at most.
 const MOST_OF_A_CODE: usize = 20;
 
 impl Diagnostics {
-    /// The first twenty findings of each code, and the number of the others. A program may have made the same mistake a hundred
-    /// thousand times.
+    /// At most the first twenty findings of each code, and the number of the findings that are left out. A program that
+    /// writes documents may have made the same mistake a hundred thousand times.
     #[must_use]
     pub fn bounded(self) -> Diagnostics {
         let mut counts: BTreeMap<(String, Severity), usize> = BTreeMap::new();
@@ -278,13 +285,13 @@ impl Diagnostics {
         Diagnostics(kept)
     }
 
-    /// The text for a person, with an empty line between two findings.
+    /// The text for people, with an empty line between two findings.
     pub fn render(&self, colour: bool) -> String {
         let rendered: Vec<String> = self.0.iter().map(|diagnostic| diagnostic.render(colour)).collect();
         rendered.join("\n\n")
     }
 
-    /// The JSON for a program: an array of [`Diagnostic::to_json`].
+    /// The JSON for programs: an array with the result of [`Diagnostic::to_json`] for each finding.
     pub fn to_json(&self) -> Value {
         self.0.iter().map(Diagnostic::to_json).collect()
     }

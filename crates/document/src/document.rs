@@ -1,4 +1,4 @@
-//! Parses a text to a tree, and converts a tree to the types.
+//! Parses a text to a tree, and converts a tree to the types of the document.
 
 use crate::{
     Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, SourceLocation, Table, Value,
@@ -8,21 +8,22 @@ use serde::de::DeserializeOwned;
 use std::{ops::Range, sync::Arc};
 use toml::de::DeTable;
 
-/// The largest number of syntax errors that are reported. Later ones usually follow from the first.
+/// The largest number of syntax errors that are reported. Later errors are usually consequences of the first.
 const MOST_SYNTAX_ERRORS: usize = 10;
 
-/// The Rust type of a kind of document.
+/// The Rust type of one kind of document.
 pub trait Document: DeserializeOwned + Described {
-    /// The kind of document, with its article: `the configuration`.
+    /// The name of this kind of document, with its article: `the configuration`.
     const NAME: &'static str;
 
-    /// The newest version of the document's form (its key `schema`) that this version of Strait reads.
+    /// The newest version of the document's form that this version of Strait reads. A document states its version by
+    /// the key `schema`.
     const SCHEMA: u32;
 
-    /// The formats of its values.
+    /// The formats that values of the document may have.
     const FORMATS: &'static [Format];
 
-    /// The shape of the type, from its JSON schema.
+    /// The shape of the type, which is made from the type's JSON schema.
     fn shape() -> &'static Shape;
 }
 
@@ -32,16 +33,16 @@ impl Shape {
         Shape::of_type::<T>(T::FORMATS)
     }
 
-    /// The shape of a type that is only a part of a document, or that is not written in TOML.
+    /// The shape of a type that is only part of a document, or whose values are not written in TOML.
     pub fn of_type<T: Described>(formats: &'static [Format]) -> Shape {
         described::shape::<T>(formats)
     }
 }
 
-/// The text of a file without its byte order mark. `name` is the kind of document.
+/// The text of a file without its byte order mark. `name` is the name of the kind of document.
 ///
 /// # Errors
-/// Bytes that are not UTF-8.
+/// The bytes are not UTF-8.
 pub fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, String> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(format!("{name} is UTF-16; save it as UTF-8"));
@@ -58,10 +59,10 @@ pub fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, String> {
     })
 }
 
-/// The tree of a text.
+/// Parses a TOML text to a tree.
 ///
 /// # Errors
-/// All that is not TOML.
+/// The text is not TOML. All syntax errors are reported at once.
 pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     let (table, mut errors) = DeTable::parse_recoverable(&source.text.text);
     if errors.is_empty() {
@@ -95,7 +96,8 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     Err(Diagnostics(findings.collect()))
 }
 
-/// The language that a text is in instead of TOML, by its first line that is no comment, and where that line is.
+/// If the text is not TOML but in another language: the name of that language, and the place that shows it. It is
+/// recognised by the first line that is not a comment.
 fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -129,14 +131,15 @@ fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
     None
 }
 
-/// Checks a tree against the type, resolves its paths, and makes the type of it.
+/// Checks a tree against the type `T`, resolves the paths in the tree, and converts the tree to a `T`.
 ///
 /// # Errors
-/// All that does not fit, in the order of the text.
+/// The tree does not fit the type. All errors are reported at once, in the order of the text.
 pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     refuse_newer::<T>(tree)?;
     check(T::shape(), tree)?;
-    // The check is stricter than serde is; should they ever differ, that is a defect, told as one.
+    // The check is stricter than serde. If serde still reports an error, the check has a defect, and the message says
+    // so.
     T::deserialize(&*tree).map_err(|error| {
         let message = format!("defect in Strait: a checked document cannot be read: {error}");
         Diagnostic::error(codes::DEFECT, message)
@@ -145,7 +148,8 @@ pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     })
 }
 
-/// Reports a document of a newer version with a single message. Otherwise each of its new keys would be reported as unknown.
+/// Reports a document of a newer version with a single message. Otherwise each new key in the document would be
+/// reported as unknown.
 fn refuse_newer<T: Document>(tree: &Node) -> Result<(), Diagnostics> {
     match tree.find(&KeyPath::of(&["schema"])) {
         Some(Node {
@@ -169,7 +173,8 @@ fn refuse_newer<T: Document>(tree: &Node) -> Result<(), Diagnostics> {
 }
 
 impl Node {
-    /// Merges another tree into this one. Tables are merged, everything else is replaced.
+    /// Merges another tree into this tree. Tables are merged; any other value in `over` replaces the value in this
+    /// tree.
     pub fn merge(&mut self, over: &Node) {
         match (&mut self.value, &over.value) {
             (Value::Table(below), Value::Table(above)) => merge(below, above),

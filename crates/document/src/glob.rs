@@ -1,4 +1,4 @@
-//! Patterns over names and paths, whose parts are separated by `/`:
+//! Patterns for names and paths. Their parts are separated by `/`.
 //!
 //! | | matches |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `**` | any number of characters |
 //! | `**/` at the start of a part | any number of whole parts: `/a/**/b` matches `/a/b` and `/a/x/y/b` |
 //!
-//! Every other character stands for itself. A pattern matches the whole of a name.
+//! Every other character stands for itself. A pattern has to match the whole name.
 
 /// A pattern, ready to be matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ enum Token {
 }
 
 impl Glob {
-    /// Every text is a pattern.
+    /// Makes a pattern from a text. Every text is a valid pattern.
     pub fn new(pattern: &str) -> Self {
         let mut tokens = Vec::new();
         let mut rest = pattern;
@@ -47,7 +47,7 @@ impl Glob {
                     after_stars
                 }
                 _ if at_part && after_stars.starts_with('/') => {
-                    // A second one in a row adds nothing.
+                    // A second wildcard of this kind directly after the first has no effect.
                     if tokens.last() != Some(&Token::WholeParts) {
                         tokens.push(Token::WholeParts);
                     }
@@ -62,10 +62,10 @@ impl Glob {
         Glob { tokens }
     }
 
-    /// True if all of `name` matches.
+    /// True if the pattern matches the whole of `name`.
     ///
-    /// `reached[i]` is true if the first i tokens can match the text that was read so far. So a letter takes time proportional to
-    /// the length of the pattern, whatever wildcards it has.
+    /// `reached[i]` is true if the first i tokens can match the text that was read so far. So each letter of `name`
+    /// takes time proportional to the length of the pattern, whatever wildcards the pattern has.
     pub fn matches(&self, name: &str) -> bool {
         let mut reached = vec![false; self.tokens.len() + 1];
         self.arrive(&mut reached, 0);
@@ -91,7 +91,8 @@ impl Glob {
         reached[self.tokens.len()]
     }
 
-    /// Marks token i as the next one, and those behind it as long as it may match nothing.
+    /// Marks that token i may be the next one. If token i can match nothing, the token after it may be the next one
+    /// too, and so on.
     fn arrive(&self, reached: &mut [bool], i: usize) {
         reached[i] = true;
         if matches!(

@@ -1,4 +1,4 @@
-//! The way from the top of a document to a value.
+//! The path from the top of a document to a value.
 
 use std::{cmp::Ordering, fmt, sync::Arc};
 
@@ -23,7 +23,7 @@ pub(crate) enum Segment {
 }
 
 impl KeyPath {
-    /// A path through tables: `KeyPath::of(&["model", "file"])`.
+    /// Makes a path through tables: `KeyPath::of(&["model", "file"])`.
     pub fn of(keys: &[&str]) -> Self {
         keys.iter().fold(KeyPath::default(), |path, key| path.key(key))
     }
@@ -32,7 +32,7 @@ impl KeyPath {
         KeyPath(Some(Arc::new(Link { before: self, segment })))
     }
 
-    /// The steps from the top.
+    /// The steps of the path, beginning at the top.
     pub(crate) fn segments(&self) -> Vec<&Segment> {
         let links = std::iter::successors(self.0.as_deref(), |&last| last.before.0.as_deref());
         let mut segments: Vec<&Segment> = links.map(|link| &link.segment).collect();
@@ -40,19 +40,19 @@ impl KeyPath {
         segments
     }
 
-    /// The path to a key of this table.
+    /// Extends the path of a table to a key of the table.
     #[must_use]
     pub fn key(self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// The path to an element of this list, counted from 0.
+    /// Extends the path of a list to an element of the list, counted from 0.
     #[must_use]
     pub fn index(self, index: usize) -> Self {
         self.then(Segment::Index(index))
     }
 
-    /// True at the top.
+    /// True for the path of the whole document.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -71,7 +71,7 @@ impl PartialOrd for KeyPath {
 }
 
 impl fmt::Display for KeyPath {
-    /// As in TOML, with unusual keys in quotes.
+    /// Writes the path as in TOML, with quotes around unusual keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, segment) in self.segments().into_iter().enumerate() {
             match segment {
@@ -86,7 +86,7 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// A key as in TOML: bare, or a string.
+/// Writes a key as in TOML: bare if possible, and otherwise as a string.
 fn quoted_if_odd(key: &str) -> String {
     let bare = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
     if !key.is_empty() && key.chars().all(bare) {
@@ -94,7 +94,7 @@ fn quoted_if_odd(key: &str) -> String {
     }
     let escaped = key.chars().map(|character| match character {
         '"' | '\\' => format!("\\{character}"),
-        // Those that TOML wants escaped are among them, and all are below 2^16.
+        // These include all characters that TOML requires to be escaped. All of them are below 2^16.
         character if character.is_control() => format!("\\u{:04X}", u32::from(character)),
         character => character.to_string(),
     });

@@ -1,5 +1,5 @@
-//! Documents that people write: a configuration, or a target's table. A document is defined by its Rust types only. Parser,
-//! checks, JSON schema and reference page are made from the types and their documentation.
+//! Documents that people write, such as a configuration or a target's table. Only Rust types define a document. The
+//! parser, the checks, the JSON schema and the reference page are all made from these types and their documentation.
 //!
 //! ```text
 //! text ─▶ tree            every key knows where it was written; overlays and arguments are put into it   tree.rs
@@ -7,12 +7,15 @@
 //!          ▼ deserialize   the types                                                                      document.rs
 //! ```
 //!
-//! The text form of Protocol Buffers becomes the same tree (`text_proto.rs`), and is checked by the same shapes.
+//! A text in the text form of Protocol Buffers becomes a tree of the same kind (`text_proto.rs`), which is checked
+//! against shapes in the same way.
 //!
-//! Without the feature `schema` any document passes that serde reads: that is for documents that a test has checked, such as the
-//! tables of targets in the box. Without the feature `render` a diagnostic is its sentences and its place, and shows no line.
+//! Without the feature `schema`, every document that serde can read passes the check. That is meant for documents that
+//! a test has already checked, such as the tables of the built-in targets. Without the feature `render`, a diagnostic
+//! is rendered as its sentences and its place, and does not show the line.
 //!
-//! The tree stays an index from a key to its place, so that later checks point at the line, too ([`Node::error`]).
+//! After the conversion, the tree is kept as an index from keys to their places, so that later checks can also point at
+//! the line with the error ([`Node::error`]).
 
 mod any;
 mod check;

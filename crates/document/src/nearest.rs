@@ -1,29 +1,30 @@
 //! Finds the existing name that a misspelled word probably stands for.
 
-/// The names for which `word` is probably a misspelling, the closest first, three at most. A third of its letters may be wrong.
-/// Letter case is ignored.
+/// The names for which `word` is probably a misspelling: at most three, the most similar first. Up to a third of the
+/// letters of `word` may be wrong. Upper and lower case are not distinguished.
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let limit = word.chars().count().div_ceil(3);
     rank(word, names, limit, 3)
 }
 
-/// The `count` names closest to `pattern`, at any distance. `*` in the pattern matches anything.
+/// The `count` names that are most similar to `pattern`, even if they are not very similar. A `*` in the pattern
+/// matches any text.
 pub fn closest<'a>(pattern: &str, names: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
     rank(pattern, names, usize::MAX, count)
 }
 
-/// A sentence that names the closest of `names`, if one is similar.
+/// A sentence that suggests the most similar of `names`; `None` if none of them is similar enough.
 pub fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = did_you_mean(word, names);
     near.first().map(|name| format!("did you mean `{name}`?"))
 }
 
-/// Advice: the closest name, or all of them.
+/// Advice to the user: suggests the most similar of `names` or, if none is similar, lists all of them.
 pub fn help<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
     suggestion(word, names.clone()).unwrap_or_else(|| format!("allowed: {}", list(names)))
 }
 
-/// Names in backticks, with commas between them.
+/// A list of names in backticks, separated by commas.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
@@ -31,7 +32,8 @@ pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, count: usize) -> Vec<&'a str> {
     let word: Vec<char> = word.to_lowercase().chars().collect();
-    // Only `count` are kept at any time, so that a graph of a million names costs no second list of them.
+    // Only the best `count` names are kept at any time. So even for a graph with a million names, no second list of
+    // them is needed.
     let mut best: Vec<(usize, &str)> = Vec::new();
     for name in names {
         let limit = if best.len() < count {
@@ -50,12 +52,15 @@ fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, 
     best.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Number of letters that have to be inserted, deleted, replaced or swapped with their neighbour; `None` above `limit`.
+/// Number of letters in which `word` and `name` differ: letters that are inserted, deleted, replaced, or swapped with
+/// their neighbour. `None` if there are more than `limit`.
 ///
-/// d(i, j) is the distance between the first i letters of `word` and the first j of `name`:
-/// the least of d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours.
-/// Where wᵢ is `*`, the first two cost nothing. Row by row a distance never falls, so a row above the limit ends it;
-/// swaps look back two rows, so it takes two such rows.
+/// d(i, j) is the distance between the first i letters of `word` and the first j of `name`: the least of d(i-1, j) + 1,
+/// d(i, j-1) + 1, d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours. If wᵢ is `*`, the first two of
+/// these terms are d(i-1, j) and d(i, j-1), without the 1. Distances are computed row by row (for each i). The smallest
+/// distance in a row is never below that of the rows it is computed from. So if two consecutive rows are completely
+/// above the limit, the result is `None`; one such row is not enough, because swaps use the row before the previous
+/// one.
 fn distance(word: &[char], name: &str, limit: usize) -> Option<usize> {
     let name: Vec<char> = name.to_lowercase().chars().collect();
     let wildcards = word.contains(&'*');

@@ -1,21 +1,22 @@
-//! The reference page of a document, made from the same shapes as the check.
+//! The reference page of a document. It is made from the same shapes as the check.
 
 use crate::{Key, Shape};
 use std::{collections::BTreeMap, fmt::Write as _};
 
 /// The reference page of a document, made from its shape: every table and key with its values, its default and its meaning.
 ///
-/// A table is described where it comes first. Where it comes again, the page has a link.
+/// A table is described in the first place where it occurs. In all other places, the page has a link to that
+/// description.
 #[derive(Debug, Default)]
 pub struct Page {
     text: String,
-    /// The tables described so far, each with a link to it.
+    /// The tables that have been described so far, and a link to each of them.
     described: Vec<(Shape, String)>,
-    /// Lists of words that have a section of their own: their titles and words.
+    /// The lists of words that have a section of their own, each with its title and its words.
     lists: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// A section that is still to be written.
+/// A section that has not been written yet.
 struct Pending<'a> {
     heading: String,
     path: String,
@@ -23,7 +24,7 @@ struct Pending<'a> {
     doc: &'a str,
 }
 
-/// True if a key at the top is a table with a section of its own.
+/// True if a key with this shape at the top of a document is a table that gets a section of its own.
 fn has_section(shape: &Shape) -> bool {
     match shape {
         Shape::Table(_) => true,
@@ -34,7 +35,7 @@ fn has_section(shape: &Shape) -> bool {
 }
 
 impl Page {
-    /// A page that begins with this text.
+    /// Makes a page that begins with this text.
     pub fn new(opening: &str) -> Page {
         Page {
             text: opening.to_owned(),
@@ -42,8 +43,9 @@ impl Page {
         }
     }
 
-    /// Explains the words of some keys in sections of their own at the end, to which all keys with these words link. `lists` has
-    /// one such key, by its pattern as in [`Shape::keys`], and the title of the section.
+    /// Explains the words of some keys in separate sections at the end of the page. All keys with the same words link
+    /// to the section. Each entry of `lists` has one of these keys, as a pattern like those of [`Shape::keys`], and the
+    /// title of the section.
     #[must_use]
     pub fn explaining(mut self, shape: &Shape, lists: &[(&str, &str)]) -> Page {
         for (key, title) in lists {
@@ -56,7 +58,8 @@ impl Page {
         self
     }
 
-    /// Adds every key: those outside of any table, then the tables, first those of `order`; and the lists of words.
+    /// Adds all keys to the page: first the keys outside of any table, then the tables (those in `order` first), and
+    /// then the lists of words.
     pub fn keys(&mut self, shape: &Shape, order: &[&str]) {
         let Shape::Table(keys) = shape else { return };
         let unlisted = keys.keys().map(String::as_str).filter(|name| !order.contains(name));
@@ -82,7 +85,7 @@ impl Page {
         }
     }
 
-    /// The text of the page.
+    /// The text of the whole page.
     pub fn text(self) -> String {
         self.text
     }
@@ -117,20 +120,21 @@ impl Page {
         }
     }
 
-    /// A link to the description of a table, if there is one already.
+    /// A link to the description of a table, if the table has already been described.
     fn link(&self, shape: &Shape) -> Option<String> {
         let known = self.described.iter().find(|(described, _)| described == shape);
         known.map(|(_, link)| link.clone())
     }
 
-    /// The title of the list that explains these words.
+    /// The title of the section that explains these words, if there is one.
     fn list(&self, words: &[(String, String)]) -> Option<&str> {
         let explains = |list: &[(String, String)]| !words.is_empty() && words.iter().all(|word| list.contains(word));
         let found = self.lists.iter().find(|(_, list)| explains(list));
         found.map(|(title, _)| title.as_str())
     }
 
-    /// The keys of one table, and the sections that follow from it: its lists of tables.
+    /// Writes the keys of one table. Returns the sections that have to follow: one for each list of tables in this
+    /// table.
     fn table<'a>(&mut self, keys: &'a BTreeMap<String, Key>, path: &str, heading: &str) -> Vec<Pending<'a>> {
         self.text
             .push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
@@ -140,7 +144,8 @@ impl Page {
         further
     }
 
-    /// Inner tables are rows too, their keys behind a dot.
+    /// Adds the rows for keys. The keys of inner tables are rows too, whose names have the inner table and a dot in
+    /// front.
     fn rows<'a>(
         &mut self,
         keys: &'a BTreeMap<String, Key>,
@@ -193,7 +198,7 @@ impl Page {
     }
 }
 
-/// The anchor that Markdown gives a heading.
+/// The anchor that Markdown makes for a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()
@@ -201,12 +206,12 @@ fn anchor(heading: &str) -> String {
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// A text in one line of a table; paragraphs are kept apart.
+/// A text that fits into one line of a table. Its paragraphs are separated by `<br>`.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace("\n\n", "<br>").replace('\n', " ")
 }
 
-/// A link to the section of a list of words.
+/// A link to the section that explains a list of words.
 fn link_to_words(shape: &Shape, title: &str) -> String {
     let link = format!("one of the [{}](#{})", title.to_lowercase(), anchor(title));
     match contents(shape) {
@@ -215,7 +220,7 @@ fn link_to_words(shape: &Shape, title: &str) -> String {
     }
 }
 
-/// The value behind the names that the user gives.
+/// The shape of the value, without the tables around it whose keys are names that the user chooses.
 fn contents(shape: &Shape) -> &Shape {
     match shape {
         Shape::Map { values, .. } => contents(values),
@@ -223,7 +228,7 @@ fn contents(shape: &Shape) -> &Shape {
     }
 }
 
-/// A part of the key for each name that the user gives.
+/// The part of the key that stands for the names that the user chooses: one `.NAME` for each.
 fn named(shape: &Shape) -> String {
     match shape {
         Shape::Map { values, .. } => format!(".NAME{}", named(values)),
@@ -247,7 +252,7 @@ fn value(shape: &Shape) -> String {
 fn default(key: &Key) -> String {
     match &key.default {
         _ if key.required => "required".to_owned(),
-        // Strings, numbers, booleans and lists of them read the same in TOML.
+        // Strings, numbers, booleans and lists of them are written in TOML as in JSON.
         Some(default) => format!("`{default}`"),
         None => String::new(),
     }
@@ -255,7 +260,7 @@ fn default(key: &Key) -> String {
 
 fn meaning(key: &Key) -> String {
     let words = words(&key.shape);
-    // A name that may have a table is explained in the row of that table.
+    // If a word may also be the key of a table, the row of that table explains it.
     let tables = match &key.shape {
         Shape::Either { table, .. } => match &**table {
             Shape::OneKey(keys) => Some(keys),
@@ -271,7 +276,7 @@ fn meaning(key: &Key) -> String {
     })
 }
 
-/// The words that a value, or an element of it, may be.
+/// The words that are possible as the value, or as an element of it.
 fn words(shape: &Shape) -> &[(String, String)] {
     match shape {
         Shape::Word(words) => words,

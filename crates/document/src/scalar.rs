@@ -1,4 +1,4 @@
-//! Values whose type is decided elsewhere.
+//! Values whose type is determined elsewhere.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -18,7 +18,7 @@ pub enum Scalar {
 }
 
 impl fmt::Display for Scalar {
-    /// As in the document, but without the quotes of a text.
+    /// Writes the value as in the document, but a text without its quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Scalar::Bool(value) => value.fmt(f),

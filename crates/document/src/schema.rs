@@ -1,35 +1,36 @@
-//! The shape of a document's type. The check, its messages and the reference page are made from it.
+//! The shape of a document's type. The check, the messages of the check, and the reference page are made from shapes.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
-/// A format of values that is more specific than a JSON type. A schema refers to it by `format`.
+/// A format of values, which restricts a JSON type further. A schema refers to it in `format`.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// Its name in the schema.
+    /// The name of the format in schemas.
     pub name: &'static str,
     /// A short description of correct values, for messages and the reference page.
     pub expectation: &'static str,
-    /// The check.
+    /// The rule by which values are checked.
     pub rule: Rule,
 }
 
-/// The check of a [`Format`].
+/// The rule by which a value of a [`Format`] is checked.
 #[derive(Clone, Copy)]
 pub enum Rule {
     /// A non-empty string for which this function returns true.
     Text(fn(&str) -> bool),
-    /// The same for a path. It is resolved against the folder of the file that contains it.
+    /// A path: a non-empty string for which this function returns true. The path is resolved relative to the folder of
+    /// the file that contains it.
     Path(fn(&str) -> bool),
-    /// A path or a word. For a path the function returns `None`. A word is not resolved, and is accepted if the function
-    /// returns true.
+    /// A path or a word. The function returns `None` if the string is a path. It returns true if the string is an
+    /// allowed word; words are not resolved.
     PathOrWord(fn(&str) -> Option<bool>),
     /// A list of numbers in strictly ascending order.
     Ascending,
 }
 
 impl Format {
-    /// True if the value is a path that has to be resolved.
+    /// True if values of this format may be paths, which have to be resolved.
     pub fn is_path(self) -> bool {
         matches!(self.rule, Rule::Path(_) | Rule::PathOrWord(_))
     }
@@ -47,43 +48,44 @@ impl PartialEq for Format {
     }
 }
 
-/// Type of a value.
+/// The shape of a value: its type and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// Any of these keys.
+    /// A table with any of these keys.
     Table(BTreeMap<String, Key>),
-    /// Exactly one of these keys.
+    /// A table with exactly one of these keys.
     OneKey(BTreeMap<String, Key>),
-    /// Keys that the user names.
+    /// A table whose keys are names that the user chooses.
     Map {
-        /// The allowed names. Empty: any name.
+        /// The allowed names. If the list is empty, any name is allowed.
         names: Vec<String>,
-        /// The value of each.
+        /// The shape of the values.
         values: Box<Shape>,
     },
     /// A list.
     List {
-        /// Each element.
+        /// The shape of each element.
         items: Box<Shape>,
-        /// The fewest elements.
+        /// The smallest number of elements.
         min: usize,
-        /// The most elements.
+        /// The largest number of elements.
         max: usize,
-        /// An additional condition.
+        /// A format that the list also has to meet.
         format: Option<Format>,
         /// The documentation of an element.
         doc: String,
     },
     /// A list with a fixed number of elements, each with its own shape.
     Tuple(Vec<Shape>),
-    /// A string, or a table or list.
+    /// Either a string, or a table or list.
     Either {
         /// The shape of the string.
         text: Box<Shape>,
         /// The shape of the table or list.
         table: Box<Shape>,
     },
-    /// One of these strings, each with its meaning. `custom:NAME` stands for all strings that begin with `custom:`.
+    /// One of several strings, each of which is listed with its meaning. An entry `custom:NAME` stands for all strings
+    /// that begin with `custom:`.
     Word(Vec<(String, String)>),
     /// A string that is not empty.
     Text {
@@ -92,46 +94,46 @@ pub enum Shape {
     },
     /// An integer within these limits.
     Integer {
-        /// The smallest.
+        /// The smallest allowed integer.
         min: i64,
-        /// The largest.
+        /// The largest allowed integer.
         max: i64,
     },
     /// A finite number within these limits.
     Float {
-        /// The smallest.
+        /// The smallest allowed number.
         min: f64,
-        /// The largest.
+        /// The largest allowed number.
         max: f64,
     },
     /// `true` or `false`.
     Boolean,
     /// A boolean, an integer or a string.
     Scalar,
-    /// A table that is checked when it is merged into another one.
+    /// A table that is only checked after it has been merged into another table.
     Part,
-    /// A value of any type, which is checked elsewhere.
+    /// A value of any type. Other code checks it.
     Any,
-    /// A schema that this module does not understand. A test for each document checks that this does not occur.
+    /// A schema that this module does not support. For each kind of document, a test checks that this does not occur.
     Unknown,
 }
 
-/// Description of a key of a table.
+/// One key of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// The documentation.
     pub doc: String,
     /// True if the key is required.
     pub required: bool,
-    /// The value if the key is missing.
+    /// The value that the key has if it is missing.
     pub default: Option<Value>,
-    /// The value.
+    /// The shape of the value.
     pub shape: Shape,
 }
 
 impl Shape {
-    /// The pattern of every key in this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables are
-    /// included, too.
+    /// The pattern of every key in this shape, such as `quantize.rule[].run` or `form.NAME.kind`. There are also
+    /// patterns for tables and lists of tables.
     pub fn keys(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.visit("", &mut |_, path| {
@@ -142,7 +144,8 @@ impl Shape {
         found
     }
 
-    /// Calls `see` for this shape and everything in it, each with its pattern as in [`Shape::keys`].
+    /// Calls `see` for this shape and for every shape inside of it. Each call gets the pattern of the key, as in
+    /// [`Shape::keys`].
     pub fn visit(&self, path: &str, see: &mut dyn FnMut(&Shape, &str)) {
         see(self, path);
         let dot = if path.is_empty() { "" } else { "." };
@@ -166,7 +169,7 @@ impl Shape {
         }
     }
 
-    /// The part of a pattern between a key and the keys of its tables.
+    /// The text in a pattern between a key and the keys of the table that is its value.
     fn step(&self, dot: &str) -> String {
         match self {
             Shape::Map { values, .. } => format!("{dot}NAME{}", values.step(dot)),
@@ -176,7 +179,7 @@ impl Shape {
         }
     }
 
-    /// A short description of the correct values.
+    /// A short description of the values that are allowed.
     pub fn expectation(&self) -> String {
         match self {
             Shape::Table(_) | Shape::Map { .. } | Shape::Part => "a table".to_owned(),
@@ -215,17 +218,17 @@ impl Shape {
     }
 }
 
-/// `a, b, c`
+/// Joins words with commas: `a, b, c`.
 pub(crate) fn list(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let words: Vec<String> = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
     words.join(", ")
 }
 
-/// `"a", "b", "c"`
+/// Quotes words, and joins them with commas: `"a", "b", "c"`.
 fn quoted(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     list(words.into_iter().map(|word| format!("{:?}", word.as_ref())))
 }
-/// A number as people write it: with an exponent where it is long.
+/// A number as people write it. Long numbers are written with an exponent.
 pub(crate) fn written(number: f64) -> String {
     match number.abs() {
         size if size >= 1e15 || (size < 1e-6 && size > 0.0) => format!("{number:e}"),

@@ -1,27 +1,31 @@
-//! The text form of Protocol Buffers, as a tree like that of TOML: fields are keys, messages tables, repeated fields lists, and
-//! names of enumerations strings. Every key and value knows where it was written, so what checks a TOML document checks these.
+//! Parses the text form of Protocol Buffers to a tree like that of a TOML text: fields become keys, messages become
+//! tables, repeated fields become lists, and names of enumerations become strings. As in TOML, every key and value has
+//! the place where it was written, so the same code can check both.
 //!
-//! Read are `name: value`, `name { … }` and `name < … >` with or without a colon, `[…]` behind repeated fields, strings in
-//! either quotation mark with their escapes, those that follow each other as one, numbers with their suffixes, `,` and `;`
-//! between fields, and comments behind `#`. Extensions and `Any` in brackets are not.
+//! The parser supports `name: value`; `name { … }` and `name < … >`, with or without a colon; `[…]` as the value of a
+//! repeated field; strings in single or double quotes with escapes, where consecutive strings are joined; numbers with
+//! suffixes; `,` and `;` between fields; and comments after `#`. It does not support extensions and `Any`, which are
+//! written in brackets.
 
 use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Shape, Source, SourceLocation, Table, Value, codes};
 use std::{ops::Range, sync::Arc};
 
-/// The largest size of a text. Longer ones are refused before they are read.
+/// The largest size of a text in bytes. A longer text is refused before it is parsed.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The deepest nesting of messages that is read.
 const MOST_DEPTH: usize = 32;
 
-/// The largest number of values in a text, including elements of lists. Each value takes much more memory than its bytes.
+/// The largest number of values in a text, including the elements of lists. There is a limit because each value takes
+/// much more memory than its text.
 const MOST_VALUES: usize = 1 << 19;
 
-/// The tree of a text. The shape of the message says which fields are repeated. The tree also contains fields that the shape
-/// does not have; [`check`](crate::check) refuses these.
+/// Parses a text to a tree. `shape` is the shape of the message, which says which fields are repeated. The tree also
+/// contains fields that the shape does not have; [`check`](crate::check) refuses these later.
 ///
 /// # Errors
-/// A text that is too long, nested too deeply or of too many values; what is not this form; a field that is there twice and is not repeated.
+/// The text is too long, is nested too deeply, has too many values, or is not in this form; or a field that is not
+/// repeated occurs twice.
 pub fn text_proto(source: &Arc<Source>, shape: &Shape) -> Result<Node, Diagnostics> {
     let text = source.text.text.as_str();
     let mut reader = Reader {
@@ -47,11 +51,11 @@ struct Reader<'a> {
     source: &'a Arc<Source>,
     text: &'a str,
     at: usize,
-    /// Those that are read.
+    /// The number of values that have been read so far.
     values: usize,
 }
 
-/// The shape of a field, or of one element if the field is repeated.
+/// The description of the field `name` in a message with the shape `shape`.
 fn of_field<'s>(shape: &'s Shape, name: &str) -> Option<&'s Key> {
     match shape {
         Shape::Table(keys) | Shape::OneKey(keys) => keys.get(name),
@@ -72,7 +76,7 @@ impl Reader<'_> {
         Diagnostic::error(codes::SYNTAX, message).at(self.place(span).excerpt(label))
     }
 
-    /// The byte at the position, behind blanks and comments.
+    /// The byte at the current position, after blanks and comments have been skipped.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         loop {
@@ -93,7 +97,7 @@ impl Reader<'_> {
         takes
     }
 
-    /// The letters, digits and such from here on.
+    /// Reads all bytes from the current position on for which `belongs` is true.
     fn word(&mut self, belongs: impl Fn(u8) -> bool) -> Range<usize> {
         let rest = &self.text.as_bytes()[self.at.min(self.text.len())..];
         let start = self.at;
@@ -101,13 +105,13 @@ impl Reader<'_> {
         start..self.at
     }
 
-    /// The place of an unexpected character: the current one, or the end of the text.
+    /// The place of an unexpected character: that of the character at the current position, or the end of the text.
     fn here(&self) -> Range<usize> {
         let letter = self.text.get(self.at..).and_then(|rest| rest.chars().next());
         self.at..self.at + letter.map_or(0, char::len_utf8)
     }
 
-    /// The fields up to the bracket that closes the message, or up to the end.
+    /// Reads the fields of a message, up to the closing bracket or the end of the text.
     fn message(&mut self, shape: &Shape, closing: Option<(u8, usize)>, depth: usize) -> Result<Value, Diagnostics> {
         if depth > MOST_DEPTH {
             let label = format!("messages are nested deeper than {MOST_DEPTH}");
@@ -207,7 +211,7 @@ impl Reader<'_> {
         Ok(Node { value, location: place })
     }
 
-    /// A number, `true` or `false`, or a name of an enumeration.
+    /// Reads a number, `true` or `false`, or the name of an enumeration's member.
     fn scalar(&mut self) -> Result<Value, Diagnostics> {
         let start = self.at;
         let negative = self.takes(b'-');
@@ -251,7 +255,7 @@ impl Reader<'_> {
             .map_err(|_| wrong().into())
     }
 
-    /// One string, or several that follow each other.
+    /// Reads one string, or several consecutive strings, which are joined.
     fn strings(&mut self) -> Result<String, Diagnostics> {
         let mut bytes = Vec::new();
         let (start, mut end) = (self.at, self.at);
@@ -259,7 +263,7 @@ impl Reader<'_> {
             self.string(quote, &mut bytes)?;
             end = self.at;
         }
-        // Blanks behind the last one are none of its own.
+        // Blanks after the last string do not belong to the value.
         self.at = end;
         String::from_utf8(bytes).map_err(|_| self.wrong(start..self.at, "its escapes make no UTF-8").into())
     }
@@ -277,14 +281,14 @@ impl Reader<'_> {
         Err(self.wrong(opened..opened + 1, "nothing closes this string").into())
     }
 
-    /// The current byte, unless it ends a line.
+    /// The byte at the current position, unless it ends the line.
     fn next_in_line(&mut self) -> Option<u8> {
         let byte = self.text.as_bytes().get(self.at).copied();
         self.at += usize::from(byte.is_some());
         byte.filter(|&byte| byte != b'\n')
     }
 
-    /// The escape behind a backslash.
+    /// Reads an escape, after its backslash.
     fn escape(&mut self, found: &mut Vec<u8>) -> Result<(), Diagnostics> {
         let backslash = self.at - 1..self.at;
         let byte = match self.next_in_line() {
@@ -315,7 +319,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The number that the next digits form, up to a maximum count of digits.
+    /// Reads the number that the next digits form. At most `most` digits are read.
     fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..)?.iter().take(most);
@@ -324,7 +328,7 @@ impl Reader<'_> {
     }
 }
 
-/// The numbers that have a word, in any case.
+/// Infinity and NaN, which are written as words in upper or lower case.
 fn not_finite(word: &str) -> Option<f64> {
     let is = |name: &str| word.eq_ignore_ascii_case(name);
     match word {

@@ -1,5 +1,6 @@
-//! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are merged
-//! here, before the types are checked. Afterwards the tree tells the place of a key.
+//! The tree of a parsed document. Every key and value in it has the place where it was written. Files, overlays and
+//! arguments of the command line are merged into one tree before the types are checked. Later, the tree is used to find
+//! the place of a key.
 
 mod table;
 
@@ -15,28 +16,29 @@ use toml::{
 
 use crate::diagnostic::{Diagnostic, Excerpt, SourceText};
 
-/// A parsed text, and the folder to which its paths are relative.
+/// A parsed text, and the folder to which the paths in the text are relative.
 #[derive(Debug)]
 pub struct Source {
     /// The text and its name.
     pub text: Arc<SourceText>,
-    /// The folder for relative paths. Empty: the current folder.
+    /// The folder for relative paths. If it is empty, this is the current folder.
     pub folder: PathBuf,
-    /// Findings are sorted by this number and then by position. The file has 0, arguments have higher numbers.
+    /// Findings are sorted by this number of their text, and then by position. A file has the number 0, and arguments
+    /// have higher numbers.
     pub rank: usize,
 }
 
-/// Where something was written.
+/// The place where something was written.
 #[derive(Clone, Debug)]
 pub struct SourceLocation {
-    /// The text.
+    /// The text that contains it.
     pub source: Arc<Source>,
-    /// `None` for the text as a whole.
+    /// The range of bytes in the text; `None` for the text as a whole.
     pub span: Option<Range<usize>>,
 }
 
 impl SourceLocation {
-    /// The place for a diagnostic, with a text next to the caret.
+    /// Makes a place for a diagnostic. `label` is shown next to the caret.
     pub fn excerpt(&self, label: impl Into<String>) -> Excerpt {
         Excerpt {
             source: Arc::clone(&self.source.text),
@@ -45,35 +47,35 @@ impl SourceLocation {
         }
     }
 
-    /// Sort key of findings.
+    /// The key by which findings are sorted.
     pub fn order(&self) -> (usize, usize) {
         (self.source.rank, self.span.as_ref().map_or(0, |span| span.start))
     }
 }
 
-/// A value and where it was written.
+/// A value, and the place where it was written.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where it was written.
+    /// The place where the value was written.
     pub location: SourceLocation,
 }
 
-/// A value of TOML.
+/// A TOML value.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// `true` or `false`.
     Boolean(bool),
     /// An integer of 64 bits.
     Integer(i64),
-    /// An integer that does not fit into 64 bits, as it was written.
+    /// An integer that does not fit into 64 bits, in the form in which it was written.
     HugeInteger(String),
     /// A float.
     Float(f64),
     /// A string.
     Text(String),
-    /// A date or a time, which no key takes.
+    /// A date or a time. No key accepts it.
     Datetime,
     /// A list.
     List(Vec<Node>),
@@ -84,14 +86,14 @@ pub enum Value {
 /// A key of a table.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The place of the key. The node has the place of the value.
+    /// The place of the key. The place of the value is in `node`.
     pub key: SourceLocation,
     /// The value.
     pub node: Node,
 }
 
 impl Value {
-    /// Kind of the value, with its article.
+    /// The kind of the value, with its article.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Boolean(_) => "a boolean",
@@ -106,13 +108,13 @@ impl Value {
 }
 
 impl Node {
-    /// Converts the result of the parser. `offset` is the position of the parsed text in the source.
+    /// Converts the result of the TOML parser to a tree. `offset` is the position of the parsed text within the source.
     pub fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Node {
         let value = match parsed.get_ref() {
             DeValue::Boolean(value) => Value::Boolean(*value),
             DeValue::Integer(value) => i64::from_str_radix(value.as_str(), value.radix())
                 .map_or_else(|_| Value::HugeInteger(value.to_string()), Value::Integer),
-            // Digits beyond the range of a double give an infinity, which no key takes.
+            // A number beyond the range of a double becomes an infinity, which no key accepts.
             DeValue::Float(value) => Value::Float(value.as_str().parse().unwrap_or(f64::NAN)),
             DeValue::String(value) => Value::Text(value.as_ref().to_owned()),
             DeValue::Datetime(_) => Value::Datetime,
@@ -130,7 +132,7 @@ impl Node {
         path.segments().into_iter().try_fold(self, Node::step)
     }
 
-    /// The node at `path`, or the last existing node on the way to it.
+    /// The node at `path`. If it does not exist, the last node that exists on the way to it.
     pub fn nearest(&self, path: &KeyPath) -> &Node {
         let mut node = self;
         for segment in path.segments() {
@@ -142,8 +144,8 @@ impl Node {
         node
     }
 
-    /// An error about the value at `path`, with its place and with `label` next to the caret. If there is no value at `path`,
-    /// the place is that of the enclosing table or list.
+    /// Makes an error about the value at `path`. It has the place of the value, with `label` next to the caret. If
+    /// there is no value at `path`, the place is that of the enclosing table or list.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         Diagnostic::error(code, message).at(self.nearest(path).location.excerpt(label))
     }
@@ -156,14 +158,14 @@ impl Node {
         }
     }
 
-    /// The value as serde reads it.
+    /// Converts the value to a TOML value for serde.
     pub fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Boolean(value) => toml::Value::Boolean(*value),
             Value::Integer(value) => toml::Value::Integer(*value),
             Value::Float(value) => toml::Value::Float(*value),
             Value::Text(value) => toml::Value::String(value.clone()),
-            // No key takes one, so the check has refused it.
+            // The check has refused such values, because no key accepts them.
             Value::Datetime | Value::HugeInteger(_) => toml::Value::String(String::new()),
             Value::List(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
             Value::Table(entries) => toml::Value::Table(

@@ -1,8 +1,9 @@
-//! Replaces `described.rs` in builds without schemas. The shape of every type is unknown and passes the check.
+//! Replaces `described.rs` in builds without schemas. In such builds, the shape of every type is unknown, and every
+//! value passes the check.
 
 use crate::{Format, Shape};
 
-/// Any type: one with a JSON schema, where the feature `schema` is on.
+/// A trait that every type has here. With the feature `schema`, it is the trait of types that have a JSON schema.
 pub trait Described {}
 
 impl<T> Described for T {}

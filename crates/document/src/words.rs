@@ -1,6 +1,7 @@
-//! Enums whose members are words of a document.
+//! A macro for enums whose members are words of a document.
 
-/// An enum whose members are words of a document. Parser, printer, schema and reference page are all made from one list.
+/// Declares an enum whose members are words of a document. The parser, the printer, the schema and the reference page
+/// are all made from this one list of members.
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
@@ -15,13 +16,13 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every member, in the order of the declaration.
+            /// Every member, in the order in which the members are declared.
             pub const ALL: &'static [$name] = &[$($name::$variant),*];
 
             /// The word of each member, in the same order.
             pub const NAMES: &'static [&'static str] = &[$($word),*];
 
-            /// The word in the document.
+            /// The word that stands for the member in a document.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),* }
             }
@@ -35,8 +36,8 @@ macro_rules! words {
     };
 }
 
-/// A type with its JSON schema, if this crate is built with schemas. The features of the crate that defines the type do not
-/// matter.
+/// Declares a type, and derives its JSON schema if this crate is built with the feature `schema`. The features of the
+/// crate that uses the macro do not matter.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(feature = "schema")]

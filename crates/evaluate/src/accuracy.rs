@@ -1,4 +1,4 @@
-//! Measured accuracy, in the form that reports state it.
+//! Measured accuracy, in the form in which reports have it.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The first entry for the metric of this name.
+    /// The first entry for the metric with this name.
     pub fn of(&self, name: &str) -> Option<&Measured> {
         self.metrics.iter().find(|metric| metric.name == name)
     }
@@ -132,7 +132,7 @@ impl Figure {
         }
     }
 
-    /// The mean over samples as a figure, with the interval that follows from how much the samples vary.
+    /// The mean of numbers for each sample, as a figure. Its interval follows from how much the numbers vary.
     pub fn mean(numbers: &[f64]) -> Figure {
         let (value, spread) = Spread::of_mean(numbers);
         Figure {
@@ -171,7 +171,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Makes the difference of two figures, whose interval follows from this distribution.
+    /// Makes the difference of two figures. Its interval follows from the distribution `spread`.
     pub fn new(value: f64, spread: Spread) -> Change {
         Change {
             value,
@@ -182,7 +182,7 @@ impl Change {
         }
     }
 
-    /// The change of a mean over samples, computed from both models' numbers for each sample.
+    /// The change of a mean over samples. Both models have one number for each sample.
     pub fn of_means(float: &[f64], integer: &[f64]) -> Change {
         let differences: Vec<f64> = float
             .iter()
@@ -195,9 +195,10 @@ impl Change {
 }
 
 impl Measured {
-    /// How many points the integer model loses. With a confidence from 0 to 1, how many it loses at most.
+    /// How many points the integer model loses. If a confidence from 0 to 1 is given: how many points it loses at most,
+    /// with this confidence.
     ///
-    /// `None` if the metric has no direction of loss, or if the interval is not known.
+    /// `None` if no change was measured. With a confidence, also `None` if the distribution of the change is not known.
     pub fn loss(&self, confidence: Option<f64>) -> Option<f64> {
         let change = self.change.as_ref()?;
         let (sign, p) = match self.better {

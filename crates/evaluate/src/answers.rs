@@ -1,23 +1,24 @@
-//! Reads an output as a model's answer to a question, such as the class of a picture.
+//! Reads an output of a model as the answer to a question, such as the class of a picture.
 
 use strait_execute::Tensor;
 
 use crate::error::EvaluateError;
 use crate::seen::{EvaluatedSample, Output};
 
-/// What kind of answer an output holds.
+/// The kind of answer that an output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// One float for each class; the number of classes is given. The answer is the class with the largest.
+    /// One float for each class. The field is the number of classes. The answer is the class with the largest float.
     Scores(usize),
-    /// One integer or truth value, which is the class itself.
+    /// One integer or boolean. It is the class itself.
     Class,
-    /// This many integers or truth values (there may be none). Two models agree if all of them are equal.
+    /// Several integers or booleans. The field is their number, which may be 0. Two models agree if all of these
+    /// numbers are equal.
     Numbers(usize),
 }
 
 impl Question {
-    /// What kind of answer an output holds; `None` for fewer than two floats.
+    /// The kind of answer that an output holds; `None` for an output of floats with fewer than two of them.
     pub fn of(output: &Output) -> Option<Question> {
         match (output.elem.is_float(), output.count()) {
             (false, 1) => Some(Question::Class),
@@ -36,7 +37,8 @@ impl Question {
     }
 
     /// True if the model's answer is right: for scores, if the label is among the `most` classes with the largest
-    /// scores; otherwise if the answer equals the label. Of equal scores the one of the first class counts as larger.
+    /// scores; otherwise if the answer equals the label. If two scores are equal, the score of the earlier class counts
+    /// as larger.
     ///
     /// # Errors
     /// As for [`EvaluatedSample::numbers`].
@@ -57,8 +59,8 @@ impl Question {
         Ok(scores.iter().enumerate().filter(before).count() < most)
     }
 
-    /// The model's answer. For floats it is the index of the largest, or of the first one if several are equal.
-    /// Otherwise it is what the output holds.
+    /// The model's answer. For an output of floats, it is the index of the largest one; if several are equally large,
+    /// the index of the first of them. For any other output, it is the content of the output.
     ///
     /// # Errors
     /// As for [`EvaluatedSample::numbers`].
@@ -81,11 +83,11 @@ impl Question {
 pub enum Answer {
     /// The index of a class.
     Class(i64),
-    /// A digest of several numbers, so that they can be compared without keeping them.
+    /// A digest of several numbers. Digests can be compared without keeping the numbers.
     Numbers([u8; 32]),
 }
 
-/// The elements of a tensor of integers or truth values.
+/// The elements of a tensor of integers or booleans.
 pub(crate) fn integers(output: &Tensor) -> Result<Vec<i64>, EvaluateError> {
     Ok(output.to_data()?.to_i64()?)
 }

@@ -1,28 +1,29 @@
-//! Errors of judging a model's answers.
+//! Errors that occur when a model's answers are judged.
 
 use strait_core::TensorError;
 
 /// Why a model's answers cannot be judged. `help` is advice to the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluateError {
-    /// The model or the sample is at fault: an output that is to be judged holds NaN or infinity.
+    /// The model or the sample is at fault: an output that has to be judged contains NaN or infinity.
     #[error("{message}")]
     NotFinite {
-        /// Names the output and the sample.
+        /// The message, which names the output and the sample.
         message: String,
         /// Advice to the user.
         help: Option<&'static str>,
     },
-    /// Whoever combined them is at fault: outputs do not fit the labels, or the outputs of another model.
+    /// The caller is at fault, who combined things that do not fit: the outputs do not fit the labels, or the outputs
+    /// of another model.
     #[error("{message}")]
     Unfit {
-        /// Names the output and the sample.
+        /// The message, which names the output and the sample.
         message: String,
         /// Advice to the user.
         help: Option<&'static str>,
     },
-    /// The command that computes a user's own metric is at fault: it printed something unexpected. The text continues a
-    /// sentence that begins with the command's name.
+    /// The command that computes a user's own metric is at fault, because its output is not what was expected. The text
+    /// continues a sentence that begins with the name of the command.
     #[error("the command {0}")]
     Printed(String),
     /// A bug of ours.

@@ -8,22 +8,22 @@
 //! | [`Spread::Normal`] | a statistic whose variance has a formula | normal |
 //! | [`Spread::Drawn`] | everything else | percentiles of a bootstrap over samples (`resample.rs`) |
 //!
-//! Logarithms come from `libm`, which gives the same bits on every machine. Everything else is polynomials and square
-//! roots.
+//! Logarithms are computed by `libm`, which gives the same bits on every machine. All other functions here are
+//! polynomials and square roots.
 
 use crate::proportion::{Paired, Proportion};
 
-/// How a measured difference is distributed, from which its confidence interval follows.
+/// The distribution of a measured difference. The confidence interval of the difference follows from it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Spread {
     /// The distribution is not known.
     #[default]
     Unknown,
-    /// Counts of the samples on which only one of the models is right. The difference is in percentage points.
+    /// The number of samples on which only one of the two models is right. The difference is in percentage points.
     Counted(Paired),
-    /// Share of samples on which the models agree. The difference is what is missing to 100 %.
+    /// The fraction of samples on which the two models agree. The difference is the percentage of the other samples.
     Alike(Proportion),
-    /// The mean of differences for each sample, with Student's t distribution.
+    /// The mean over samples of a difference. It has Student's t distribution.
     Mean {
         /// Standard error of the mean.
         error: f64,
@@ -37,7 +37,7 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// The mean of `differences`, summed in their order, with its distribution.
+    /// The mean of `differences`, summed in their order, and the distribution of this mean.
     pub fn of_mean(differences: &[f64]) -> (f64, Spread) {
         let samples = differences.len();
         let mean = differences.iter().sum::<f64>() / samples.max(1) as f64;
@@ -68,7 +68,7 @@ impl Spread {
         }
     }
 
-    /// With probability `p` the true difference lies below the result; `value` is the measured difference.
+    /// The number below which the true difference lies with probability `p`. `value` is the measured difference.
     pub fn quantile(&self, value: f64, p: f64) -> Option<f64> {
         match self {
             Spread::Unknown => None,
@@ -87,7 +87,8 @@ impl Spread {
             Spread::Mean { error, samples } => Some(value + t_quantile(p, samples - 1) * error),
             Spread::Normal(error) => Some(value + normal_quantile(p) * error),
             Spread::Drawn(drawn) => {
-                // Interpolate linearly between neighbours in the sorted list, as numpy.quantile does by default.
+                // The quantile is interpolated linearly between neighbours in the sorted list, as numpy.quantile does
+                // by default.
                 let at = p * drawn.len().checked_sub(1)? as f64;
                 let (low, rest) = (at.floor() as usize, at.fract());
                 let below = *drawn.get(low)?;
@@ -115,8 +116,8 @@ impl Spread {
     }
 }
 
-/// Quantile of the normal distribution, accurate to 16 digits: algorithm AS 241, the rational functions of Wichura
-/// (1988).
+/// The quantile of the normal distribution, accurate to 16 digits. The rational functions are those of algorithm AS 241
+/// (Wichura 1988).
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     let ratio = |x: f64, above: [f64; 8], below: [f64; 7]| {
         let polynomial = |of: &[f64]| of.iter().rev().fold(0.0, |sum, &coefficient| sum * x + coefficient);
@@ -192,10 +193,11 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     if q < 0.0 { -tail } else { tail }
 }
 
-/// Quantile of Student's t distribution.
+/// The quantile of Student's t distribution.
 ///
-/// One and two degrees of freedom have closed forms. From three on this is the expansion of Abramowitz and Stegun,
-/// 26.7.5. Its error at 97.5 % is below 0.4 % for three degrees of freedom, and it falls quickly with more.
+/// One and two degrees of freedom have closed forms. For three or more, the quantile is computed by the expansion of
+/// Abramowitz and Stegun, 26.7.5. The error of the 97.5 % quantile is below 0.4 % for three degrees of freedom, and
+/// much smaller for more degrees of freedom.
 pub(crate) fn t_quantile(p: f64, freedom: usize) -> f64 {
     match freedom {
         0 => f64::INFINITY.copysign(p - 0.5),

@@ -1,9 +1,10 @@
 //! The trait of a metric, and its inputs and results.
 //!
-//! A model runs over the samples once. For each sample a metric keeps a note whose size does not grow with the outputs:
-//! a truth value, a number, or counts for each class. The notes of the float model are used for every target. Only
-//! metrics that compare outputs number by number need the other model's outputs on the same sample. Sums of floats run
-//! in the order of a tensor's elements, then in the order of the samples.
+//! A model runs on each sample once. For each sample, a metric keeps a note whose size does not depend on the size of
+//! the outputs: a boolean, a number, or counts for each class. The notes of the float model are made once and used for
+//! every target. Only metrics that compare outputs number by number need the outputs of both models on the same sample
+//! at the same time. Sums of floats are computed in the order of a tensor's elements, and then in the order of the
+//! samples.
 
 use crate::seen::EvaluatedSample;
 
@@ -15,24 +16,26 @@ use crate::{
     words::Better,
 };
 
-/// What a metric keeps of one sample.
+/// What a metric keeps from one sample.
 #[derive(Clone, Debug)]
 pub enum Note {
-    /// Nothing, since there was no model to compare with.
+    /// Nothing, because there was no model to compare with.
     Nothing,
-    /// True if the sample counts as right.
+    /// Whether the sample counts as right.
     Right(bool),
     /// The model's answer to the sample.
     Answer(Answer),
     /// A number, such as a score or an error.
     Number(f64),
-    /// Two numbers from the comparison with the float model, and two from the comparison with the simulation.
+    /// The two numbers that result from the comparison with the float model, and those from the comparison with the
+    /// simulation.
     Compared([Option<[f64; 2]>; 2]),
-    /// As `Compared`: first for the whole output, then for each of its parts.
+    /// Like `Compared`: first the numbers for the whole output, then those for each of its parts.
     InParts([Option<[f64; 2]>; 2], Vec<[Option<[f64; 2]>; 2]>),
-    /// For each class that occurs: the class, the number of pixels in both label and answer, and the number in either.
+    /// For each class that occurs in the sample: the class, the number of pixels that both label and answer assign to
+    /// it, and the number of pixels that at least one of them assigns to it.
     Regions(Vec<(u32, [u64; 2])>),
-    /// The boxes that the model found, each compared with the boxes of the label.
+    /// The boxes that the model found, with the result of comparing each box with those of the label.
     Claims(Vec<Claim>),
 }
 
@@ -47,7 +50,7 @@ pub struct Runs<'a> {
     pub simulated: Option<&'a [Note]>,
 }
 
-/// The figures that a metric computed. The fields are those of [`Measured`].
+/// The figures that a metric computed. Each field is described at the field of [`Measured`] with the same name.
 #[derive(Clone, Debug, Default)]
 pub struct MetricFigures {
     /// See [`Measured::float`].
@@ -64,14 +67,14 @@ pub struct MetricFigures {
     pub parts: Vec<PartFigure>,
 }
 
-/// A metric. It keeps a small note of each sample and computes figures from the notes.
+/// A metric. It keeps a small note of each sample, and computes figures from the notes.
 pub trait Meter: Send + Sync {
     /// True if the metric needs another model's outputs on the same sample.
     fn compares(&self) -> bool {
         false
     }
 
-    /// For a metric that a command computes: the notes of all samples, read from the JSON that the command printed.
+    /// For a metric that a command computes: reads the notes of all samples from the JSON that the command printed.
     ///
     /// # Errors
     /// [`EvaluateError::Printed`] if the JSON does not have the expected contents.
@@ -88,15 +91,15 @@ pub trait Meter: Send + Sync {
     /// Makes the note of one sample.
     ///
     /// # Errors
-    /// If labels and outputs do not fit together.
+    /// The labels and the outputs do not fit together.
     fn note(&self, seen: &EvaluatedSample<'_>) -> Result<Note, EvaluateError>;
 
-    /// Computes the figures of all models from their notes. A metric that compares has no figure for a model that it
-    /// was not compared with.
+    /// Computes the figures of all models from the models' notes. A metric that compares two models has no figure for a
+    /// model that was not compared.
     fn measure(&self, runs: Runs<'_>) -> MetricFigures;
 }
 
-/// A metric together with the output or outputs that it is applied to.
+/// A metric, and the output or outputs to which it is applied.
 pub struct Measure {
     /// Name of the metric, as the configuration and its gates use it.
     pub name: String,
@@ -111,7 +114,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// The figures of a single model. They are stated as the figures of an integer model.
+    /// The figures if only one model was run. They are stored in place of the figures of an integer model.
     pub fn alone(&self, samples: usize, notes: &[Note]) -> Measured {
         let runs = Runs {
             integer: notes,
@@ -121,7 +124,7 @@ impl Measure {
         self.measured(samples, runs)
     }
 
-    /// The metric's figures from the notes of all models.
+    /// The figures of the metric, computed from the notes of all models.
     pub fn measured(&self, samples: usize, runs: Runs<'_>) -> Measured {
         let found = self.meter.measure(runs);
         let nothing = found.integer.is_none() && found.float.is_none() && found.simulated.is_none();
@@ -142,7 +145,7 @@ impl Measure {
     }
 }
 
-/// The numbers in those notes that are [`Note::Number`].
+/// The numbers of all notes that are a [`Note::Number`].
 pub(crate) fn numbers(notes: &[Note]) -> Vec<f64> {
     let number = |note: &Note| match note {
         Note::Number(number) => Some(*number),
@@ -152,7 +155,7 @@ pub(crate) fn numbers(notes: &[Note]) -> Vec<f64> {
 }
 
 impl Accuracy {
-    /// The figures of all metrics, computed from each model's notes.
+    /// The figures of all metrics, computed from the notes of each model.
     pub fn new<'a>(
         measures: impl IntoIterator<Item = &'a Measure>,
         samples: usize,

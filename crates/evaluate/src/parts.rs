@@ -1,10 +1,10 @@
-//! Finds out which elements of an output come from which tensor, if a concatenation makes the output.
+//! If a concatenation makes an output, finds out from which tensor each element of the output comes.
 
 use strait_core::{Module, NodeId, TensorData, ValueId};
 use strait_execute::evaluate;
 use strait_quantize::parts;
 
-/// Largest number of parts. An output with more parts is reported as a whole.
+/// The largest number of parts. If an output has more parts, only the whole output is reported.
 const MOST: usize = 16;
 
 /// The tensors that are concatenated into an output.
@@ -21,7 +21,7 @@ pub struct ConcatenatedParts {
 }
 
 impl ConcatenatedParts {
-    /// The parts of an output of a float module; `None` if no concatenation makes it.
+    /// The parts of an output of a float module; `None` if the output is not made by a concatenation.
     pub fn of_output(module: &Module, index: usize) -> Option<ConcatenatedParts> {
         let graph = module.main();
         let output = *graph.outputs().get(index)?;
@@ -39,12 +39,13 @@ impl ConcatenatedParts {
                 .collect();
             let shape = shape?;
             let count: u64 = shape.iter().product();
-            // Part indices are small enough to be exact as floats.
+            // The indices of parts are so small that floats represent them exactly.
             let numbers = vec![index as f32; usize::try_from(count).ok()?];
             Some((value, TensorData::from_values(&shape, &numbers).ok()?))
         };
         let mut numbered: Vec<(ValueId, TensorData)> = joined.iter().enumerate().map(part).collect::<Option<_>>()?;
-        // Fill each part with its own index, then run the nodes behind it: the output shows where the elements go.
+        // Every part is filled with its own index, and then the nodes between the parts and the output are run. In the
+        // result, each element has the index of the part from which it comes.
         let mut behind = vec![output];
         let mut at = 0;
         while let Some(&value) = behind.get(at) {

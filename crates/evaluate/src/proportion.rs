@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The two-sided 95 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// How many of the samples have some property. JSON also gets the figures that follow from the counts.
+/// How many of the samples have some property. In JSON, the figures that follow from these counts are written too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "ProportionFields", from = "ProportionFields")]
 pub struct Proportion {
@@ -21,25 +21,25 @@ impl Proportion {
         100.0 * self.count as f64 / self.samples.max(1) as f64
     }
 
-    /// The percentage of samples that lack the property. It is rounded only once, so that a gate that allows exactly
-    /// this loss is met.
+    /// The percentage of samples that lack the property. It is computed with a single rounding. So a gate that allows
+    /// exactly this loss is met.
     pub fn lost(self) -> f64 {
         100.0 * self.samples.saturating_sub(self.count) as f64 / self.samples.max(1) as f64
     }
 
-    /// The 95 % confidence interval in percent, by Wilson (1927). With p the share, n the number of samples and z the
-    /// quantile:
+    /// The 95 % confidence interval in percent, by Wilson (1927). Here p is the fraction of samples that have the
+    /// property, n is the number of samples, and z is the quantile:
     ///
     /// ```text
     /// (p + z²/2n  ±  z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)
     /// ```
     ///
-    /// Unlike p ± z·√(p(1−p)/n), it stays between 0 and 100 and is right for shares near either end, too.
+    /// Unlike p ± z·√(p(1−p)/n), this interval always lies between 0 and 100, and is also right if p is near 0 or 1.
     pub fn interval(self) -> [f64; 2] {
         self.interval_at(Z)
     }
 
-    /// The interval for another quantile than 95 %.
+    /// The interval for the quantile `z`, if it is not a 95 % interval.
     pub(crate) fn interval_at(self, z: f64) -> [f64; 2] {
         if self.samples == 0 {
             return [0.0, 100.0];
@@ -53,8 +53,8 @@ impl Proportion {
     }
 }
 
-/// How the answers of two models on the same samples differ: on how many samples only one of them is right. JSON also
-/// gets the figures that follow from the counts.
+/// How the answers of two models on the same samples differ: the number of samples on which only one of the models is
+/// right. In JSON, the figures that follow from these counts are written too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "PairedFields", from = "PairedFields")]
 pub struct Paired {
@@ -67,15 +67,16 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// The second model's percentage of right answers minus the first one's, in percentage points.
+    /// The second model's percentage of right answers minus the first model's, in percentage points.
     pub fn points(self) -> f64 {
         100.0 * (self.gained as f64 - self.lost as f64) / self.samples.max(1) as f64
     }
 
-    /// Standard error of [`Paired::points`]; `None` for fewer than two samples.
+    /// The standard error of [`Paired::points`]; `None` for fewer than two samples.
     ///
-    /// Each sample contributes a difference d of −1, 0 or 1. With s² their sample variance the error is √(s²/n). Since
-    /// both models see the same samples, it is far smaller than for two independent percentages.
+    /// Each sample contributes a difference d of −1, 0 or 1. If s² is the sample variance of d over n samples, the
+    /// error is √(s²/n). Since both models run on the same samples, this error is far smaller than that of the
+    /// difference between two independent percentages.
     pub fn standard_error(self) -> Option<f64> {
         let n = self.samples as f64;
         let (sum, squares) = (self.gained as f64 - self.lost as f64, (self.gained + self.lost) as f64);

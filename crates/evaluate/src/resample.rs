@@ -1,11 +1,11 @@
 //! The bootstrap: computes a statistic on many sets that are drawn from the samples, with replacement.
 //!
-//! Both models are measured on the same drawn set, so that the difference does not depend on how hard the drawn samples
-//! are. Generator and seed are fixed: the same samples give the same interval on every machine.
+//! Both models are measured on the same drawn sets, so that their difference does not depend on how hard the drawn
+//! samples are. The generator and its seed are fixed, so the same samples give the same interval on every machine.
 
 use crate::interval::Spread;
 
-/// Number of resampled sets that are drawn for an interval.
+/// Number of sets that are drawn for one interval.
 const RESAMPLES: usize = 1000;
 
 /// The random generator SplitMix64 (Steele, Lea and Flood 2014), with seed 0.
@@ -20,26 +20,27 @@ impl Generator {
         z ^ (z >> 31)
     }
 
-    /// A random number below `end`: the upper half of a product. The bias is below end / 2^64.
+    /// A random number below `end`: the upper half of the product of `end` and a random number. Its bias is below end /
+    /// 2^64.
     fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 }
 
-/// How a statistic is distributed over the drawn sets. `statistic` is told how often each sample was drawn. Sets for
-/// which its result is not finite, such as sets without any object, are left out.
+/// The distribution of a statistic over the drawn sets. The function `statistic` gets the number of times that each
+/// sample was drawn. A set for which its result is not finite is left out, such as a set without any object.
 pub(crate) fn drawn(samples: usize, mut statistic: impl FnMut(&[u32]) -> f64) -> Spread {
     let [spread] = together(samples, |weights| [statistic(weights)]);
     spread
 }
 
-/// How several statistics are distributed over the same drawn sets.
+/// The distributions of several statistics over the same drawn sets.
 pub(crate) fn together<const N: usize>(samples: usize, mut statistics: impl FnMut(&[u32]) -> [f64; N]) -> [Spread; N] {
     let mut found: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(RESAMPLES));
     let mut generator = Generator(0);
     let mut weights = vec![0u32; samples];
     for _ in 0..RESAMPLES {
-        // From one sample only one set can be drawn.
+        // From a single sample, only one set can be drawn.
         if samples < 2 {
             break;
         }

@@ -1,37 +1,37 @@
-//! What metrics see of a sample: its inputs, and the outputs of models.
+//! The data of a sample that metrics use: the sample's inputs, and the outputs of models.
 
 use crate::error::EvaluateError;
 use strait_core::Elem;
 use strait_execute::Tensor;
 use strait_samples::Sample;
 
-/// What metrics know about an output of the model.
+/// The facts about an output of the model that metrics use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Name of the output.
     pub name: String,
     /// Element type of the output.
     pub elem: Elem,
-    /// Shape of the output for one sample; a dimension that depends on the data is 0.
+    /// Shape of the output for one sample. An extent that depends on the data is 0.
     pub shape: Vec<usize>,
 }
 
 impl Output {
-    /// Number of elements that the output has for one sample.
+    /// Number of elements of the output for one sample.
     pub fn count(&self) -> usize {
         self.shape.iter().product()
     }
 }
 
-/// One sample, with what the models computed for it.
+/// One sample, and the outputs that the models computed for it.
 pub struct EvaluatedSample<'a> {
-    /// Index of the sample in the set, from 0 on.
+    /// Index of the sample in the set, counted from 0.
     pub sample: usize,
     /// The model's inputs, after preprocessing.
     pub inputs: &'a [Sample],
     /// Outputs of the model that is measured.
     pub outputs: &'a [Tensor],
-    /// Outputs of the float model and of the simulation, for metrics that compare models.
+    /// Outputs of the float model and of the simulation on the same sample, for metrics that compare models.
     pub beside: [Option<&'a [Tensor]>; 2],
 }
 
@@ -39,15 +39,15 @@ impl<'a> EvaluatedSample<'a> {
     /// An output of the model that is measured.
     ///
     /// # Errors
-    /// A defect of ours if there is no such output.
+    /// There is no such output, which is a bug of ours.
     pub fn output(&self, index: usize) -> Result<&'a Tensor, EvaluateError> {
         (self.outputs.get(index)).ok_or_else(|| EvaluateError::Defect("a run has fewer outputs than its plan".into()))
     }
 
-    /// The elements of an output as floats, none of which is NaN. Integers and truth values are converted.
+    /// The elements of an output as floats, without NaN. Integers and booleans are converted.
     ///
     /// # Errors
-    /// If an element is NaN, or there is no such output.
+    /// An element is NaN, or there is no such output.
     pub fn numbers(&self, index: usize, name: &str) -> Result<Vec<f32>, EvaluateError> {
         let numbers = floats(self.output(index)?)?;
         match numbers.iter().position(|x| x.is_nan()) {
@@ -66,7 +66,7 @@ impl<'a> EvaluatedSample<'a> {
 /// The elements of a tensor of any type as float32.
 ///
 /// # Errors
-/// A defect of ours if the tensor's data does not have the type that it states.
+/// The data of the tensor do not have the type that the tensor states, which is a bug of ours.
 pub fn floats(tensor: &Tensor) -> Result<Vec<f32>, EvaluateError> {
     if tensor.elem() == Elem::F32 {
         return Ok(tensor.values::<f32>()?.to_vec());

@@ -41,7 +41,7 @@ strait_document::words! {
 }
 
 impl Metric {
-    /// The labels that the metric needs, in a few words.
+    /// The labels that the metric needs, described in a few words.
     pub fn labels(self) -> Option<&'static str> {
         match self {
             Metric::Top1 | Metric::Top5 => Some("the class of each sample, from 0 on"),
@@ -53,7 +53,7 @@ impl Metric {
         }
     }
 
-    /// True if the metric compares two models and so needs no labels.
+    /// True if the metric compares two models. Such a metric needs no labels.
     pub fn compares(self) -> bool {
         self.labels().is_none()
     }

@@ -15,8 +15,9 @@ impl AlignedBytes {
     /// A buffer of `len` zeros.
     pub(crate) fn zeroed(len: usize) -> AlignedBytes {
         let storage = vec![0u8; len + LINE].into_boxed_slice();
-        // For bytes and a power of two, the offset is below `LINE`. An implementation may decline and return a huge
-        // number; the minimum guards against that, and a later cast of the bytes then fails with an error.
+        // `align_offset` gives a number below `LINE` here, because `LINE` is a power of two and the elements are bytes.
+        // It may also give up and return `usize::MAX`. `min` then keeps the start inside of the buffer, and a later
+        // cast of the bytes fails with an error.
         let start = storage.as_ptr().align_offset(LINE).min(LINE);
         AlignedBytes { storage, start, len }
     }

@@ -1,13 +1,14 @@
-//! Splits batched matrix products, by NumPy's rules, into a list of plain ones.
+//! Splits batched matrix products, by NumPy's rules, into a list of products of two matrices.
 
 use crate::error::StepError;
 
-/// The plain products that make up a batched one.
+/// The products of two matrices that make up a batched product.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batches {
-    /// Rows, columns and depth of each product.
+    /// The number of rows, of columns, and of summands per element (the depth) of each product.
     pub(crate) extents: [usize; 3],
-    /// For each product: the index of its matrix in each operand.
+    /// For each of these products: the index of its matrix in the first operand, and the index of its matrix in the
+    /// second.
     pub(crate) pairs: Vec<[usize; 2]>,
 }
 

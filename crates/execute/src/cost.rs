@@ -1,4 +1,4 @@
-//! The memory and the work of a run, computed from shapes alone. It is known before weights are packed and before
+//! The memory and the work of a run, computed from shapes alone. Both are known before weights are packed and before
 //! anything large is allocated.
 
 use crate::error::ExecuteError;
@@ -14,18 +14,18 @@ use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, Op, TensorType, ValueId};
 use strait_kernels::integer::{ConvWeights, GemmWeights};
 
-/// A node, and how many bytes or operations it takes.
+/// The cost of one node, in bytes or in operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCost {
     /// The name of the node; empty in a graph without nodes.
     pub node: String,
-    /// The name of its op.
+    /// The name of the node's op.
     pub op: &'static str,
     /// Number of bytes, or of operations.
     pub amount: u64,
 }
 
-/// What one run of a graph costs. Sums saturate.
+/// What one run of a graph costs. Sums saturate instead of overflowing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Bytes of the constants that nodes read.
@@ -35,10 +35,11 @@ pub struct Cost {
     pub copies: u64,
     /// Bytes of the graph's inputs and outputs.
     pub ports: u64,
-    /// The peak memory of a run: bytes of all values that live at the same time plus the scratch memory of steps, and
-    /// the node where the peak is reached.
+    /// The peak memory of a run: the bytes of all values that exist at the same time, plus the scratch memory of steps.
+    /// The node is the one at which the peak is reached.
     pub peak: NodeCost,
-    /// The work of a run: multiply-adds of products, elements that windows read, and elements that other nodes visit.
+    /// The work of a run: the multiply-adds of products, the elements that windows read, and the elements that all
+    /// other nodes visit.
     pub operations: u64,
     /// The node with the most operations.
     pub busiest: NodeCost,
@@ -46,26 +47,27 @@ pub struct Cost {
 
 /// Computes what one run of a graph costs.
 ///
-/// Values are placed as in a plan without joins, where no result overwrites an operand, and only ops that keep the
-/// order of all elements share their operand's bytes. A graph that a node runs is counted as many times as it runs, or
-/// once if that number is only known at run time. Values whose extents are only known at run time are not counted.
+/// The cost assumes that no nodes are joined, that no result overwrites an operand, and that a result shares the bytes
+/// of its operand only if the op keeps the order of all elements. A graph that a node runs is counted as often as that
+/// node runs it, or once if this is only known at run time. Values whose extents are only known at run time are not
+/// counted.
 ///
 /// # Errors
 /// [`ExecuteError::Symbolic`] if a dimension of an input has no number and no node runs the graph,
-/// [`ExecuteError::TooLarge`] for a value that no machine can hold, and graphs with a cycle.
+/// [`ExecuteError::TooLarge`] if no machine can hold a value, and [`ExecuteError::Cycle`] if nodes form a cycle.
 pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     within(module, graph, &mut Named::default())
 }
 
-/// Like [`cost`], for a graph inside of others. Costs of graphs that are already known are kept in `named`.
+/// Like [`cost`], also for a graph that a node of another graph runs. `named` keeps the costs that are already known.
 fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
-    // A node that runs a graph may pass it inputs of other extents each time.
+    // Whenever a node runs a graph, the inputs may have other extents. So the extents of such a graph are not fixed.
     let mut nodes = module.graphs.iter().flat_map(Graph::nodes);
     let is_body = nodes.any(|(_, node)| node.op.graphs().contains(&graph));
     let (graph, order) = crate::plan::ordered(module, graph)?;
     let mut bytes = vec![0u64; graph.value_bound()];
     for (id, value) in graph.values() {
-        // The memory of a value is known only at run time if data determines its extents.
+        // If data determines the extents of a value, its size is only known at run time, and it is not counted.
         if value.ty.dims().is_none() && (is_body || !matches!(value.def, Def::Input(_))) {
             continue;
         }
@@ -73,7 +75,8 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
         bytes[id.index()] = size(&value.ty);
     }
     let is_constant = |id: ValueId| graph.value(id).is_some_and(|value| matches!(value.def, Def::Data(_)));
-    // For each value: the value whose bytes it shares, and for that one the last step that touches it.
+    // For each value, `roots` has the value whose bytes it shares. For each of these roots, `last` has the last step
+    // that touches it.
     let mut roots: Vec<usize> = (0..graph.value_bound()).collect();
     let mut last = vec![0usize; graph.value_bound()];
     for (step, &id) in order.iter().enumerate() {
@@ -179,13 +182,14 @@ fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, Ex
             live = live.saturating_sub(bytes[root]);
         }
     }
-    // If placing fails, no machine can hold the values.
+    // If placing the values fails, no machine can hold them.
     let arena = memory::place(&requests).map_or(u64::MAX, |arena| arena.total as u64);
     cost.peak.amount = cost.peak.amount.max(arena.saturating_add(most_scratch));
     Ok(cost)
 }
 
-/// The operations of one node: multiply-adds of a product, elements that windows read, or elements that are visited.
+/// The operations of one node: the multiply-adds of a product, the elements that windows read, or the elements that any
+/// other op visits.
 pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
     let types = Types {
         operands,
@@ -226,11 +230,11 @@ fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
         }
         _ => return 0,
     };
-    // Codes have at most 16 bits, so they can always be packed.
+    // The packed size is always known, because codes have at most 16 bits.
     packed.map_or(0, |bytes| bytes as u64)
 }
 
-/// True for ops whose result shares the bytes of the operand.
+/// True for ops whose result shares the bytes of the first operand.
 fn is_alias(node: &Node) -> bool {
     node.op.term().keeps_order() && node.fused.is_none()
 }
@@ -239,7 +243,7 @@ fn size(ty: &TensorType) -> u64 {
     count(ty).saturating_mul(ty.elem.size() as u64)
 }
 
-/// How deep nested graphs are followed; a plan allows no more.
+/// The largest depth of graphs within graphs. A plan allows the same depth.
 const DEEPEST: usize = 32;
 
 /// Costs of graphs that nodes run. Each is computed once.
@@ -249,19 +253,19 @@ struct Named {
     depth: usize,
 }
 
-/// The cost of everything that one node runs.
+/// The cost of the graphs that one node runs.
 #[derive(Default)]
 struct Inside {
     constants: u64,
     copies: u64,
-    /// The most bytes in use at one time.
+    /// The largest number of bytes in use at one time.
     peak: u64,
     operations: u64,
 }
 
 impl Named {
-    /// The cost of the graphs that an op names: all weights, and the work of the graph with the most, as often as it is
-    /// known to run.
+    /// The cost of the graphs that an op runs: the weights of all of them together, and the largest work of any of
+    /// them, times the number of runs (1 if that number is not known).
     ///
     /// # Errors
     /// As for [`cost`].
@@ -285,10 +289,10 @@ impl Named {
             let Some(cost) = self.costs.get(&graph) else { continue };
             inside.constants = inside.constants.saturating_add(cost.constants);
             inside.copies = inside.copies.saturating_add(cost.copies);
-            // A nested graph has inputs and outputs of its own.
+            // A graph that a node runs has inputs and outputs of its own, which need memory in addition to its values.
             let peak = cost.peak.amount.saturating_add(cost.ports);
             inside.peak = inside.peak.max(peak);
-            // A run counts as work even if it computes nothing.
+            // A run counts as at least one operation, even if it computes nothing.
             let operations = cost.operations.max(1).saturating_mul(runs);
             inside.operations = inside.operations.max(operations);
         }

@@ -1,16 +1,17 @@
-//! Loops over elements. Threads divide the output among them, so no sum is ever split.
+//! Loops over elements. Threads divide the elements of the result among them, so no sum is ever split.
 
 use crate::error::StepError;
 use crate::step::Operand;
 use rayon::prelude::*;
 
-/// The smallest number of elements of a task. For fewer, waking a thread costs more than it saves.
+/// The smallest number of elements that a thread gets at a time. If there are fewer, waking a thread costs more time
+/// than it saves.
 const PIECE: usize = 4096;
-/// Loops over fewer elements than this are not split.
+/// Loops over fewer elements than this run on one thread.
 const WORTH_SPLITTING: usize = 1 << 16;
 
-/// Runs `work(first element, piece)` on consecutive pieces of `out` with `size` elements each. The work is called
-/// through a pointer, so the loop over threads is compiled only once for each element type.
+/// Runs `work(first element, piece)` on consecutive pieces of `out` with `size` elements each. `work` is called through
+/// a pointer, so the loop over threads is compiled only once for each element type.
 pub(crate) fn for_each_piece<T: Send>(
     out: &mut [T],
     size: usize,
@@ -26,7 +27,7 @@ pub(crate) fn for_each_piece<T: Send>(
     }
 }
 
-/// `out = function(input)`, piece by piece. If the operand is in place, each piece is copied first.
+/// `out = function(input)`, piece by piece. If the input is already in the buffer of `out`, each piece is copied first.
 pub(crate) fn map(
     input: Operand<'_, f32>,
     out: &mut [f32],
@@ -53,18 +54,20 @@ fn lengths() -> StepError {
 /// Broadcasting of two arrays by NumPy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Broadcast {
-    /// The axes of the result, outermost first. Neighbouring axes are joined where both operands allow it. Never empty.
+    /// The axes of the result, outermost first; there is at least one. Neighbouring axes are joined to one if that is
+    /// possible for both operands.
     axes: Vec<Axis>,
 }
 
-/// One axis: its extent, and for each operand the distance to the next element (0 if it is repeated).
+/// One axis: its extent, and for each operand the distance between neighbouring elements (0 if one element is
+/// repeated).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Axis {
     extent: usize,
     strides: [usize; 2],
 }
 
-/// A row of one operand: in place, a single repeated element, or a slice.
+/// One row of an operand: in the buffer of the result, a single element that is repeated, or a slice.
 #[derive(Clone, Copy)]
 enum Row<'a, T> {
     Here,
@@ -73,7 +76,7 @@ enum Row<'a, T> {
 }
 
 impl Broadcast {
-    /// Broadcasts two row-major arrays with these extents.
+    /// Finds out how two row-major arrays with these extents broadcast.
     pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Broadcast, StepError> {
         let rank = a.len().max(b.len());
         let aligned = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);
@@ -106,7 +109,7 @@ impl Broadcast {
         Ok(Broadcast { axes })
     }
 
-    /// Where a row (all axes but the last) starts in both operands.
+    /// Where a row starts in each of the two operands. `index` is the row's position along all axes but the last.
     fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {
@@ -117,7 +120,7 @@ impl Broadcast {
         starts
     }
 
-    /// `out = function(a, b)`. An operand that is in place has the extents of the result.
+    /// `out = function(a, b)`. An operand in the buffer of `out` has the extents of the result.
     pub(crate) fn apply<T: Copy + Send + Sync>(
         &self,
         a: Operand<'_, T>,
@@ -144,7 +147,7 @@ impl Broadcast {
         })
     }
 
-    /// Like `apply`, for a result of another type, which cannot take over an operand's buffer.
+    /// Like `apply`, for a result of another type. Such a result cannot take over the buffer of an operand.
     pub(crate) fn apply_to<T: Copy + Sync, U: Send>(
         &self,
         a: &[T],

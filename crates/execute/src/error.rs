@@ -1,4 +1,4 @@
-//! Errors of planning and running a graph, and whose fault they are.
+//! Errors of planning and running a graph. Each error says whose fault it is.
 
 use strait_core::{Graph, Module, NodeId, TensorError, codes};
 use strait_kernels::KernelError;
@@ -7,7 +7,7 @@ use strait_requantize::{FormError, OutsideDomain};
 /// Why a graph cannot be planned or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExecuteError {
-    /// The model's or the configuration's fault: a dimension has no number.
+    /// The fault of the model or of the configuration: a dimension has no number.
     #[error("`{value}` has the symbolic dimension `{dimension}`; bind it to a number")]
     Symbolic {
         /// The name of the value in the source model.
@@ -15,26 +15,26 @@ pub enum ExecuteError {
         /// The name of the dimension.
         dimension: String,
     },
-    /// The model's fault: it needs more memory than a run may use.
+    /// The model's fault: a value needs more memory than a run may use.
     #[error("`{value}` would need {bytes} bytes, more than a run may take")]
     TooLarge {
         /// The name of the value in the source model.
         value: String,
-        /// The number of bytes that it would need, saturated.
+        /// The number of bytes that the value would need; saturated.
         bytes: u64,
     },
-    /// The model's fault: nodes form a cycle, so none of them can run first.
+    /// The model's fault: nodes form a cycle, so none of them can run before the others.
     #[error("`{node}` lies on a cycle")]
     Cycle {
         /// The name of a node on the cycle.
         node: String,
     },
-    /// A node cannot be prepared or has failed. `source` says whose fault it is.
+    /// The step of a node cannot be prepared or has failed. `source` says whose fault that is.
     #[error("`{node}` ({op}): {source}")]
     Node {
         /// The name of the node.
         node: String,
-        /// The name of its op.
+        /// The name of the node's op.
         op: &'static str,
         /// The error of the node's step.
         source: StepError,
@@ -66,7 +66,7 @@ pub enum ExecuteError {
 }
 
 impl ExecuteError {
-    /// The code by which programs recognise the error.
+    /// The error code from which programs can tell which error it is.
     pub fn code(&self) -> &'static str {
         match self {
             ExecuteError::Node {
@@ -77,7 +77,7 @@ impl ExecuteError {
         }
     }
 
-    /// The text of the error if it is a bug of ours.
+    /// The text of the error if it is a bug of ours, and `None` otherwise.
     pub fn defect(&self) -> Option<&str> {
         match self {
             ExecuteError::Ours(text)
@@ -89,7 +89,7 @@ impl ExecuteError {
         }
     }
 
-    /// The error of a node, from the error of its step.
+    /// Adds to the error of a step which node it belongs to.
     pub(crate) fn at(module: &Module, graph: &Graph, id: NodeId, source: StepError) -> ExecuteError {
         let node = graph.node(id);
         ExecuteError::Node {
@@ -100,16 +100,16 @@ impl ExecuteError {
     }
 }
 
-/// Why one node cannot be prepared or has failed.
+/// Why the step of one node cannot be prepared or has failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
-    /// We cannot compute the op with these operands.
+    /// We do not support the op with these operands.
     #[error("not supported: {0}")]
     Unsupported(String),
     /// The model's fault: operands, attributes or indices do not fit together.
     #[error("{0}")]
     Model(String),
-    /// A kernel refused; its error says whose fault it is.
+    /// A kernel refused the operands; the kernel's error says whose fault it is.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A constant cannot be read as the type that the op needs.
@@ -118,10 +118,10 @@ pub enum StepError {
     /// A requantization has illegal parameters. The fault is the target's or the lowering's.
     #[error(transparent)]
     Form(#[from] FormError),
-    /// A requantization is not defined for an accumulator that occurred.
+    /// A requantization is not defined for an accumulator that occurred in the run.
     #[error(transparent)]
     OutsideDomain(#[from] OutsideDomain),
-    /// The target's fault: it has no loops for a form that its table accepts.
+    /// The target's fault: the target has no loops for a form of requantization that its table accepts.
     #[error("target: {0}")]
     Target(String),
     /// A bug of ours.

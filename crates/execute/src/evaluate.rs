@@ -17,15 +17,15 @@ use strait_core::op::Results;
 use strait_core::shape::fixed_dims;
 use strait_core::{Kind, Op, TensorData, TensorType};
 
-/// If operands and results have at most this many elements together, they are computed on the caller's thread. Handing
-/// shape arithmetic to another thread takes many times as long as the arithmetic itself.
+/// If operands and results have at most this many elements together, the caller's thread computes them. Handing such
+/// short work to another thread takes many times as long as the work itself.
 const MOST_HERE: usize = 1 << 12;
 
-/// The largest result, in bytes: 64 GiB, as for a plan.
+/// The largest size of a result in bytes: 64 GiB, the same limit as for a plan.
 const LARGEST: usize = 1 << 36;
 
-/// The results of `op` on `operands`, computed by the step that a plan would use. Used for constant folding and for
-/// tables.
+/// The results of `op` on `operands`, computed by the step that a plan would use. This is used to fold constants and to
+/// compute tables.
 ///
 /// # Errors
 /// The operands do not fit the op, or the step fails.
@@ -45,8 +45,8 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
     }
 }
 
-/// The results of an op whose extents depend on data, or which has operands instead of attributes. `None` for any other
-/// op.
+/// The results of an op whose extents depend on data, or of an op with operands in place of attributes. `None` for any
+/// other op.
 fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec<TensorData>, ExecuteError>> {
     let tensor = |operand: &Option<&TensorData>| {
         operand.map(|data| {
@@ -75,7 +75,8 @@ fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec
     Some(made.and_then(|tensors| tensors.iter().map(|tensor| tensor.to_data().map_err(ours)).collect()))
 }
 
-/// True if the work is proportional to the number of elements and these are few. Kernels do not use other threads then.
+/// True if the work is proportional to the number of elements, and there are few elements. Kernels then use no other
+/// threads.
 fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> bool {
     let made = results.iter().map(|ty| {
         let dims = fixed_dims(&ty.shape).unwrap_or_default();
@@ -85,7 +86,8 @@ fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> boo
     let is_elementwise = match op {
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Binary(_) | Op::Compare(_) | Op::Reduce(_) => true,
         Op::Select(_) => true,
-        // Each element is interpolated from several others.
+        // Here the work is not proportional to the number of elements, because each is interpolated from several
+        // others.
         Op::Resize(_) => false,
         _ => matches!(
             op.term().kind(),
@@ -128,7 +130,7 @@ fn on_this_thread(
         made.push(AlignedBytes::zeroed(bytes.ok_or_else(|| too_large(u64::MAX))?));
     }
     if is_alias(&site) {
-        // In memory a 4-bit code has a byte of its own, as in a plan.
+        // Here, as in a plan, a 4-bit code takes a whole byte in memory.
         if let (Some(Some(operand)), Some(result)) = (aligned.first(), made.first_mut()) {
             result.as_mut_slice().copy_from_slice(operand.as_slice());
         }
@@ -190,7 +192,7 @@ fn ours(error: strait_core::TensorError) -> ExecuteError {
     ExecuteError::Ours(error.to_string())
 }
 
-/// The thread that runs all longer work.
+/// The single thread that does all work that is not short.
 fn one_thread() -> Result<&'static Threads, ExecuteError> {
     static ONE: OnceLock<Threads> = OnceLock::new();
     if let Some(threads) = ONE.get() {

@@ -1,4 +1,5 @@
-//! Facts that the executor knows about an op. The implementation stands in the op's file.
+//! The trait `Executable`: the facts that the executor has to know about each op. The file of each op implements the
+//! trait.
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
@@ -6,43 +7,45 @@ use crate::step::Step;
 use strait_core::shape::element_count;
 use strait_core::{Op, TensorType, for_op, op};
 
-/// An op as the executor knows it.
+/// An op that the executor can run.
 #[diagnostic::on_unimplemented(
     message = "the executor does not know how to compute `{Self}`",
     note = "implement `Executable` in a file of `float`, or name the op in `without_step!` of `executable.rs`"
 )]
 pub(crate) trait Executable {
-    /// Prepares the op on floats, or on any elements that it takes.
+    /// Prepares the step that computes the op on floats, or on elements of any type if the op takes any type.
     fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError>;
 
-    /// True if it is prepared like this for every element type, as what moves elements is.
+    /// True if this step is used for every element type. That is so for ops that only move elements.
     fn takes_any_type(&self) -> bool {
         false
     }
 
-    /// The operand of integers that the op has beside its floats; inference sees to its type.
+    /// The index of the operand that holds integers although the other operands are floats. Inference checks its type.
     fn indices(&self) -> Option<usize> {
         None
     }
 
-    /// Multiply-adds of a product, elements that windows look at, or elements that are visited.
+    /// The number of operations: the multiply-adds of a product, the elements that windows read, or the elements that
+    /// any other op visits.
     fn operations(&self, types: &Types<'_>) -> u64 {
         types.visited()
     }
 
-    /// Bytes beside the values, of a node with a first operand and a result.
+    /// The bytes that the node needs besides its values. `_x` is the first operand, and `_y` the first result.
     fn scratch(&self, _x: &TensorType, _y: &TensorType, _types: &Types<'_>) -> Scratch {
         Scratch::default()
     }
 }
 
-/// Facts about an op.
+/// The facts about an op.
 pub(crate) fn executable(op: &Op) -> &dyn Executable {
     for_op!(op, op => &**op)
 }
 
-/// Ops without a step on floats: they are the same bytes, integers alone, prepared at the extents that a run finds, or computed by
-/// somebody else.
+/// Implements `Executable` for ops that have no step on floats. The result of such an op has the bytes of the operand,
+/// or the op computes only on integers, or its step is prepared when a run finds the extents, or other code computes
+/// it.
 macro_rules! without_step {
     ($($op:ident)*) => { $(impl Executable for op::$op {
         fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
@@ -57,7 +60,7 @@ without_step! {
     Call If Loop Foreign
 }
 
-/// The error for an op that is not defined on operands of these types.
+/// The error for a node whose op is not defined on operands of these types.
 pub(crate) fn unsupported<T>(site: &NodeSlots<'_>) -> Result<T, StepError> {
     let types: Vec<_> = site.inputs.iter().flatten().map(|slot| slot.elem.name()).collect();
     Err(StepError::Unsupported(format!(
@@ -67,13 +70,13 @@ pub(crate) fn unsupported<T>(site: &NodeSlots<'_>) -> Result<T, StepError> {
     )))
 }
 
-/// Types of the operands and results of a node, from which its cost is told.
+/// The types of a node's operands and results, from which the cost of the node is computed.
 pub(crate) struct Types<'a> {
     pub(crate) operands: &'a [Option<&'a TensorType>],
     pub(crate) results: &'a [&'a TensorType],
     /// True if a requantization is fused into the node.
     pub(crate) fused: bool,
-    /// True if an operand picks channels.
+    /// True if an operand picks the channel for each element.
     pub(crate) picks: bool,
 }
 
@@ -82,23 +85,23 @@ impl<'a> Types<'a> {
         self.operands.get(index).copied().flatten()
     }
 
-    /// The elements of an operand; none where it is absent.
+    /// The number of elements of an operand; 0 if the operand is absent.
     pub(crate) fn elements(&self, index: usize) -> u64 {
         self.operand(index).map_or(0, count)
     }
 
-    /// The extent of an axis of an operand, counted from its end; 1 where it has no number.
+    /// The extent of an operand's axis, counted from the last axis; 1 if the extent has no number.
     pub(crate) fn extent_from_end(&self, index: usize, back: usize) -> u64 {
         let axis = |ty: &TensorType| Some(extent(ty, ty.shape.len().checked_sub(back)?));
         self.operand(index).and_then(axis).unwrap_or(1)
     }
 
-    /// The elements of the results.
+    /// The number of elements of all results.
     pub(crate) fn made(&self) -> u64 {
         self.results.iter().fold(0, |sum, ty| sum.saturating_add(count(ty)))
     }
 
-    /// The elements of the results, or of an operand that has more.
+    /// The number of elements of all results, or of the operand with the most elements if that is more.
     pub(crate) fn visited(&self) -> u64 {
         self.operands
             .iter()
@@ -107,12 +110,13 @@ impl<'a> Types<'a> {
             .fold(self.made(), u64::max)
     }
 
-    /// So many operations for each element of the results.
+    /// The number of operations if each element of the results takes `operations` of them.
     pub(crate) fn each(&self, operations: u64) -> u64 {
         self.made().saturating_mul(operations)
     }
 
-    /// A product with as many multiply-adds for each element as the weights have for each of their first axis.
+    /// The multiply-adds of a product with weights. Each element of the result takes as many as the weights have
+    /// elements for each index of their first axis.
     pub(crate) fn weighted(&self) -> u64 {
         match self.operand(1) {
             Some(weight) => self.each(count(weight) / extent(weight, 0).max(1)),
@@ -120,7 +124,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The elements of an image under a window, for each element; padding is not looked at.
+    /// The number of operand elements that windows of this size read for all results. Padding is not read.
     pub(crate) fn windows(&self, size: &[u32]) -> u64 {
         let Some(image) = self.operand(0) else {
             return self.visited();
@@ -138,7 +142,7 @@ impl<'a> Types<'a> {
 pub(crate) struct Scratch {
     /// Bytes that are held as long as the plan exists.
     pub(crate) held: u64,
-    /// Bytes that are needed during a run, on one thread.
+    /// Bytes that are needed during a run, for each thread that runs the plan.
     pub(crate) run: u64,
 }
 
@@ -152,13 +156,13 @@ impl Scratch {
     }
 }
 
-/// Bytes of a position or an index, and of an element of an operand in the reference interpreter.
+/// Bytes of a position, of an index, or of an operand's element in the reference interpreter.
 pub(crate) const WORD: u64 = 8;
 
-/// Bytes of an element of the float stage.
+/// Bytes of an element while an op computes on floats.
 pub(crate) const FLOAT: u64 = 4;
 
-/// Bytes for the taps of a row or column of a pool, and for the neighbours of a position that is resampled.
+/// Bytes for the taps of one row or column of a pool, or for the neighbours of one position that is resampled.
 pub(crate) const TAPS: u64 = 24;
 
 pub(crate) fn count(ty: &TensorType) -> u64 {
@@ -169,23 +173,23 @@ pub(crate) fn times(count: u64, bytes: u64) -> u64 {
     count.saturating_mul(bytes)
 }
 
-/// The extent of an axis; 1 where it has no number.
+/// The extent of an axis; 1 if the extent has no number.
 pub(crate) fn extent(ty: &TensorType, axis: usize) -> u64 {
     ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(1)
 }
 
-/// The extent of an axis; negative ones count from the end.
+/// The extent of an axis; a negative axis counts from the end.
 pub(crate) fn along(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     usize::try_from(axis).map_or(1, |axis| extent(ty, axis))
 }
 
-/// Extents from an axis on, multiplied.
+/// The product of the extents of axis `first` and all later axes.
 pub(crate) fn product_from(ty: &TensorType, first: usize) -> u64 {
     extents_from(ty, first).fold(1, u64::saturating_mul)
 }
 
-/// The sum of the extents from an axis on.
+/// The sum of the extents of axis `first` and all later axes.
 pub(crate) fn sum_from(ty: &TensorType, first: usize) -> u64 {
     extents_from(ty, first).fold(0, u64::saturating_add)
 }
@@ -194,14 +198,15 @@ fn extents_from(ty: &TensorType, first: usize) -> impl Iterator<Item = u64> {
     ty.shape.iter().skip(first).map(|dim| dim.fixed().unwrap_or(u64::MAX))
 }
 
-/// Elements behind an axis; a negative one counts from the end.
+/// The number of elements for each index of an axis: the product of the extents of all later axes. A negative axis
+/// counts from the end.
 pub(crate) fn behind(ty: &TensorType, axis: i64) -> u64 {
     let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
     product_from(ty, usize::try_from(axis).map_or(0, |axis| axis + 1))
 }
 
-/// The elements of each tensor in between where axes are resampled one after the other: some have the operand's extent, and some
-/// the result's.
+/// An upper bound on the elements of any tensor between two steps, if axes are resized one after the other. In such a
+/// tensor, some axes have the extent of the operand, and the others that of the result.
 pub(crate) fn between(x: &TensorType, y: &TensorType) -> u64 {
     let dims = x.shape.iter().zip(&y.shape).map(|(from, to)| *from.max(to));
     element_count(&dims.collect::<Vec<_>>()).unwrap_or(u64::MAX)

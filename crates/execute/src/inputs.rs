@@ -1,14 +1,14 @@
-//! Checks the inputs of a run against those of the graph.
+//! Checks the tensors that a caller gives for a run against the inputs of the graph.
 
 use crate::error::ExecuteError;
 use crate::tensor::TensorView;
 use strait_core::Elem;
 
-/// Checks type, extents and codes of a tensor that is given for an input. A code of 4 bits is stored in a byte, which
-/// could hold a number that is not a code, and tables have no entry for such a number.
+/// Checks type, extents and codes of a tensor that the caller gives for an input. A 4-bit code is stored in a byte. The
+/// byte could hold a number beyond 4 bits, and tables have no entry for such a number.
 ///
 /// # Errors
-/// [`ExecuteError::Input`], with the first element that is not a code.
+/// [`ExecuteError::Input`]. It names the first element that is not a code, if there is one.
 pub(crate) fn check(
     name: impl FnOnce() -> String,
     elem: Elem,

@@ -1,7 +1,8 @@
 //! Computes convolutions over three spatial axes one layer of the result at a time.
 //!
-//! A layer of the result is a convolution over two axes: the layers of x that its taps read become additional channels.
-//! The weights already have the channel and the tap along the first axis next to each other, so they do not change.
+//! A layer is an image at one position along the first spatial axis. Each layer of the result is a convolution over two
+//! axes: the layers of the operand that its taps read become additional channels. In the weights, the axis of channels
+//! and the first kernel axis are already neighbours, so the weights do not have to be moved.
 
 use crate::error::StepError;
 use crate::float::conv_transpose::{behind, wide};
@@ -15,7 +16,7 @@ pub(crate) struct Layers {
     pub(crate) layer: Conv,
     batch: usize,
     channels: usize,
-    /// Number of layers of the operand, number of layers of the result, and number of taps along them.
+    /// The number of layers of the operand, of layers of the result, and of taps along the layers.
     depth: [usize; 3],
     stride: usize,
     dilation: usize,
@@ -64,11 +65,11 @@ impl Layers {
         })
     }
 
-    /// For each layer of the result: gathers its operand, convolves it, and stores the layer. `T` is an element, or one
-    /// of its bytes. `pad` is an element of the padding in these units.
+    /// Computes each layer of the result: gathers the layers of the operand that are needed for it, calls `convolve`,
+    /// and stores the layer. `T` is an element, or a byte of one. `pad` is one padding element, as a list of `T`.
     ///
     /// # Errors
-    /// Errors of `convolve`, which reads the operand and writes the result of [`Layers::layer`].
+    /// The errors of `convolve`. It reads the gathered operand, and writes the result of [`Layers::layer`].
     pub(crate) fn each<T: Copy>(
         &self,
         pad: &[T],

@@ -1,20 +1,20 @@
-//! Runs a graph: float operators on floats and integer primitives on integers. One graph may have both, where a target
-//! leaves operators on the host.
+//! Runs a graph: float operators on floats, and integer primitives on integers. A graph has both if a target leaves
+//! some operators to the host.
 //!
 //! A [`Plan`] is made once from a graph with fixed shapes. It orders the nodes, packs the weights, joins primitives
-//! into fast loops, and places every value in one arena. It is immutable and shared between threads. Each thread runs
-//! it in a [`Workspace`] of its own. [`map_in_order`] runs many samples, with memory that does not grow with their
-//! number.
+//! into fast loops, and places every value in one arena. A plan is immutable and can be shared between threads; each
+//! thread runs it in a [`Workspace`] of its own. [`map_in_order`] runs many samples, and its memory does not grow with
+//! their number.
 //!
 //! # Extents that depend on data
 //! A value with an extent that is only known at run time is a tensor of its own, outside of the arena. The nodes that
-//! read or make such values run one by one. Their steps are prepared once for each set of extents that occurs. A node
-//! that runs other graphs (`if`, `loop`) has a plan for each of them.
+//! read or make such values run one by one. The steps of these nodes are prepared once for each set of extents that
+//! occurs. A node that runs other graphs (`if`, `loop`) has a plan for each of them.
 //!
 //! # The same bits everywhere
 //! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result.
-//! Sums of floats have the order that `strait-kernels` defines. Integer primitives are exact and equal the plain
-//! interpreter in [`mod@reference`].
+//! Sums of floats have the order that `strait-kernels` defines. Integer primitives are exact; their results equal those
+//! of the plain interpreter in [`mod@reference`].
 
 pub mod reference;
 

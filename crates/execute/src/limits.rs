@@ -1,8 +1,9 @@
 //! Limits on the memory and the work of running a graph.
 //!
-//! A file of a hundred bytes can ask for more than any machine has. Sizes are known before work begins, so a model that
-//! exceeds a limit is refused then, with the layer at fault. If memory suffices, but not for all threads at once, fewer
-//! samples are run at a time. Neither limit changes a byte of any result.
+//! A file of a hundred bytes can ask for more than any machine has. The need for memory and work is known before a run
+//! begins. A model that exceeds a limit is refused at that time, and the error names the layer at fault. If there is
+//! memory for one sample, but not for one on each thread, fewer samples run at a time. No limit changes a byte of any
+//! result.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -10,11 +11,11 @@ use std::num::NonZeroUsize;
 use crate::{Cost, ExecuteError, NodeCost, cost};
 use strait_core::{Def, Graph, GraphId, Module, codes, shape::element_count};
 
-/// The memory and the work that runs may take. By default memory is not limited, and the number of operations is
-/// limited to a sensible one.
+/// How much memory and work runs may take. By default memory is not limited, and the number of operations is limited by
+/// [`Operations::Sensible`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory in bytes; `None` if there is no limit.
+    /// The limit on memory in bytes; `None` if there is no limit.
     pub memory: Option<u64>,
     /// The limit on the operations of one sample.
     pub operations: Operations,
@@ -23,23 +24,23 @@ pub struct Limits {
 /// A limit on the operations of one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operations {
-    /// 10^12, or 10^5 for each byte of weights if that is more. No network that anybody trained exceeds this, but a
-    /// small file that asks for hours does.
+    /// 10^12, or 10^5 for each byte of weights if that is more. No trained network takes more, but a small file that
+    /// asks for hours of work does.
     #[default]
     Sensible,
-    /// This many operations are allowed.
+    /// This number of operations is allowed.
     AtMost(u64),
     /// Any number of operations is allowed.
     Unlimited,
 }
 
-/// A run that exceeds a limit.
+/// Why a run is refused: it exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Excess {
     /// A run needs too much memory.
     #[error("a run of one sample takes {taken} bytes, and {allowed} may be used; the most at `{}` ({})", widest.node, widest.op)]
     Memory {
-        /// Bytes that one sample needs, including everything that runs share.
+        /// Bytes that one sample needs, including what all samples share.
         taken: u64,
         /// Bytes that are available.
         allowed: u64,
@@ -49,11 +50,11 @@ pub enum Excess {
         weights: u64,
         /// Bytes of packed and aligned copies of the weights.
         copies: u64,
-        /// Bytes that the statistics take.
+        /// Bytes of the statistics that are collected.
         statistics: u64,
         /// Bytes of the values of one sample.
         values: u64,
-        /// Bytes of its inputs and results.
+        /// Bytes of the sample's inputs and results.
         results: u64,
     },
     /// A run needs too many operations.
@@ -69,7 +70,7 @@ pub enum Excess {
 }
 
 impl Excess {
-    /// The code by which programs recognise the excess.
+    /// The error code from which programs can tell which limit was exceeded.
     pub fn code(&self) -> &'static str {
         match self {
             Excess::Memory { .. } => codes::MEMORY,
@@ -77,7 +78,7 @@ impl Excess {
         }
     }
 
-    /// The node that takes the most memory or operations.
+    /// The name of the node that takes the most memory or operations.
     pub fn layer(&self) -> &str {
         match self {
             Excess::Memory { widest: share, .. } | Excess::Work { busiest: share, .. } => &share.node,
@@ -85,23 +86,23 @@ impl Excess {
     }
 }
 
-/// [`Operations::Sensible`] is never less than this.
+/// The least number of operations that [`Operations::Sensible`] allows.
 const SENSIBLE: u64 = 1_000_000_000_000;
 
 /// Operations that [`Operations::Sensible`] allows for each byte of weights.
 const FOR_EACH_BYTE: u64 = 100_000;
 
-/// What runs of one or several graphs need.
+/// The memory and the work that runs of one or several graphs need.
 #[derive(Clone, Debug)]
 pub struct Demand {
     weights: u64,
-    /// Bytes of the copies of weights that each plan makes once.
+    /// Bytes of the copies of weights. Each plan makes these copies once.
     copies: u64,
     statistics: u64,
     /// Bytes that each running sample needs.
     values: u64,
-    /// Bytes that each sample needs whose results wait for their turn. There may be two of these for each sample that
-    /// is running.
+    /// Bytes of each sample whose results wait for their turn to be delivered. For each running sample, up to two
+    /// others may wait.
     results: u64,
     widest: NodeCost,
     operations: u64,
@@ -109,7 +110,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// What runs of a graph with this cost need.
+    /// The memory and the work that runs of a graph with this cost need.
     pub fn new(cost: Cost) -> Demand {
         Demand {
             weights: cost.constants,
@@ -123,14 +124,14 @@ impl Demand {
         }
     }
 
-    /// Adds this many bytes of statistics, for each sample that is running and once for the total.
+    /// Adds this many bytes of statistics: once for each running sample, and once for the total over all samples.
     pub fn observed(mut self, statistics: u64) -> Demand {
         self.statistics = statistics;
         self.results = self.results.saturating_add(statistics);
         self
     }
 
-    /// Adds what another graph needs that runs beside this one.
+    /// Adds the needs of another graph that runs at the same time as this one.
     pub fn beside(self, other: Demand) -> Demand {
         let larger = |a: NodeCost, b: NodeCost| if b.amount > a.amount { b } else { a };
         Demand {
@@ -147,10 +148,10 @@ impl Demand {
 
     /// What is needed to compare the main graph of an integer module with the lowered graph that it was fused from.
     ///
-    /// The lowered graph runs first. For each integer that the fused graph shows, the lowered graph's value is kept
-    /// until both are compared. So memory grows with the sum of these values and not with their peak: all of them exist
-    /// once the lowered graph has run. If a fusion is not exact, the fused graph needs a second plan. Weights exist
-    /// once, and copies of them once per plan.
+    /// The lowered graph runs first. For each integer value that the fused graph shows to an observer, the value of the
+    /// lowered graph is kept until both are compared. After the first run all of these values exist at once, so memory
+    /// grows with their sum. If a fusion is not exact, the fused graph needs a second plan. The plans share the
+    /// weights, but each plan has copies of its own.
     ///
     /// # Errors
     /// As for [`cost`].
@@ -159,7 +160,7 @@ impl Demand {
         let mut demand = fused.clone();
         demand.values = demand.values.saturating_add(fused.values);
         demand.copies = demand.copies.saturating_add(fused.copies);
-        // Graphs that nodes run are counted together with these nodes.
+        // The cost of a node already includes the graphs that the node runs.
         let nodes = module.graphs.iter().flat_map(Graph::nodes);
         let named: BTreeSet<GraphId> = nodes.flat_map(|(_, node)| node.op.graphs()).collect();
         let graphs = (0..module.graphs.len()).map(GraphId::new);
@@ -178,7 +179,7 @@ impl Demand {
         Ok(demand)
     }
 
-    /// Adds this many bytes of values that are kept for a sample.
+    /// Adds this many bytes of values that are kept for each sample.
     pub fn keeping(self, bytes: u64) -> Demand {
         Demand {
             values: self.values.saturating_add(bytes),
@@ -186,7 +187,7 @@ impl Demand {
         }
     }
 
-    /// Operations of one sample.
+    /// The number of operations of one sample.
     pub fn operations(&self) -> u64 {
         self.operations
     }
@@ -211,7 +212,7 @@ impl Limits {
     /// suffice.
     ///
     /// # Errors
-    /// Not even one sample fits, or it takes more operations than allowed.
+    /// There is not enough memory for one sample, or a sample takes more operations than allowed.
     pub fn admit(&self, demand: &Demand, threads: NonZeroUsize) -> Result<NonZeroUsize, Box<Excess>> {
         let most = match self.operations {
             Operations::Unlimited => u64::MAX,

@@ -1,9 +1,9 @@
-//! Places buffers in one arena. Each buffer is used only during some of the steps.
+//! Places buffers in one arena. Each buffer is only in use during some of the steps, so buffers can share bytes.
 
 use crate::aligned::LINE;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A buffer: its size, and the first and the last step that use it.
+/// A buffer to be placed: its size, and the first and the last step that use it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) bytes: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Request {
     pub(crate) last: usize,
 }
 
-/// For each request an offset, which is on a cache line, and the total size.
+/// The offset of each request, which is on a cache line, and the total size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placement {
     pub(crate) offsets: Vec<usize>,
@@ -31,13 +31,13 @@ impl Hole {
     }
 }
 
-/// The free ranges of the arena. No two of them touch. Each change and each search takes time logarithmic in their
-/// number.
+/// The free ranges (holes) of the arena. No two holes touch each other. Each change and each search takes time
+/// logarithmic in their number.
 #[derive(Default)]
 struct Holes {
-    /// The size of each hole, by its start.
+    /// The size of each hole, found by where the hole starts.
     sizes: BTreeMap<usize, usize>,
-    /// The same holes, sorted by size and then start.
+    /// The size and the start of each hole, sorted by size.
     by_size: BTreeSet<(usize, usize)>,
 }
 
@@ -52,19 +52,20 @@ impl Holes {
         self.by_size.remove(&(hole.size, hole.start));
     }
 
-    /// The smallest hole with room for this many bytes; if there are several, the lowest.
+    /// The smallest hole that has room for this many bytes. If several are equally small, the one with the lowest
+    /// offset.
     fn best(&self, size: usize) -> Option<Hole> {
         let &(size, start) = self.by_size.range((size, 0)..).next()?;
         Some(Hole { start, size })
     }
 
-    /// The last hole that starts below an offset.
+    /// The last hole that starts below the offset `start`.
     fn before(&self, start: usize) -> Option<Hole> {
         let (&start, &size) = self.sizes.range(..start).next_back()?;
         Some(Hole { start, size })
     }
 
-    /// Frees a range, and joins it with the holes that it touches.
+    /// Frees a range, and merges it with the holes that it touches.
     fn give_back(&mut self, mut freed: Hole) {
         if let Some(&size) = self.sizes.get(&freed.end()) {
             let start = freed.end();
@@ -83,8 +84,8 @@ impl Holes {
 }
 
 /// Places buffers by best fit, in the order of first use. A buffer goes into the smallest hole that has room for it; if
-/// there are several, into the lowest. Without such a hole it goes to the end, where a hole that touches the end is
-/// extended. `None` if the total size overflows.
+/// several are equally small, into the one with the lowest offset. If there is no such hole, the buffer goes to the end
+/// of the arena, and uses the hole that touches the end, if there is one. Returns `None` if the total size overflows.
 ///
 /// `requests` have to be sorted by `first`. Two buffers share bytes only if the last use of one is before the first use
 /// of the other.

@@ -3,15 +3,15 @@
 use crate::loops_for::{LoopsFor, Standard};
 use strait_kernels::Context;
 
-/// How a plan is made.
+/// Options for making a plan.
 #[derive(Clone, Copy)]
 pub struct PlanOptions<'a> {
-    /// The instruction set to use. It does not change any result.
+    /// The instruction set to use. The choice does not change any result.
     pub context: Context,
     /// Provides the loops for requantizations.
     pub loops: &'a dyn LoopsFor,
-    /// True if integer primitives are joined into fast loops. That does not change any result, but values inside a join
-    /// are not shown to an observer.
+    /// True if integer primitives are joined into fast loops. Joins do not change any result, but an observer does not
+    /// see the values inside of a join.
     pub join: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The step of a node, by its op and the types of its operands.
+//! Chooses the step for a node by its op and the types of its operands.
 
 use crate::error::StepError;
 use crate::executable::executable;
@@ -7,7 +7,7 @@ use crate::step::{Io, Step};
 use crate::{integer, wide};
 use strait_core::Elem;
 
-/// The step of a node whose results have no elements.
+/// The step of a node whose results have no elements. It does nothing.
 struct Nothing;
 
 impl Step for Nothing {
@@ -16,9 +16,10 @@ impl Step for Nothing {
     }
 }
 
-/// Prepares a node on its own.
+/// Prepares the step of one node.
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    // If a result is empty, preparing the node must not loop over its other axes.
+    // If the results have no elements, nothing is prepared, because preparing the node could loop over axes that are
+    // very long.
     if site.outputs.iter().all(|result| result.count() == 0) {
         return Ok(Box::new(Nothing));
     }

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Why a run over many samples stopped early.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum SampleError<E> {
-    /// The work or the sink failed for a sample. It is the first one in order.
+    /// The work or the sink failed for a sample. If several samples failed, it is the first of them in order.
     #[error("sample {index}: {source}")]
     Sample {
         /// The index of the sample.
@@ -19,7 +19,7 @@ pub enum SampleError<E> {
         /// The error of the work or of the sink.
         source: E,
     },
-    /// A worker could not be created.
+    /// A thread's worker could not be created.
     #[error(transparent)]
     Worker(ExecuteError),
     /// The sink asked to stop.
@@ -31,7 +31,7 @@ pub enum SampleError<E> {
 }
 
 impl<E: From<ExecuteError>> SampleError<E> {
-    /// The error itself, or `stopped` if the sink asked to stop.
+    /// The error of the work, the sink or the worker; `stopped` if the sink asked to stop.
     pub fn or(self, stopped: E) -> E {
         match self {
             SampleError::Sample { source, .. } => source,
@@ -41,7 +41,7 @@ impl<E: From<ExecuteError>> SampleError<E> {
     }
 }
 
-/// How far the workers are, and whether they have to stop.
+/// How far the workers have come, and whether they have to stop.
 struct WorkQueue {
     /// The next sample to start.
     next: usize,
@@ -60,11 +60,13 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, WorkQueue> {
-        // The state is consistent after each statement, so a panic of another thread cannot have damaged it.
+        // A panic of another thread cannot have damaged the state, because the state is consistent after each
+        // statement.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next sample to work on. Waits until the sink has received enough results; `None` at the end.
+    /// The next sample to work on. If too many samples are in progress, waits until the sink has received more results.
+    /// `None` if there are no more samples.
     fn take(&self) -> Option<usize> {
         let mut progress = self.lock();
         loop {
@@ -90,7 +92,7 @@ impl Shared {
     }
 }
 
-/// Stops the other workers if this one panics, so that nobody waits for it.
+/// If its thread panics, stops all workers, so that none of them waits forever.
 struct StopOnPanic<'a>(&'a Shared);
 
 impl Drop for StopOnPanic<'_> {
@@ -101,13 +103,13 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads, each with a worker of its own. The
-/// results go to `sink` on the calling thread, in the order of indices.
+/// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads. Each thread has a worker of its own.
+/// The calling thread passes the results to `sink` in the order of indices.
 ///
-/// If the system cannot start that many threads, fewer do the work, or only the calling thread. At most `2·threads`
-/// results exist at a time, so memory does not grow with `count`. A worker usually holds a
-/// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run. The first
-/// error in the order of indices ends it.
+/// If the system cannot start that many threads, fewer threads do the work, or only the calling thread. At most
+/// `2·threads` results exist at a time, so memory does not grow with `count`. A worker usually holds a
+/// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run. An error
+/// also ends the run; if there are several, the one with the smallest index is returned.
 ///
 /// # Errors
 /// See [`SampleError`].
@@ -139,7 +141,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
                 let mut own = match worker() {
                     Ok(own) => own,
                     Err(error) => {
-                        // The receiver is gone only if the run has already ended.
+                        // Sending only fails if the receiver is gone, and then the run has already ended.
                         let _ = send.send(Message::NoWorker(error));
                         return;
                     }
@@ -150,7 +152,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
                     }
                 }
             };
-            // Fewer threads can do the same work.
+            // If a thread cannot be started, the other threads do its work.
             wanted > 1 && start(scope, "samples", samples).is_some()
         });
         if started.count() == 0 {
@@ -161,11 +163,12 @@ pub fn map_in_order<W, R: Send, E: Send>(
         shared.stop();
         Some(result)
     });
-    // `done` is `None` if no thread was started, because one thread is enough or the system has no more.
+    // `done` is `None` if no thread was started, either because one thread is enough or because the system has no more
+    // threads.
     done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
 }
 
-/// Does the same on the calling thread alone.
+/// Does all the work of [`map_in_order`] on the calling thread alone.
 fn one_by_one<W, R, E>(
     count: usize,
     worker: impl Fn() -> Result<W, ExecuteError>,

@@ -8,12 +8,12 @@ use smallvec::SmallVec;
 use strait_core::op::Reduction;
 use strait_core::{Elem, Node, Op, TensorType};
 
-/// Bytes of an element of a result in the reference interpreter: the exact number, and one value each before and after
-/// the fused steps.
+/// Bytes of an element of a result in the reference interpreter: the exact number, the value before the fused steps,
+/// and the value after them.
 const EXACT: u64 = 32;
 
-/// Bytes that a node needs besides its values. If another tensor is added inside of the node's accumulators, these
-/// include the accumulators, the addends, and the codes that the addends are made from.
+/// Bytes that a node needs besides its values. If another tensor is added to the node's accumulators before they are
+/// requantized, the bytes include the accumulators, the addends, and the codes from which the addends are computed.
 pub(crate) fn scratch(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -32,7 +32,7 @@ pub(crate) fn scratch(
     }
 }
 
-/// Like [`scratch`], without a fused addend.
+/// Like [`scratch`], for a node without a fused addend.
 fn alone(
     node: &Node,
     operands: &[Option<&TensorType>],
@@ -42,7 +42,7 @@ fn alone(
     let (Some(Some(x)), Some(&y)) = (operands.first(), results.first()) else {
         return Scratch::default();
     };
-    // Nothing is prepared for an empty result.
+    // For an empty result, nothing is prepared and nothing runs.
     if results.iter().all(|ty| count(ty) == 0) {
         return Scratch::default();
     }
@@ -59,8 +59,8 @@ fn alone(
     executable(&node.op).scratch(x, y, &types)
 }
 
-/// True if the reference interpreter may have to compute an integer primitive, because no fast loop takes it; see
-/// [`crate::integer`]. True also where this is not certain.
+/// True if the reference interpreter may have to compute an integer primitive, because no fast loop supports it; see
+/// [`crate::integer`]. Also true in cases of doubt.
 fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(usize) -> bool) -> bool {
     let operand = |index: usize| operands.get(index).copied().flatten();
     let Some(x) = operand(0).filter(|x| x.elem.is_integer() && Primitive::is_defined(&node.op)) else {

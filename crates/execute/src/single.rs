@@ -1,4 +1,4 @@
-//! Wraps a single op as the only node of a graph, as preparation expects it.
+//! Makes a graph with a single op, because steps are prepared for the nodes of graphs.
 
 use crate::error::StepError;
 use crate::options::PlanOptions;
@@ -6,11 +6,11 @@ use crate::site::{NodeSlots, Slot};
 use smallvec::SmallVec;
 use strait_core::{Graph, Names, Op, Stage, TensorType, ValueId};
 
-/// A graph of one node with a placeholder name.
+/// A graph with one node. Its name is a placeholder.
 pub(crate) struct Single(Graph);
 
 impl Single {
-    /// The op with operands and results of these types.
+    /// Makes a graph that only has this op, with operands and results of these types.
     pub(crate) fn new(op: &Op, operands: &[Option<&TensorType>], results: &[TensorType]) -> Single {
         let name = Names::default().intern("single");
         let mut graph = Graph::new(name, Stage::Float);
@@ -22,7 +22,7 @@ impl Single {
         Single(graph)
     }
 
-    /// The node with its slots.
+    /// The node of the graph, with its operands and results as slots.
     pub(crate) fn site<'a>(
         &'a self,
         inputs: SmallVec<[Option<Slot<'a>>; 3]>,

@@ -1,4 +1,4 @@
-//! A node with its operands and results at fixed extents, as its preparation sees it.
+//! A node with its operands and results at fixed extents. A step is prepared from this.
 
 use crate::error::{ExecuteError, StepError};
 use crate::options::PlanOptions;
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_core::{Dim, Elem, Fused, Graph, Module, Node, NodeId, QuantParams, TensorData, TensorType, ValueId};
 
-/// Type, extents and grid of one operand or result.
+/// Type, extents and grid of one operand or result of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot<'a> {
     pub(crate) elem: Elem,
@@ -22,7 +22,7 @@ pub(crate) struct Slot<'a> {
 pub(crate) struct Shape {
     pub(crate) elem: Elem,
     pub(crate) dims: Dims,
-    /// The code of real zero; 0 if there is no grid, or one grid per channel.
+    /// The code that stands for the real number 0; 0 if there is no grid, or if there is one grid per channel.
     pub(crate) zero_point: i64,
 }
 
@@ -35,14 +35,14 @@ impl Slot<'_> {
         }
     }
 
-    /// The code of real zero; 0 if there is no grid, or one grid per channel.
+    /// The code that stands for the real number 0; 0 if there is no grid, or if there is one grid per channel.
     pub(crate) fn zero_point(&self) -> i64 {
         self.quant
             .and_then(|quant| quant.as_tensor())
             .map_or(0, |(_, zero)| i64::from(zero))
     }
 
-    /// True for codes and accumulators. An i64 without a grid is a shape or an index.
+    /// True for codes and accumulators. An i64 without a grid is not quantized: it is a shape or an index.
     pub(crate) fn is_quantized(&self) -> bool {
         self.elem.int_type().is_some() || (self.elem == Elem::I64 && self.quant.is_some())
     }
@@ -58,12 +58,12 @@ impl Slot<'_> {
     }
 }
 
-/// One node, ready to be prepared.
+/// One node, with everything that is needed to prepare its step.
 pub(crate) struct NodeSlots<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
-    /// The steps applied to the node's accumulators: either those fused into the node, or those that a join adds.
+    /// The steps that follow on the node's accumulators: those that are fused into the node, or those that a join adds.
     pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
 }
@@ -93,7 +93,7 @@ impl<'a> NodeSlots<'a> {
         })
     }
 
-    /// The operand at `index`, which is required.
+    /// The operand at `index`. It is an error if there is none.
     pub(crate) fn input(&self, index: usize) -> Result<&Slot<'a>, StepError> {
         self.optional(index)
             .ok_or_else(|| StepError::Model(format!("operand {index} is absent")))
@@ -112,8 +112,7 @@ impl<'a> NodeSlots<'a> {
     }
 }
 
-/// Checks that the results have the types that inference gives them, because everything that is prepared relies on
-/// that.
+/// Checks that the results of a node have the types that inference computes for them. All steps rely on that.
 pub(crate) fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepError> {
     let ty = |value: ValueId| graph.value(value).map(|v| &v.ty);
     let operands: Vec<_> = node.inputs.iter().map(|input| input.and_then(ty)).collect();
@@ -136,7 +135,7 @@ pub(crate) fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result
     )))
 }
 
-/// Type and extents of a value.
+/// The type, extents and grid of a value.
 pub(crate) fn slot<'a>(module: &'a Module, graph: &'a Graph, id: ValueId) -> Result<Slot<'a>, ExecuteError> {
     let value = graph
         .value(id)

@@ -1,19 +1,21 @@
-//! A step: one node, or several joined nodes, prepared to run any number of times.
+//! A step of a plan: one node, or several joined nodes, prepared so that it can run any number of times.
 
 use crate::error::StepError;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 use strait_kernels::Context;
 
-/// One step of a plan. It holds everything that can be computed in advance: packed weights, tables, offsets.
+/// One step of a plan. A step already has everything that can be computed before a run: packed weights, tables,
+/// offsets.
 pub(crate) trait Step: Send + Sync {
-    /// True if [`Step::run`] reads this operand. A step that has packed an operand does not need it any more.
+    /// True if [`Step::run`] reads this operand. If a step has packed an operand when it was prepared, it does not read
+    /// it any more.
     fn reads(&self, _operand: usize) -> bool {
         true
     }
 
-    /// The operands whose buffer the first result may take over, in order of preference. [`Io::operand`] then returns
-    /// [`Operand::InPlace`] for that operand.
+    /// The operands whose buffers the first result may take over; the preferred operand comes first. If the result
+    /// takes over a buffer, [`Io::operand`] returns [`Operand::InPlace`] for that operand.
     fn in_place(&self) -> &[usize] {
         &[]
     }
@@ -25,9 +27,9 @@ pub(crate) trait Step: Send + Sync {
 /// Where the bytes of an operand are.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
-    /// The operand has no bytes here: it is absent, or the step does not read it.
+    /// There are no bytes: the operand is absent, or the step does not read it.
     Absent,
-    /// The operand is in the buffer of the first output.
+    /// The operand is in the buffer of the first result.
     InPlace,
     /// The operand is in this slice.
     Bytes(&'a [u8]),
@@ -36,7 +38,7 @@ pub(crate) enum Input<'a> {
 /// An operand as elements.
 #[derive(Clone, Copy)]
 pub(crate) enum Operand<'a, T> {
-    /// The operand is in the buffer of the first output; results replace it.
+    /// The operand is in the buffer of the first result; the results replace its elements.
     InPlace,
     /// The operand is in this slice.
     Slice(&'a [T]),
@@ -50,7 +52,7 @@ pub(crate) struct Io<'a> {
 }
 
 impl<'a> Io<'a> {
-    /// An operand of a step that does not run in place.
+    /// The elements of an operand. The step must not run in place.
     pub(crate) fn input<T: Pod>(&self, index: usize) -> Result<&'a [T], StepError> {
         match self.operand(index)? {
             Operand::Slice(slice) => Ok(slice),
@@ -58,7 +60,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// An optional operand of a step that does not run in place.
+    /// The elements of an optional operand. The step must not run in place.
     pub(crate) fn optional<T: Pod>(&self, index: usize) -> Result<Option<&'a [T]>, StepError> {
         match self.inputs.get(index) {
             None | Some(Input::Absent) => Ok(None),
@@ -66,7 +68,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// An operand of a step that may run in place.
+    /// The elements of an operand, if the step may run in place.
     pub(crate) fn operand<T: Pod>(&self, index: usize) -> Result<Operand<'a, T>, StepError> {
         match self.inputs.get(index) {
             Some(Input::Bytes(bytes)) => Ok(Operand::Slice(elements(bytes)?)),
@@ -75,7 +77,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The buffer of the first result.
+    /// The buffer of the first result, as elements.
     pub(crate) fn output<T: Pod>(&mut self) -> Result<&mut [T], StepError> {
         let output = self.outputs.first_mut();
         let output = output.ok_or_else(|| StepError::Ours("a step without a result".into()))?;
@@ -83,7 +85,7 @@ impl<'a> Io<'a> {
     }
 }
 
-/// Views bytes as elements. Everything in an arena starts on a cache line, so a failure is a bug of ours.
+/// Views bytes as elements. Every value in an arena starts on a cache line, so if this fails, it is a bug of ours.
 pub(crate) fn elements<T: Pod>(bytes: &[u8]) -> Result<&[T], StepError> {
     bytemuck::try_cast_slice(bytes).map_err(|error| StepError::Ours(format!("an operand is not aligned: {error}")))
 }

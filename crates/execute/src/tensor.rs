@@ -9,7 +9,7 @@ use strait_core::{Elem, TensorData, TensorError};
 /// Extents, outermost first.
 pub(crate) type Dims = SmallVec<[usize; 4]>;
 
-/// A borrowed tensor: row-major, little-endian.
+/// A borrowed tensor. Its elements are row-major and little-endian.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     elem: Elem,
@@ -18,7 +18,7 @@ pub struct TensorView<'a> {
 }
 
 impl<'a> TensorView<'a> {
-    /// A view of `bytes`. Their number has to match type and shape.
+    /// A view of `bytes`. The number of bytes has to match type and shape.
     pub fn new(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>, TensorError> {
         check_size(elem, shape, bytes.len())?;
         Ok(TensorView { elem, shape, bytes })
@@ -29,7 +29,7 @@ impl<'a> TensorView<'a> {
         TensorView::new(T::ELEM, shape, bytemuck::cast_slice(values))
     }
 
-    /// A view of a step's result, whose size the plan has already checked.
+    /// A view of the result of a step. The plan has already checked that the size is right.
     pub(crate) fn planned(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> TensorView<'a> {
         TensorView { elem, shape, bytes }
     }
@@ -49,7 +49,8 @@ impl<'a> TensorView<'a> {
         self.bytes
     }
 
-    /// The elements, if they have this type and are aligned for it. Elements of 4 bits are read as `i8` or `u8`.
+    /// The elements as a slice of `T`, if `T` fits the element type and the bytes are aligned for `T`. Elements of 4
+    /// bits are read as `i8` or `u8`.
     pub fn values<T: Element>(&self) -> Result<&'a [T], TensorError> {
         if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
@@ -81,7 +82,7 @@ impl fmt::Debug for TensorView<'_> {
     }
 }
 
-/// An owned tensor: row-major, little-endian, starting on a cache line.
+/// An owned tensor. Its elements are row-major and little-endian, and start on a cache line.
 #[derive(Clone)]
 pub struct Tensor {
     elem: Elem,
@@ -105,7 +106,7 @@ impl Tensor {
         Ok(TensorView::of(shape, values)?.to_tensor())
     }
 
-    /// A copy of `bytes`. Their number has to match type and shape.
+    /// A copy of `bytes`. The number of bytes has to match type and shape.
     pub fn from_bytes(elem: Elem, shape: &[usize], bytes: &[u8]) -> Result<Tensor, TensorError> {
         Ok(TensorView::new(elem, shape, bytes)?.to_tensor())
     }
@@ -129,12 +130,12 @@ impl Tensor {
         &self.shape
     }
 
-    /// The elements, if they have this type.
+    /// The elements as a slice of `T`, if `T` fits the element type.
     pub fn values<T: Element>(&self) -> Result<&[T], TensorError> {
         self.view().values()
     }
 
-    /// The elements for writing, if they have this type.
+    /// The elements as a slice of `T` that can be written, if `T` fits the element type.
     pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], TensorError> {
         self.view().values::<T>()?;
         Ok(bytemuck::cast_slice_mut(self.bytes.as_mut_slice()))
@@ -144,7 +145,7 @@ impl Tensor {
         self.bytes.as_mut_slice()
     }
 
-    /// A copy as a tensor of a module's constant pool.
+    /// A copy of the tensor for the constant pool of a module.
     pub fn to_data(&self) -> Result<TensorData, TensorError> {
         let bytes = bytes::Bytes::copy_from_slice(self.bytes.as_slice());
         TensorData::from_unpacked(self.elem, &to_u64(&self.shape), bytes)
@@ -152,7 +153,7 @@ impl Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// Two tensors are equal if type, shape and bytes are, so a NaN equals itself.
+    /// Two tensors are equal if type, shape and bytes are equal. So a NaN equals itself.
     fn eq(&self, other: &Tensor) -> bool {
         self.elem == other.elem && self.shape == other.shape && self.bytes.as_slice() == other.bytes.as_slice()
     }
@@ -164,7 +165,8 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Number of bytes: the element size times the extents. `None` if the product of the extents other than 0 overflows.
+/// Number of bytes of a tensor: the element size times all extents. `None` if the product of the extents that are not 0
+/// overflows.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
     let bytes = shape
         .iter()

@@ -6,26 +6,28 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// The stack size of a thread, whatever `RUST_MIN_STACK` says. Less is not enough.
+/// The stack size of a thread in bytes, whatever `RUST_MIN_STACK` says. A smaller stack is not enough.
 const STACK: usize = 2 << 20;
 
-/// Memory that the system's allocator reserves for a thread: glibc's arenas take 64 MiB of the address space each.
+/// Address space, in bytes, that the system's allocator reserves for a thread. In glibc it is 64 MiB.
 const ARENA: usize = 64 << 20;
 
-/// More threads than this never make a single run faster, because it is split by output tiles.
+/// The largest useful number of threads. A single run is split into output tiles, and more threads never make it
+/// faster.
 pub const MOST_THREADS: usize = 256;
 
-/// A stated number of threads, or fewer if the system cannot start that many. Nothing here ever runs on rayon's global
-/// pool.
+/// A pool with a stated number of threads, or fewer if the system cannot start that many. No work ever runs on rayon's
+/// global pool.
 #[derive(Clone, Debug)]
 pub struct Threads {
-    /// The pool; `None` if work stays on the thread that calls.
+    /// The pool; `None` if the calling thread does all the work.
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
 impl Threads {
-    /// A pool of `count` threads. If the system refuses, it tries half as many, a quarter and so on, down to the
-    /// calling thread alone ([`Threads::count`]). The number does not change any result.
+    /// A pool of `count` threads. If the system refuses to start them, the pool gets half as many, a quarter and so on;
+    /// in the end, the calling thread works alone. [`Threads::count`] says how many there are. The number does not
+    /// change any result.
     pub fn new(count: NonZeroUsize) -> Threads {
         let mut wanted = count.get().min(MOST_THREADS);
         while wanted > 1 {
@@ -48,18 +50,19 @@ impl Threads {
         Threads { pool: None }
     }
 
-    /// The number of threads that the machine runs at the same time; one if it does not say.
+    /// The number of threads that the machine can run at the same time; 1 if this is not known.
     pub fn available() -> NonZeroUsize {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// How many threads, up to `wanted`, this process can start now, with the memory that each of them needs.
+    /// How many threads this process can start now, up to `wanted`. Each of them gets the memory that a working thread
+    /// needs.
     pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
         let more = wanted.get().min(MOST_THREADS) - 1;
         let (hold, held) = mpsc::channel::<()>();
         let held = Mutex::new(held);
         let made = thread::scope(|scope| {
-            // The threads end when the other end of the channel is dropped.
+            // Each thread waits until the sending end of the channel is dropped, and then ends.
             let wait = || _ = held.lock().map(|held| held.recv());
             let made = (0..more).take_while(|_| start_with(STACK + ARENA, scope, "thread", wait).is_some());
             let made = made.count();
@@ -101,16 +104,17 @@ fn start_with<'scope, T: Send + 'scope>(
     builder.spawn_scoped(scope, work).ok()
 }
 
-/// Runs both functions, in parallel if there are threads for it.
+/// Runs two functions. They run at the same time if `threads` is more than one and the system can start a thread.
 ///
 /// # Errors
-/// The error of `first`, or else the error of `second`.
+/// The error of `first`; if there is none, the error of `second`.
 pub fn both<T: Send, E: From<ExecuteError> + Send>(
     threads: NonZeroUsize,
     first: impl FnOnce() -> Result<T, E> + Send,
     second: impl FnOnce() -> Result<T, E>,
 ) -> Result<[T; 2], E> {
-    // Whoever does the work takes it from here. If it were passed to a thread that cannot be started, it would be lost.
+    // `first` stays here until the thread that does the work takes it. If it were moved into a thread that cannot be
+    // started, it would be lost.
     let first = Mutex::new(Some(first));
     let take = || first.lock().ok().and_then(|mut first| first.take());
     let (first, second) = thread::scope(|scope| {
@@ -123,7 +127,7 @@ pub fn both<T: Send, E: From<ExecuteError> + Send>(
         let second = second();
         (beside.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
     });
-    // The first job has been taken exactly once, above.
+    // `first` is taken only once, so it is still here.
     let first = first.ok_or_else(|| ExecuteError::Threads("the work of one was lost".into()))?;
     Ok([first?, second?])
 }

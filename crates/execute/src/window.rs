@@ -5,7 +5,8 @@ use crate::site::NodeSlots;
 use strait_core::op;
 use strait_kernels::{Images, Pool, Window};
 
-/// The extents of images: batch, channels, and one or two spatial extents. With only one, the height is 1.
+/// The extents of images: batch, channels, and one or two spatial extents. If there is only one spatial extent, the
+/// height is 1.
 pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
     match *dims {
         [batch, channels, width] => Ok(Images {
@@ -25,7 +26,8 @@ pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
     }
 }
 
-/// A window from lists with one entry per spatial axis. `pad` has all begins, then all ends.
+/// A window from lists with one entry per spatial axis. `pad` has the pads at the beginnings of all axes, then those at
+/// the ends.
 pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[u32]) -> Result<Window, StepError> {
     let two = |list: &[u32], missing: usize| match *list {
         [x] => Ok([missing, x as usize]),
@@ -55,8 +57,8 @@ pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[
     })
 }
 
-/// A pool from its attributes. The output extents are taken from the node's result, so it does not matter how they were
-/// rounded.
+/// A pool from its attributes. The output extents are those of the node's result, so it does not matter here whether
+/// the op rounds them up or down.
 pub(crate) fn pool(
     site: &NodeSlots<'_>,
     size: &[u32],
@@ -75,7 +77,7 @@ pub(crate) fn pool(
 /// A global pool: a window with the extents of the image.
 pub(crate) fn global(site: &NodeSlots<'_>) -> Result<Pool, StepError> {
     let x = &site.input(0)?.dims;
-    // All axes after the channels are summed, so they are seen as one row.
+    // A global pool covers all axes after the channels, so these axes are treated as a single row.
     let [batch, channels, spatial @ ..] = &x[..] else {
         return Err(StepError::Model(format!("a global pool of rank {}", x.len())));
     };

@@ -1,10 +1,11 @@
-//! The memory that a run writes.
+//! The memory that a run writes to.
 
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
 use crate::threads::Threads;
 
-/// The arena for one plan, and the threads that its runs use. Each thread that runs the plan needs one.
+/// The arena for one plan, and the threads that its runs use. Each thread that runs the plan needs a workspace of its
+/// own.
 #[derive(Debug)]
 pub struct Workspace {
     arena: AlignedBytes,
@@ -19,7 +20,7 @@ impl Workspace {
         }
     }
 
-    /// The arena of so many bytes, and the threads.
+    /// The arena, which must have this many bytes, and the threads.
     pub(crate) fn arena(&mut self, bytes: usize) -> Result<(&mut [u8], &Threads), ExecuteError> {
         let arena = self.arena.as_mut_slice();
         if arena.len() != bytes {

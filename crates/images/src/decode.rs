@@ -10,12 +10,13 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// The first bytes of a JPEG file.
 const JPEG: &[u8] = b"\xff\xd8\xff";
 
-/// Names and versions of the decoders. Within a version, they decode a file always to the same pixels.
+/// Names and versions of the decoders. A decoder of the same version always decodes a file to the same pixels.
 pub fn decoder() -> &'static str {
     "png 0.18, JPEG as libjpeg-turbo 3"
 }
 
-/// Decodes a PNG or a JPEG, which are told apart by their first bytes. The pixels are always red, green and blue:
+/// Decodes a PNG or a JPEG. The first bytes show which of them a file is. The pixels always have the channels red,
+/// green and blue:
 ///
 /// | in the file | becomes |
 /// |---|---|

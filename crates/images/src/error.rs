@@ -3,13 +3,13 @@
 /// Why an image cannot be used, or a step cannot be applied to it. The fault is in the file or in the steps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// The first bytes are those of neither PNG nor JPEG.
+    /// The first bytes are neither those of a PNG nor those of a JPEG.
     #[error("it is neither PNG nor JPEG")]
     Unknown,
-    /// The content is truncated or corrupt.
+    /// The content of the file is truncated or corrupt.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// A variant of the format that we do not read.
+    /// The file uses a variant of the format that we do not read.
     #[error("{0} is not read")]
     Unsupported(&'static str),
     /// The image has more pixels than allowed.
@@ -30,7 +30,7 @@ pub enum ImageError {
         /// Width and height of the image.
         found: [usize; 2],
     },
-    /// A step that converts to gray, on an image that is already gray.
+    /// A step converts to gray, but the image is already gray.
     #[error("`gray` needs three channels, and there is one")]
     IsGray,
 }

@@ -1,4 +1,4 @@
-//! Reads the orientation from Exif data, the only tag that we use.
+//! Reads the orientation from Exif data. We use no other tag.
 //!
 //! ```text
 //! II or MM   the byte order      42   offset of the first directory
@@ -9,7 +9,8 @@
 /// A directory with more entries than this is treated as corrupt.
 const MOST_ENTRIES: u16 = 1000;
 
-/// The orientation in a block of Exif data, without the leading `Exif\0\0`. It is 1 if the block has no valid one.
+/// The orientation in a block of Exif data (without the leading `Exif\0\0`). It is 1 if the block has no valid
+/// orientation.
 pub(crate) fn orientation(block: &[u8]) -> u8 {
     find(block).filter(|found| (1..=8).contains(found)).unwrap_or(1)
 }

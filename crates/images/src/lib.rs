@@ -1,11 +1,12 @@
-//! Images as samples: decodes PNG and JPEG to pixels, and resizes, crops and converts them before they become numbers.
+//! Reads images as samples: decodes PNG and JPEG files to pixels, and resizes, crops and converts images before the
+//! preprocessing computes with numbers.
 //!
 //! Everything here is a function of bytes, without files, configuration or threads. Pixels are levels of 8 bits, with
 //! rows from top to bottom. The channels of a pixel are neighbours: red, green and blue, or a single one for gray.
 //!
-//! A network was trained on the exact levels that some library computed. Another resampling method alone can change
-//! levels more than quantization does. So each step says which library's [arithmetic](Like) it uses, and tests compare
-//! its results with that library on the same decoded pixels.
+//! A network was trained on the exact levels that some library computed. Just another method of resampling can change
+//! levels more than quantization does. So each step states the library whose [arithmetic](Like) it reproduces, and
+//! tests compare the results with those of the library on the same decoded pixels.
 
 mod decode;
 mod error;

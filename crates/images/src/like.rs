@@ -1,8 +1,8 @@
-//! The libraries whose arithmetic images are prepared with.
+//! The libraries whose arithmetic is reproduced when images are prepared.
 
 use serde::{Deserialize, Serialize};
 
-/// The library whose arithmetic a step uses.
+/// The library whose arithmetic a step reproduces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -15,8 +15,8 @@ pub enum Like {
 }
 
 impl Like {
-    /// Name and version of the library that the arithmetic is tested against. Statistics depend on it, so a change of
-    /// the arithmetic needs a new version here.
+    /// Name and version of the library that the arithmetic is tested against. Stored statistics refer to this version,
+    /// so it must be changed whenever the arithmetic changes.
     pub fn version(self) -> &'static str {
         match self {
             Like::Pillow => "Pillow 13",

@@ -11,13 +11,13 @@ use crate::{
 /// How the bytes of a file become the pixels of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Pipeline {
-    /// If true, an image is rotated as its Exif data says. If false, it is taken as it is stored.
+    /// If true, the image is rotated as its Exif data say. If false, it is used as it is stored.
     pub turn: bool,
     /// The steps after decoding.
     pub steps: Vec<Step>,
 }
 
-/// One step on the pixels.
+/// One step of the pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -59,7 +59,7 @@ pub enum Size {
     Short(usize),
 }
 
-/// Fits an image into a field of a fixed size; see [`Step::Letterbox`].
+/// Scales an image to fit into a field of a fixed size, and fills the rest; see [`Step::Letterbox`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Letterbox {
     /// Width and height of the field.
@@ -81,7 +81,7 @@ pub struct Letterbox {
 pub struct Crop {
     /// Width and height of the part.
     pub size: [usize; 2],
-    /// Where the part is in the image.
+    /// Where the part lies in the image.
     pub anchor: Anchor,
 }
 
@@ -89,13 +89,14 @@ impl Pipeline {
     /// Decodes a file and applies all steps to its pixels.
     ///
     /// # Errors
-    /// As for [`decode`]; also a crop that is larger than the image, and an image that becomes too large.
+    /// As for [`decode`]; also if a crop is larger than the image, or if the image becomes too large.
     pub fn run(&self, bytes: &[u8]) -> Result<Pixels, ImageError> {
         let pixels = decode(bytes, self.turn)?;
         self.steps.iter().try_fold(pixels, |pixels, step| step.apply(pixels))
     }
 
-    /// Width and height, if they are the same for all images after the steps, and the number of channels.
+    /// The width and height after the steps (`None` if they are not the same for all images), and the number of
+    /// channels.
     pub fn size(&self) -> (Option<[usize; 2]>, usize) {
         let known = self.steps.iter().rev().find_map(|step| match step {
             Step::Resize(Resize {
@@ -110,7 +111,8 @@ impl Pipeline {
         (known.flatten(), if is_gray { 1 } else { 3 })
     }
 
-    /// Names and versions of the libraries whose arithmetic the steps use, in order and without duplicates.
+    /// Names and versions of the libraries whose arithmetic the steps reproduce, in the order of the steps and without
+    /// duplicates.
     pub fn arithmetic(&self) -> Vec<&'static str> {
         let mut found = Vec::new();
         for step in &self.steps {
@@ -149,7 +151,7 @@ impl Step {
             Step::Letterbox(letterbox) => {
                 let [wide, high] = letterbox.size;
                 let factor = (wide as f64 / width as f64).min(high as f64 / height as f64);
-                // The factor is rounded, so a side could come out one pixel too large.
+                // The factor is rounded, so without the limit a side could become one pixel too large.
                 let side = |side: usize, most: usize| letterbox.rounding.side(side as f64 * factor).min(most);
                 let scaled = [side(width, wide), side(height, high)];
                 let image = resize(pixels, scaled, letterbox.filter, letterbox.like)?;

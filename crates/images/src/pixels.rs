@@ -1,4 +1,4 @@
-//! The pixels of an image, and operations on each pixel by itself.
+//! The pixels of an image, and operations that treat each pixel separately.
 
 use crate::ImageError;
 use crate::Like;
@@ -12,7 +12,7 @@ pub struct Pixels {
     pub height: usize,
     /// Number of channels: 1 (gray) or 3.
     pub channels: usize,
-    /// The levels, `height · width · channels` of them.
+    /// The levels. There are `height · width · channels` of them.
     pub levels: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl Pixels {
     /// OpenCV   ( 9798 r + 19235 g +  3735 b + 2¹⁴) >> 15     cvtColor
     /// ```
     ///
-    /// `first_is_blue` says that blue is the first channel.
+    /// If `first_is_blue` is true, blue is the first channel.
     pub(crate) fn gray(&self, like: Like, first_is_blue: bool) -> Pixels {
         let ([r, g, b], shift) = match like {
             Like::Pillow => ([19595u32, 38470, 7471], 16),
@@ -45,7 +45,7 @@ impl Pixels {
         let [first, second, third] = if first_is_blue { [b, g, r] } else { [r, g, b] };
         let luma = |pixel: &[u8]| {
             let sum = first * u32::from(pixel[0]) + second * u32::from(pixel[1]) + third * u32::from(pixel[2]);
-            // The weights add up to 2^shift, so the result is a level.
+            // The weights add up to 2^shift, so the result is between 0 and 255.
             ((sum + (1 << (shift - 1))) >> shift) as u8
         };
         Pixels {
@@ -55,11 +55,11 @@ impl Pixels {
         }
     }
 
-    /// The image as the camera was held. Exif orientations 2 to 8 say where row 0 and column 0 of the stored image are.
-    /// Any other value changes nothing.
+    /// The image as the photographer saw it. The Exif orientations 2 to 8 say where row 0 and column 0 of the stored
+    /// image belong. For any other value, nothing is changed.
     pub(crate) fn oriented(self, orientation: u8) -> Pixels {
         let (w, h) = (self.width, self.height);
-        // Where the pixel (x, y) of the result is stored.
+        // The position at which the pixel (x, y) of the result is stored.
         let stored: fn(usize, usize, usize, usize) -> (usize, usize) = match orientation {
             2 => |x, y, w, _| (w - 1 - x, y),
             3 => |x, y, w, h| (w - 1 - x, h - 1 - y),
@@ -88,7 +88,8 @@ impl Pixels {
     }
 }
 
-/// Checks the size that a file states against the largest number of pixels, before memory is allocated.
+/// Refuses an image that has more than the largest number of pixels according to the size that its file states. This is
+/// checked before memory is allocated.
 pub(crate) fn admit(width: u64, height: u64) -> Result<(usize, usize), ImageError> {
     let pixels = width
         .checked_mul(height)
@@ -106,7 +107,8 @@ pub(crate) fn admit(width: u64, height: u64) -> Result<(usize, usize), ImageErro
     }
 }
 
-/// The largest number of pixels of an image, 8,192 × 8,192. It is checked before memory is allocated for them.
+/// The largest number of pixels that an image may have: 8,192 × 8,192. The number is checked before memory for the
+/// pixels is allocated.
 pub const MOST_PIXELS: usize = 1 << 26;
 
 #[cfg(test)]

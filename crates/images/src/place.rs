@@ -1,10 +1,10 @@
-//! Crops, and the placing of an image in a larger field.
+//! Crops images, and places an image in a larger field.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ImageError, Pixels};
 
-/// Where a part is placed in the whole.
+/// Where a smaller area is placed in a larger one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "At"))]
 #[serde(rename_all = "snake_case")]
@@ -16,7 +16,7 @@ pub enum Anchor {
     TopLeft,
 }
 
-/// How a side is rounded to whole pixels.
+/// How the length of a side is rounded to whole pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Round"))]
 #[serde(rename_all = "snake_case")]
@@ -29,7 +29,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// The rounded length of a side, at least one pixel.
+    /// Rounds the length of a side. The result is at least one pixel.
     pub(crate) fn side(self, side: f64) -> usize {
         let rounded = match self {
             Rounding::Nearest => side.round_ties_even(),
@@ -39,8 +39,9 @@ impl Rounding {
     }
 }
 
-/// Cuts out a part of `size` (width, height), in the middle or in the top left corner. If the pixels left over are odd,
-/// half of them is rounded to even, as in torchvision's `center_crop`.
+/// Cuts out a part of `size` (width, height), in the middle or in the top left corner. For a part in the middle, half
+/// of the remaining pixels are cut off before it; if that is not a whole number, it is rounded to even, as in
+/// torchvision's `center_crop`.
 pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) -> Result<Pixels, ImageError> {
     if width > image.width || height > image.height {
         return Err(ImageError::Crop {
@@ -63,8 +64,9 @@ pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) 
     })
 }
 
-/// Places the image on a field of `size` (width, height), which is at least as large, and fills the rest with `fill`.
-/// If the image is in the middle and the pixels left over are odd, there is one more on the right and at the bottom.
+/// Places the image on a field of `size` (width, height), which is at least as large as the image, and fills the rest
+/// with `fill`. If the image is in the middle and the number of remaining pixels is odd, there is one more of them on
+/// the right or at the bottom.
 pub(crate) fn on_field(image: &Pixels, [width, height]: [usize; 2], fill: u8, anchor: Anchor) -> Pixels {
     let begin = |spare: usize| match anchor {
         Anchor::Center => spare / 2,

@@ -6,17 +6,18 @@ use std::io::{Cursor, Write};
 use crate::pixels::admit;
 use crate::{ImageError, Pixels, exif};
 
-/// How much memory the decoder may use besides the image, for text chunks and color profiles, which we do not read.
+/// How much memory, in bytes, the decoder may use besides the image. It needs memory for text chunks and color
+/// profiles, which we do not read.
 const MOST_MEMORY: usize = 64 << 20;
 
-/// The pixels, and the orientation in the Exif data.
+/// Decodes a file to pixels. Also returns the orientation in the Exif data.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     let damaged = |error: png::DecodingError| match error {
         png::DecodingError::LimitsExceeded => ImageError::Damaged("its chunks take too much memory".to_owned()),
         other => ImageError::Damaged(other.to_string()),
     };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: MOST_MEMORY });
-    // Palettes and levels of fewer bits are expanded to 8 bits.
+    // Colors of a palette, and levels of fewer than 8 bits, are expanded to 8 bits.
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
@@ -48,7 +49,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
 /// Writes pixels as a PNG.
 ///
 /// # Errors
-/// Errors of `out`.
+/// The errors of `out`.
 pub fn encode(pixels: &Pixels, out: impl Write) -> std::io::Result<()> {
     let (Ok(width), Ok(height)) = (u32::try_from(pixels.width), u32::try_from(pixels.height)) else {
         return Err(std::io::Error::other("a PNG has fewer pixels"));

@@ -9,9 +9,10 @@ use crate::wiring::{TensorId, Wiring};
 
 /// The dimensions that are the batch and have no value yet.
 ///
-/// These are the first dimensions of all inputs, if each of them is free in the file and none of them also appears at
-/// another axis. If `bind` gives one of them a value other than 1, the caller has chosen the batch, and the result is
-/// empty. If the graph is cut at a tensor whose shape is not declared, the model's own inputs decide.
+/// The batch consists of the first dimensions of all inputs. Each of them must be free in the file, and none of them
+/// may also appear at another axis. If `bind` gives one of these dimensions a value other than 1, the caller has chosen
+/// the batch, and the result is empty. If the graph is cut at a tensor whose shape is not declared, the inputs of the
+/// whole model are used instead.
 pub fn batch(
     wiring: &Wiring<'_>,
     source: &dyn TensorSource,
@@ -33,7 +34,8 @@ pub fn batch(
         .collect()
 }
 
-/// The first dimension of each input. `None` if one of them is a number, is missing, or also appears at another axis.
+/// The first dimension of each input. `None` if one of these dimensions is a number, is missing, or also appears at
+/// another axis.
 fn first_dimensions(wiring: &Wiring<'_>, inputs: &[(TensorId, Option<Vec<Extent>>)]) -> Option<Vec<FreeDimension>> {
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for (id, extents) in inputs {

@@ -6,12 +6,12 @@ use strait_core::{Dim, ReasonCode};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// How a channel number is made of the original channel and the position in the block.
+/// How the number of a channel is made of the number of the original channel and the position in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOrder {
-    /// The position varies slowest: all channels of the first position come first.
+    /// The position in the block varies slowest: all channels of the first position come first.
     Slow,
-    /// The position varies fastest: all positions of the first channel come first.
+    /// The position in the block varies fastest: all positions of the first channel come first.
     Fast,
 }
 
@@ -23,7 +23,7 @@ fn product(a: i64, b: i64) -> Result<i64, Refusal> {
     a.checked_mul(b).ok_or_else(|| invalid("an extent overflows"))
 }
 
-/// The quotient, or a refusal if there is a remainder.
+/// The quotient of two extents. Refuses a division with a remainder.
 fn exact(extent: i64, divisor: i64) -> Result<i64, Refusal> {
     match extent.checked_rem(divisor) {
         Some(0) => Ok(extent / divisor),
@@ -41,8 +41,8 @@ fn sides_of(block: &[i64]) -> Result<(), Refusal> {
 }
 
 impl Layer<'_, '_> {
-    /// Turns groups of channels of an image (channels first) into blocks of `side` by `side` positions. Returns the
-    /// last op of the composition and its operand.
+    /// Turns groups of channels of an image (channels first) into blocks of `side` by `side` positions. This takes
+    /// several ops; returns the last of them, which is not added yet, and its operand.
     ///
     /// # Errors
     /// The operand is not an image, or its channels do not make up whole blocks.
@@ -64,7 +64,7 @@ impl Layer<'_, '_> {
     /// The inverse of [`Layer::depth_to_space`].
     ///
     /// # Errors
-    /// The operand is not an image, or its extents do not make up whole blocks.
+    /// The operand is not an image, or its extents are not multiples of the block's side.
     pub fn space_to_depth(&mut self, image: &Arg, side: i64, order: BlockOrder) -> Result<(Op, Arg), Refusal> {
         sides_of(&[side])?;
         let [c, h, w] = self.image_extents(image)?;
@@ -80,13 +80,13 @@ impl Layer<'_, '_> {
         self.regrouped(image, [0, c, rows, side, columns, side], order, joined)
     }
 
-    /// Channels, rows and columns of an image with channels first.
+    /// The number of channels, rows and columns of an image with channels first.
     fn image_extents(&mut self, image: &Arg) -> Result<[i64; 3], Refusal> {
         let extents: Result<[i64; 3], _> = self.behind_batch(image, 3)?.try_into();
         extents.map_err(|_| invalid("the operand needs rank 4"))
     }
 
-    /// Splits axes, permutes them and joins them again. A 0 in a shape keeps the batch as it is.
+    /// Splits axes of an image, permutes the axes, and joins them again. A 0 in a shape keeps the extent of the batch.
     fn regrouped(
         &mut self,
         image: &Arg,
@@ -100,7 +100,7 @@ impl Layer<'_, '_> {
         Ok((Reshape { shape }.into(), turned))
     }
 
-    /// The extents after the batch axis. Refuses fewer than `least` of them.
+    /// The extents of all axes after the batch axis. Refuses an operand with fewer than `least` of these axes.
     fn behind_batch(&mut self, x: &Arg, least: usize) -> Result<Vec<i64>, Refusal> {
         let shape = self.arg_type(x)?.shape;
         let extent = |dim: &Dim| {
@@ -120,8 +120,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Ends the node with its first operand as space-to-batch: the axes after the batch are padded and cut into blocks,
-    /// and the positions in a block move in front of the batch.
+    /// Ends the node with a space-to-batch of the node's first operand: the axes after the batch are padded and cut
+    /// into blocks, and the positions within a block become axes in front of the batch.
     ///
     /// # Errors
     /// The operand does not fit the block.
@@ -162,10 +162,10 @@ impl Layer<'_, '_> {
         self.finish(Reshape { shape: joined.into() }, &[turned])
     }
 
-    /// The inverse of [`Layer::finish_space_to_batch`]. It crops at the end.
+    /// The inverse of [`Layer::finish_space_to_batch`]. After the blocks are joined, the axes are cropped.
     ///
     /// # Errors
-    /// The operand does not fit the block, or more is cropped than there is.
+    /// The operand does not fit the block, or the crop is larger than an axis.
     pub fn finish_batch_to_space(&mut self, block: &[i64], crops: &[[i64; 2]]) -> Result<(), Refusal> {
         sides_of(block)?;
         let x = Arg::Operand(0);

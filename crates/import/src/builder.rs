@@ -21,38 +21,39 @@ use crate::refusal::Refusal;
 use crate::ways::with_ways;
 use crate::wiring::{TensorId, Wiring};
 
-/// Limit on the operations spent on constants, all together, while a model is read: a second or two of products. What
-/// is left over is computed by the canonicaliser, within its own limits.
+/// Limit on the operations that are spent on computing constants while one model is read: a second or two of matrix
+/// products. Constants beyond this limit are left to the canonicaliser, which has limits of its own.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
-/// Limit on the elements, all together, of constants that are computed or written out from a shape.
+/// Limit on the number of elements of all constants together that are computed, or filled in from a shape, while one
+/// model is read.
 const MOST_WRITTEN: u64 = 1 << 26;
 
-/// A constant of up to this many elements, or an operation of up to this many steps, does not count towards the limits.
-/// Shapes and amounts of padding are this small, so they are always known, however many weights were computed before
-/// them.
+/// A constant of up to this many elements, or a computation of up to this many operations, does not count towards the
+/// limits. Shapes and amounts of padding are this small, so they are always computed, even if many weights were
+/// computed before them.
 const FEW: u64 = 64;
 
-/// A graph of a file, with the values that are bound to its extents.
+/// A graph of a file, and the values that are bound to extents of the graph.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
-    /// How its tensors and nodes are connected.
+    /// How the graph's tensors and nodes are connected.
     pub wiring: &'a Wiring<'a>,
-    /// Elements and types of its tensors, as the file has them.
+    /// The elements and types of the graph's tensors, as the file has them.
     pub source: &'a dyn TensorSource,
-    /// Values of extents, by their keys.
+    /// The values of extents, by the keys of the extents.
     pub bind: &'a BTreeMap<String, u64>,
 }
 
-/// A format's own part of reading: what each of its nodes becomes.
+/// The part of reading that each format has to provide: what each of its nodes becomes.
 pub trait Reader<'a> {
     /// Adds the ops that the node at a position becomes.
     ///
     /// # Errors
-    /// The node is not known, or does not fit its operands.
+    /// The operator is not known, or the node does not fit its operands.
     fn read(&mut self, builder: &mut Builder<'a>, node: usize) -> Result<(), Refusal>;
 
-    /// What an error calls the operator of a node. The name includes the version, if the format has versions.
+    /// The operator of a node as error messages name it. The name includes the version, if the format has versions.
     fn operator(&self, node: usize) -> String;
 }
 
@@ -61,13 +62,13 @@ pub trait Reader<'a> {
 pub enum Entry {
     /// The tensor is a value of the graph.
     Value(ValueId),
-    /// The tensor is a constant. It enters the graph when a node takes it as data.
+    /// The tensor is a constant. It is added to the graph when a node takes it as an operand.
     Constant(TensorData),
-    /// A sequence of tensors, each a value or a constant. The graph has no sequences, only the tensors that nodes take
-    /// out of them.
+    /// The tensor is a sequence of tensors, each of which is a value or a constant. The graph has no sequences; it only
+    /// has the tensors that nodes take out of a sequence.
     Sequence(Arc<[Entry]>),
-    /// The tensor is an optional result of an operator, which we do not compute. Has the operator, and the position of
-    /// the result.
+    /// The tensor is an optional result that we do not compute. The fields are the name of the operator and the
+    /// position of the result.
     NotComputed(String, usize),
     /// The tensor is the result of a node that was not understood.
     Unknown,
@@ -78,48 +79,54 @@ pub struct Builder<'a> {
     scope: Scope<'a>,
     /// The module built so far.
     pub module: Module,
-    /// The outputs of the part that is read.
+    /// The outputs of the part of the model that is read.
     outputs: BTreeSet<TensorId>,
-    /// What is known about each tensor, by tensor of the model.
+    /// What is known about each tensor of the model.
     entries: Vec<Option<Entry>>,
-    /// The values of constants that are already in the graph, by tensor of the model.
+    /// For each tensor of the model: the value in the graph, if it is a constant that has been added to the graph.
     placed: Vec<Option<ValueId>>,
-    /// For narrower integers that were cast to i64: the cast value of each.
+    /// For integers that are narrower than i64: the value that holds them as i64.
     pub(crate) widened: BTreeMap<ValueId, ValueId>,
-    /// Outputs that are rounded at the end of the graph, because they are codes, or floats of another type than f32.
+    /// Outputs to which a rounding op is added at the end of the graph, because they are codes, or floats of another
+    /// type than f32.
     pub(crate) rounded: BTreeSet<TensorId>,
-    /// For each base of generated names: the next number to try.
+    /// For each base of a generated name: the next number to try.
     numbers: BTreeMap<String, usize>,
     /// The operators whose names nodes already have.
     named: BTreeSet<Symbol>,
-    /// The named extents of the model's inputs, which still have to be bound.
+    /// The named extents of the model's inputs that have no value yet.
     pub(crate) free: BTreeSet<Dim>,
-    /// For lists of integers that are partly known: the known elements. The others are computed when the model runs.
+    /// For lists of integers of which only some elements are known now: these elements. The others are computed when
+    /// the model runs.
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
-    /// Codes that were quantized from real numbers.
+    /// For codes that were computed by quantizing: the real numbers that they were quantized from, and their grid.
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
-    /// Copies of values for readers that need them on a grid, while other readers need them unrounded.
+    /// Copies of values: some readers need a value rounded to a grid, while others need it unrounded.
     pub(crate) copies: Vec<Copy>,
-    /// For codes that something reads as integers: the integer values that were computed from them.
+    /// For codes that some node reads as integers: the value with these integers, which were computed from the real
+    /// numbers.
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
-    /// For constants of codes that are already in the graph: the values on their grids.
+    /// For constants that the model stores as codes, and that are already in the graph: the value that holds them as
+    /// real numbers on their grid.
     pub(crate) given: BTreeMap<TensorId, ValueId>,
-    /// The nodes that cannot be read. The position is that of the node, or of the node that contains it.
+    /// The nodes that cannot be read, each with its position. For a node of a nested graph, this is the position of the
+    /// node that contains the graph.
     pub unsupported: Vec<(usize, NodeFault)>,
     /// What was assumed about the model, to be reported to the user.
     pub assumed: Assumed,
-    /// How many elements of constants have been written out from shapes so far.
+    /// How many elements of constants have been filled in from shapes so far.
     written: u64,
     /// How many operations have been spent on constants so far.
     worked: u64,
 }
 
-/// Builds the module of a cut. The outputs have the shapes that the operators give them; outputs that the file declares
-/// otherwise are listed in the answer. The answer says nothing about the batch, which the caller has bound.
+/// Builds the module of a cut. The outputs have the shapes that follow from the operators; the returned [`Assumed`]
+/// lists the outputs for which the file declares another shape. Its list of batch dimensions stays empty, because the
+/// caller has bound the batch.
 ///
 /// # Errors
-/// All nodes that are not known, at once. Or the first node that does not fit its operands, an input without a type, or
-/// an output with another element type than the file declares.
+/// All nodes whose operators are not known are reported at once. Otherwise, the first of these: a node does not fit its
+/// operands, an input has no type, or an output has another element type than the file declares.
 pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Assumed), ReadError> {
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);
@@ -128,7 +135,8 @@ pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Re
     Ok((builder.module, builder.assumed))
 }
 
-/// Adds to the used part of a budget if the budget allows it. Small amounts are free.
+/// Adds `more` to the part of a budget that is used, if the sum is at most `most`. Returns whether it is. Small amounts
+/// are free.
 fn may(used: &mut u64, more: u64, most: u64) -> bool {
     if more <= FEW {
         return true;
@@ -142,11 +150,11 @@ fn may(used: &mut u64, more: u64, most: u64) -> bool {
 }
 
 impl<'a> Builder<'a> {
-    /// Creates a builder for a graph with these outputs, before the first node.
+    /// Creates a builder for a graph with these outputs. No node has been read yet.
     pub fn new(scope: Scope<'a>, name: &str, outputs: impl IntoIterator<Item = TensorId>) -> Builder<'a> {
         let mut names = Names::default();
         let graph = Graph::new(names.intern(name), Stage::Float);
-        // No generated name may equal a name of the file, wherever in the file that name appears.
+        // A generated name must not be equal to any name in the file, wherever in the file that name appears.
         for name in scope.wiring.names() {
             names.intern(name);
         }
@@ -178,12 +186,13 @@ impl<'a> Builder<'a> {
         self.scope.wiring
     }
 
-    /// The graph that is being read, and the values bound to its extents.
+    /// The graph that is being read, and the values that are bound to its extents.
     pub fn scope(&self) -> Scope<'a> {
         self.scope
     }
 
-    /// Takes over the budget used by another builder, for a graph inside of this one or around it.
+    /// Takes over how much of the limits another builder has used. The other builder reads a graph inside of this one,
+    /// or around it.
     pub fn share_budgets(&mut self, other: &Builder<'_>) {
         (self.written, self.worked) = (other.written, other.worked);
     }
@@ -222,8 +231,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The type of a tensor that becomes an input. It is the declared type. For a tensor inside the graph without a
-    /// declared type, it is inferred by reading the part above it.
+    /// The type of a tensor at which the graph begins. If the file declares no type for a tensor inside of the model,
+    /// the type is inferred by reading the nodes before the tensor.
     fn input_type(&mut self, reader: &mut dyn Reader<'a>, input: TensorId) -> Result<TensorType, ReadError> {
         let Scope { wiring, source, bind } = self.scope;
         let declared = match source.declared(input) {
@@ -252,13 +261,13 @@ impl<'a> Builder<'a> {
     /// Makes a tensor an output of the graph.
     ///
     /// # Errors
-    /// The tensor is not computed, or its elements do not have the type that the file declares.
+    /// No node computes the tensor, or its elements do not have the type that the file declares.
     pub fn add_output(&mut self, output: TensorId) -> Result<(), ReadError> {
         let name = self.scope.wiring.name(output);
         let mut value = self.value(output).map_err(|refusal| as_tensor(name, refusal))?;
         let declared = self.scope.source.declared(output);
         if let Some(grid) = self.scope.source.codes(output) {
-            // Where codes leave the model, the last layer should produce them, so its value gets their grid.
+            // If codes leave the model, the last layer should produce them, so the value before them gets their grid.
             self.give(value, &grid);
             value = self.at_border(quantize(&grid, Rounding::HalfAway).into(), value, output, true);
             self.give(value, &grid.bare());
@@ -276,8 +285,8 @@ impl<'a> Builder<'a> {
             let text = format!("output `{name}`: {text}");
             return Err(ReadError::model(ReasonCode::OutputType, text));
         }
-        // Runtimes go by the operators too. The declared shape may have an outdated batch, or come from a tool that
-        // counts windows differently.
+        // Runtimes also use the shape that follows from the operators. The shape that the file declares may have an
+        // outdated batch, or come from a tool that counts windows differently.
         let other = declared.other_shape(&value.ty, self.scope.bind);
         self.assumed
             .misstated
@@ -285,8 +294,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds an op on a value at the border of the graph, and returns its result. The result takes the tensor's name if
-    /// `is_named`, or else a name of its own.
+    /// Adds an op on a value at the border of the graph, and returns its result. The result gets the tensor's name if
+    /// `is_named` is true, and otherwise a name of its own.
     fn at_border(&mut self, op: Op, value: ValueId, port: TensorId, is_named: bool) -> ValueId {
         let Some(ty) = self.module.main().value(value).map(|v| v.ty.clone()) else {
             return value;
@@ -310,10 +319,10 @@ impl<'a> Builder<'a> {
         graph.node(id).and_then(|n| n.outputs.first().copied()).unwrap_or(value)
     }
 
-    /// Adds what one node becomes, or notes why it cannot be read.
+    /// Adds the ops that one node becomes, or notes why the node cannot be read.
     ///
     /// # Errors
-    /// A node that does not fit its operands, if all nodes before it are known.
+    /// The node does not fit its operands, and the operators of all earlier nodes are known.
     pub fn add(&mut self, reader: &mut dyn Reader<'a>, position: usize) -> Result<(), ReadError> {
         let Err(refusal) = reader.read(self, position) else {
             return Ok(());
@@ -328,13 +337,13 @@ impl<'a> Builder<'a> {
                 let fault = fault(Reason::new(ReasonCode::Unsupported, text));
                 self.unsupported.push((position, fault));
             }
-            // After a node that was not understood, an operand that does not fit may be that node's fault.
+            // If an earlier node was not understood, that node may be the reason why this operand does not fit.
             Refusal::Invalid(reason) if self.unsupported.is_empty() => {
                 return Err(self.invalid(position, fault(reason)));
             }
             Refusal::Invalid(_) | Refusal::Unknown => {}
         }
-        // Reading goes on, to report everything that is missing at once. The module is never returned.
+        // Reading continues, so that all missing operators are reported at once. The module is not returned in the end.
         let Scope { wiring, source, bind } = self.scope;
         for &id in wiring.results(position).iter().flatten() {
             let declared = source.declared(id);
@@ -353,7 +362,7 @@ impl<'a> Builder<'a> {
 
     fn invalid(&self, position: usize, fault: NodeFault) -> ReadError {
         let error = ReadError::Node(Box::new(fault));
-        // If a symbolic dimension is the obstacle, the error names the dimensions to bind.
+        // If the reason is a dimension without a number, the error names the dimensions to bind.
         let is_symbolic = |&id: &TensorId| self.type_of(id).is_some_and(|ty| fixed_dims(&ty.shape).is_none());
         let free = free_dimensions(&self.module);
         if free.is_empty() || !self.scope.wiring.operands(position).iter().flatten().any(is_symbolic) {
@@ -365,7 +374,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The type of a tensor that is already a value.
+    /// The type of a tensor that is already a value of the graph.
     fn type_of(&self, id: TensorId) -> Option<&TensorType> {
         match self.entries.get(id.position())? {
             Some(Entry::Value(value)) => Some(&self.module.main().value(*value)?.ty),
@@ -373,10 +382,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What is known about a tensor. Constants are converted when they are first asked for.
+    /// What is known about a tensor. A constant is converted when it is first asked for.
     ///
     /// # Errors
-    /// The tensor is not computed, or is a constant that cannot be read.
+    /// No node computes the tensor, or it is a constant that cannot be read.
     pub fn entry(&mut self, id: TensorId) -> Result<Entry, Refusal> {
         let name = self.scope.wiring.name(id);
         if let Some(entry) = &self.entries[id.position()] {
@@ -401,7 +410,7 @@ impl<'a> Builder<'a> {
         Ok(Entry::Constant(tensor))
     }
 
-    /// The value of a tensor, if it is already one.
+    /// The value of a tensor, if the tensor is already a value of the graph.
     pub fn value_at(&self, id: TensorId) -> Option<ValueId> {
         match self.entries.get(id.position())? {
             Some(Entry::Value(value)) => Some(*value),
@@ -414,17 +423,17 @@ impl<'a> Builder<'a> {
         self.entries[id.position()] = Some(entry);
     }
 
-    /// True if a node of the model takes the tensor, or if it is an output.
+    /// True if a node of the model reads the tensor, or if the tensor is an output.
     pub fn is_used(&self, id: TensorId) -> bool {
         self.scope.wiring.is_used(id) || self.outputs.contains(&id)
     }
 
-    /// True for a tensor that is read more than once; being an output counts as a read.
+    /// True if the tensor is read more than once. Being an output counts as a read.
     pub(crate) fn is_shared(&self, id: TensorId) -> bool {
         self.scope.wiring.reads_of(id) + usize::from(self.is_output(id)) > 1
     }
 
-    /// True for an output of the part that is read.
+    /// True if the tensor is an output of the part of the model that is read.
     pub fn is_output(&self, id: TensorId) -> bool {
         self.outputs.contains(&id)
     }
@@ -434,7 +443,7 @@ impl<'a> Builder<'a> {
         self.entries[id.position()].is_some()
     }
 
-    /// A tensor as a value of the graph. A constant is added to the graph once.
+    /// Gives the value of a tensor in the graph. A constant is added to the graph when it is first asked for.
     pub fn value(&mut self, id: TensorId) -> Result<ValueId, Refusal> {
         match self.entry(id)? {
             Entry::Value(value) => Ok(value),
@@ -452,13 +461,13 @@ impl<'a> Builder<'a> {
                 Ok(value)
             }
             Entry::Sequence(_) => Err(no_tensor(self.scope.wiring.name(id))),
-            // `entry` has already refused these.
+            // `entry` has already refused these tensors.
             Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
         }
     }
 
-    /// Adds a constant to pool and graph. NaN is refused, because no grid could represent it. An infinity is allowed,
-    /// because masks use it.
+    /// Adds a constant to the constant pool and to the graph. NaN is refused, because no grid can represent it.
+    /// Infinities are allowed, because masks use them.
     pub fn place(&mut self, name: Symbol, tensor: TensorData) -> Result<ValueId, Refusal> {
         if has_nan(&tensor) {
             let text = format!("the constant `{}` holds NaN", self.module.name(name));
@@ -470,20 +479,20 @@ impl<'a> Builder<'a> {
         Ok(self.module.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Counts operations that are spent on constants. Returns false if they exceed the limit; they are not counted
-    /// then. Small amounts are free.
+    /// Counts operations that are spent on constants. If the sum would exceed the limit, returns false and does not
+    /// count them. Small amounts are free.
     pub fn may_take(&mut self, operations: u64) -> bool {
         may(&mut self.worked, operations, MOST_OPERATIONS)
     }
 
-    /// Counts elements of constants that a few bytes of the file ask for. Returns false if they exceed the limit; they
-    /// are not counted then. Small amounts are free.
+    /// Counts elements of constants that a few bytes of the file can ask for. If the sum would exceed the limit,
+    /// returns false and does not count them. Small amounts are free.
     pub fn may_write(&mut self, elements: u64) -> bool {
         may(&mut self.written, elements, MOST_WRITTEN)
     }
 
-    /// The name of a node that computes an operator of the model. It is the operator's name, unless another node
-    /// already has it, because an operator may become several nodes, and two operators may have the same name.
+    /// The name of a node that computes an operator of the model. It is the name of the operator, unless another node
+    /// already has that name: an operator may become several nodes, and two operators may have the same name.
     pub fn node_name(&mut self, operator: &str, op: &Op) -> Symbol {
         let name = self.module.names.intern(operator);
         match self.named.insert(name) {
@@ -492,13 +501,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A name for a helper node beside an operator of the model, or beside a tensor at the border of the graph.
+    /// A name for a helper node that belongs to an operator of the model, or to a tensor at the border of the graph.
     pub(crate) fn name_beside(&mut self, operator: &str, op: &Op) -> Symbol {
         self.module.names.fresh(&format!("{operator}:{}", op.name()))
     }
 
-    /// A new name for a value that the model does not have. The last number of each base is remembered, so the
-    /// hundred-thousandth name costs no more than the first.
+    /// A new name for a value that the model does not have. The last number used with each base is remembered, so that
+    /// even the hundred-thousandth name is found at once.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let mut number = self.numbers.get(base).copied().unwrap_or(0);
         loop {
@@ -512,14 +521,14 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The refusal of a sequence where a tensor is needed.
+/// The refusal for a node that needs a tensor but gets a sequence.
 pub fn no_tensor(name: &str) -> Refusal {
     Refusal::Unsupported(format!(
         "`{name}` is a sequence; a tensor has to be taken out of it first"
     ))
 }
 
-/// The outputs that are codes, or are declared as floats of another type than f32.
+/// The outputs that are codes, or that the file declares as floats of another type than f32.
 fn rounded(source: &dyn TensorSource, cut: &Cut) -> BTreeSet<TensorId> {
     let is_rounded = |&id: &TensorId| {
         let elem = source.declared(id).and_then(|declared| declared.known_elem());
@@ -540,7 +549,7 @@ fn as_tensor(tensor: &str, refusal: Refusal) -> ReadError {
     }
 }
 
-/// Refuses types beyond the limits of the IR.
+/// Refuses types that exceed the limits of the IR.
 pub fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
     let too_large = fixed_dims(&ty.shape).is_some() && element_count(&ty.shape).is_none();
     if ty.shape.len() > MAX_RANK || too_large {

@@ -1,13 +1,15 @@
 //! Models that are already quantized: real numbers on a grid, and the codes that stand for them.
 //!
-//! A quantized model has codes between its layers. Once read, it is a graph of real numbers in which values have grids
-//! ([`QuantParams::codes`] has the type of the codes). Where a file quantizes and then dequantizes, both operators
-//! disappear, and the value before them gets the grid. If something else reads that value unrounded, a copy of it gets
-//! the grid instead. Constants that a file stores as codes become the real numbers that these stand for.
+//! In the file, a quantized model has codes between its layers. In the module that is read from it, values are real
+//! numbers with grids ([`QuantParams::codes`] is the type of the codes). Where a file quantizes and then dequantizes,
+//! both operators disappear, and the value before them gets the grid. If another node reads that value unrounded, a
+//! copy of it gets the grid instead. Constants that a file stores as codes become the real numbers that these stand
+//! for.
 //!
-//! Tools leave out an activation if the codes after it begin at zero, because everything below saturates. A value on a
-//! grid does the same ([`strait_core::Graph::rounds_to`]). But targets can fuse an activation, and it is needed if the
-//! grid changes to another range. So it is added back ([`Layer::hidden_activation`]).
+//! Tools leave out a ReLU if the smallest code after it stands for 0, because negative numbers then saturate to 0
+//! anyway. In our module, a value on such a grid also saturates ([`strait_core::Graph::rounds_to`]). But the activation
+//! is needed if the value later gets a grid with another range, and targets can fuse it. So it is added again
+//! ([`Layer::hidden_activation`]).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -23,11 +25,11 @@ use crate::quantized::{Copy, Quantized, dequantized, quantize};
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
-/// The longest chain of data-moving ops between quantizing and dequantizing that is followed.
+/// How many ops that only move data are followed, at most, between quantizing and dequantizing.
 const LONGEST_WAY: usize = 32;
 
 impl Builder<'_> {
-    /// Gives a real value a grid. Returns false if it already has a different one.
+    /// Gives a real value a grid. Returns false, and changes nothing, if the value already has a different grid.
     pub fn give(&mut self, value: ValueId, grid: &QuantParams) -> bool {
         let graph = self.module.main_mut();
         match graph.value(value).map(|value| value.quant.as_deref()) {
@@ -40,12 +42,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Records that codes stand for real numbers on a grid.
+    /// Records that `codes` are the codes of the real numbers `real` on a grid.
     pub fn note_codes(&mut self, codes: ValueId, real: ValueId, grid: QuantParams) {
         self.quantized.insert(codes, Quantized { real, grid });
     }
 
-    /// Removes copies of values that nothing else reads. These values get the grid themselves, and keep their names.
+    /// A copy of a value is not needed if nothing else reads the value. Removes such copies; the value itself gets the
+    /// grid, and keeps its name.
     pub fn join_copies(&mut self) {
         for Copy { of, copy, .. } in std::mem::take(&mut self.copies) {
             let (main, graph) = (self.module.main, self.module.main());
@@ -65,7 +68,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The real numbers that codes on a grid were quantized from.
+    /// The real numbers from which codes were quantized, if this was done on the grid `grid`.
     fn real_of(&self, codes: ValueId, grid: &QuantParams) -> Option<ValueId> {
         let found = self.quantized.get(&codes)?;
         (found.grid == *grid).then_some(found.real)
@@ -73,12 +76,11 @@ impl Builder<'_> {
 }
 
 impl Layer<'_, '_> {
-    /// Replaces codes by real numbers. Constants become the numbers that they stand for. Codes that were quantized from
-    /// real numbers on the same grid become these numbers, even if ops have moved them since. `None` for all other
-    /// codes.
+    /// Replaces codes by the real numbers that they stand for. This is possible for constants, and for codes that were
+    /// quantized from real numbers on the same grid, even if ops have moved them since. `None` for all other codes.
     ///
     /// # Errors
-    /// A constant that does not fit the grid.
+    /// A constant does not fit the grid.
     pub fn real(&mut self, codes: &Arg, grid: &QuantParams) -> Result<Option<Arg>, Refusal> {
         let codes = match codes {
             Arg::Operand(position) => match self.constant(*position)? {
@@ -106,11 +108,11 @@ impl Layer<'_, '_> {
         Ok(Some(real))
     }
 
-    /// Makes the node's first result the real numbers that operand 0, codes on a grid, stands for. Returns false if
-    /// they are not known.
+    /// The codes of operand 0 stand for real numbers on a grid. These real numbers become the node's first result.
+    /// Returns false if they are not known.
     ///
     /// # Errors
-    /// A constant that does not fit the grid.
+    /// A constant does not fit the grid.
     pub fn finish_real(&mut self, grid: &QuantParams) -> Result<bool, Refusal> {
         let constant = self.constant(0)?;
         let result = self.first_result().filter(|&id| !self.builder.is_output(id));
@@ -128,11 +130,11 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Reads an operator that only changes from one grid to another: if operand 0 is a value on a grid, it becomes the
-    /// node's result. Returns false if it has no grid.
+    /// Reads an operator that only changes codes from one grid to another. If operand 0 is a value on a grid, this
+    /// value becomes the node's result. Returns false if operand 0 has no grid.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn finish_between_grids(&mut self) -> Result<bool, Refusal> {
         let real = self.resolved(&Arg::Operand(0))?;
         let has_grid = |&id: &ValueId| {
@@ -145,11 +147,11 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Makes the node's first result the codes of real numbers: saturate(round(x / scale) + zero point), halves to
-    /// even.
+    /// Quantizes real numbers, and makes their codes the node's first result: saturate(round(x / scale) + zero point),
+    /// with halves rounded to even.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn finish_codes(&mut self, of: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
         let op = quantize(grid, Rounding::HalfEven);
         let mut real = self.resolved(of)?;
@@ -176,7 +178,7 @@ impl Layer<'_, '_> {
         if let (Some(real), Some(made)) = (real, made) {
             self.builder.give(made, &grid.bare());
             self.builder.note_codes(made, real, grid.clone());
-            // Where codes leave the model, the last layer should produce them, so its value gets their grid.
+            // If codes leave the model, the last layer should produce them, so the value before them gets their grid.
             if self.first_result().is_some_and(|id| self.builder.is_output(id)) {
                 self.builder.give(real, grid);
             }
@@ -184,8 +186,8 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// The activation that the saturation of an op's result replaces: a ReLU if the codes begin at zero and the op can
-    /// give numbers below it, or a ReLU6 if the codes also end at 6.
+    /// The activation that a tool has left out because the codes of the op's result saturate: a ReLU if the smallest
+    /// code stands for 0 and the op can give negative numbers, or a ReLU6 if the largest code also stands for 6.
     pub fn hidden_activation(&self, op: &Op, operands: &[Option<ValueId>], grid: &QuantParams) -> Option<Op> {
         let graph = self.builder.module.main();
         let from_zero = |value: &Option<ValueId>| {
@@ -209,8 +211,8 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// For codes that something reads as integers: adds ops that compute clip(round(x / scale) + zero point) from the
-    /// real numbers. Any other value is returned unchanged, and so are codes with several scales.
+    /// Codes as integers, for nodes that compute with them: adds ops that compute clip(round(x / scale) + zero point)
+    /// from the real numbers. Returns all other values unchanged, and also codes with several scales.
     pub(crate) fn as_integers(&mut self, codes: ValueId) -> Result<ValueId, Refusal> {
         if let Some(&integers) = self.builder.integers.get(&codes) {
             return Ok(integers);
@@ -250,11 +252,11 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// Records that the node's first result is operand 0's codes, clipped to two codes. The real numbers are clipped to
-    /// the two numbers that these stand for.
+    /// Records that the node's first result has the codes of operand 0, clipped to the codes `least` and `most`. The
+    /// real numbers of operand 0 are clipped to the numbers that these two codes stand for.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn note_clipped(&mut self, least: i64, most: i64) -> Result<(), Refusal> {
         let found = self
             .resolved(&Arg::Operand(0))?
@@ -277,10 +279,10 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// A real value on a grid: the value itself if it has no other grid, or a copy.
+    /// A real value on a grid: the value itself if it has no grid or the same grid, and otherwise a copy.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn on(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
         if self.builder.give(real, grid) {
             return Ok(real);
@@ -294,8 +296,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// A copy of a real value for readers that need it on a grid, while others read it unrounded. Readers that need the
-    /// same grid share it.
+    /// A copy of a real value for readers that need it on a grid, while other readers need it unrounded. All readers
+    /// that need the same grid share one copy.
     fn copy(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
         let mut known = self.builder.copies.iter();
         if let Some(found) = known.find(|found| found.of == real && found.grid == *grid) {
@@ -313,8 +315,8 @@ impl Layer<'_, '_> {
         Ok(copy)
     }
 
-    /// The real numbers of codes that ops have moved since they were quantized. The same moves are applied to the real
-    /// numbers.
+    /// The real numbers of codes that ops have moved since they were quantized. The ops that moved the codes are also
+    /// applied to the real numbers.
     fn moved(&mut self, codes: ValueId, grid: &QuantParams, way: usize) -> Result<Option<ValueId>, Refusal> {
         if let Some(real) = self.builder.real_of(codes, grid) {
             return Ok(Some(real));
@@ -341,7 +343,7 @@ impl Layer<'_, '_> {
             | Op::Gather(_)
             | Op::Identity(_)
             | Op::MaxPool(_) => 1,
-            // Codes of at most 16 bits, cast to float and back, do not change.
+            // A cast to float and back does not change codes of at most 16 bits.
             Op::Cast(_) if grid.codes.is_some_and(|codes| codes.bits() <= 16) => {
                 return match inputs.first() {
                     Some(&Some(input)) => self.moved(input, grid, way - 1),
@@ -370,9 +372,9 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// The real numbers of constant codes, as a value on their grid. If f32 cannot represent them precisely enough for
-    /// rounding to give the same codes, as can happen with biases of 32 bits, the codes stay in the graph and are
-    /// dequantized there.
+    /// The real numbers of constant codes, as a value on their grid. If f32 is not precise enough, so that quantizing
+    /// these numbers would give other codes (which can happen for biases of 32 bits), the codes stay in the graph, and
+    /// an op dequantizes them.
     fn real_constant(&mut self, codes: &TensorData, grid: &QuantParams, name: Option<Symbol>) -> Result<Arg, Refusal> {
         let shape = codes.tensor_type().shape;
         let parts = grid.parts(&shape);
@@ -400,11 +402,11 @@ impl Layer<'_, '_> {
         Ok(real)
     }
 
-    /// Gives a result of the node a grid. If the result already has a different one, it becomes a separate value. A
-    /// constant gets its grid when it enters the graph.
+    /// Gives a result of the node a grid. If the result's value already has a different grid, the result becomes a
+    /// separate value. Does nothing for a constant, which gets its grid when it is added to the graph.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn give_result(&mut self, position: usize, grid: &QuantParams) -> Result<(), Refusal> {
         let Some((id, value)) = self
             .result(position)
@@ -417,7 +419,8 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// A constant that the model stores as codes, as a value on its grid; `None` for any other tensor.
+    /// A constant that the model stores as codes, as a real value on the grid of these codes; `None` for any other
+    /// tensor.
     pub(crate) fn given_constant(&mut self, id: TensorId) -> Result<Option<ValueId>, Refusal> {
         let source = self.builder.scope().source;
         let Some(grid) = source.codes(id) else {
@@ -436,7 +439,7 @@ impl Layer<'_, '_> {
                 Arg::Value(value) => value,
                 _ => return Ok(None),
             },
-            // The tensor was computed from constants.
+            // The tensor was computed from constants while the model was read.
             None => {
                 let value = self.builder.value(id)?;
                 self.on(value, &grid)?
@@ -446,7 +449,8 @@ impl Layer<'_, '_> {
         Ok(Some(value))
     }
 
-    /// When an op moves a constant with a grid, gives the result the same grid, along the axis where it is now.
+    /// If an op moves a constant that has a grid, the result gets the same grid, along the axis that the op moves the
+    /// grid's axis to.
     pub(crate) fn carry_grid(&mut self, op: &Op, operand: ValueId, result: ValueId) {
         let graph = self.builder.module.main();
         let Some((from, to)) = graph.value(operand).zip(graph.value(result)) else {
@@ -470,15 +474,15 @@ impl Layer<'_, '_> {
     }
 }
 
-/// The step and the largest number of a grid whose smallest number is zero.
+/// The scale of a grid and the largest number that it can represent, if the smallest number is 0.
 fn above_zero(grid: &QuantParams) -> Option<[f32; 2]> {
     let (scale, zero) = grid.as_tensor()?;
     let (least, most) = grid.codes.filter(|codes| codes.bits() <= 16)?.integers()?;
     (i64::from(zero) == least).then(|| [scale, (most - least) as f32 * scale])
 }
 
-/// The grid of a tensor after a reshape. Its axis becomes the axis of the same extent with as many elements before it.
-/// `None` if there is no such axis, and for grids per block.
+/// The grid of a tensor after a reshape. The grid's axis becomes the axis that has the same extent, and as many
+/// elements before it. `None` if there is no such axis, or if the grid has a scale per block.
 fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams> {
     let Some(axis) = grid.axis.map(usize::from) else {
         return Some(grid.clone());
@@ -492,7 +496,7 @@ fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams>
     })
 }
 
-/// The grid of some scales and zero points. `None` unless the scales are finite and above 0, and the zero points are
+/// The grid with these scales and zero points. `None` unless all scales are finite and above 0, and all zero points are
 /// codes.
 pub fn grid_of(
     scales: &[f32],

@@ -1,4 +1,4 @@
-//! Short helpers that add one op each. Readers use them where an operator becomes a composition of ops. If all operands
+//! Short helpers, each of which adds one op. Readers use them for operators that become several ops. If all operands
 //! are constants, so is the result.
 
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// The extents of a value. Refuses symbolic ones.
+    /// The extents of a value. Refuses a value with symbolic extents.
     pub fn extents(&mut self, arg: &Arg) -> Result<Vec<i64>, Refusal> {
         let shape = self.arg_type(arg)?.shape;
         let extent = |(axis, dim): (usize, &Dim)| match dim {
@@ -28,7 +28,7 @@ impl Layer<'_, '_> {
         shape.iter().enumerate().map(extent).collect()
     }
 
-    /// The axis counted from 0, for a value of this rank; a negative axis counts from the end.
+    /// Counts an axis of a value with `rank` axes from 0. A negative `axis` counts from the end.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
         let position = if axis < 0 {
             axis.saturating_add(rank as i64)
@@ -39,9 +39,9 @@ impl Layer<'_, '_> {
         position.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axis {axis} is outside rank {rank}")))
     }
 
-    /// The number of elements of a constant that is to be written out. Refuses shapes that are too large.
+    /// The number of elements of a constant that is filled in from a shape. Refuses shapes that are too large.
     pub fn room(&mut self, shape: &[u64]) -> Result<usize, Refusal> {
-        // If an extent is 0, the other extents still have to stay within the limit, because code loops over them.
+        // Even if one extent is 0, the other extents must be within the limit, because code loops over them.
         let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent.max(1)));
         match count.filter(|&n| self.builder.may_write(n)) {
             Some(_) if shape.contains(&0) => Ok(0),
@@ -52,7 +52,7 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// A constant of this shape with the numbers 0, 1 … up to `count`.
+    /// A constant of this shape with the numbers 0, 1, …, `count` − 1.
     pub fn counted(&mut self, shape: &[u64], count: i64) -> Result<Arg, Refusal> {
         self.room(&[count.unsigned_abs()])?;
         let values: Vec<i64> = (0..count).collect();
@@ -86,32 +86,32 @@ impl Layer<'_, '_> {
         Ok(TensorData::from_unpacked(Elem::Bool, shape, bytes.into())?)
     }
 
-    /// a + b, broadcast.
+    /// Adds an op that computes a + b, broadcast.
     pub fn plus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Add {}, &[a.clone(), b.clone()])
     }
 
-    /// a − b, broadcast.
+    /// Adds an op that computes a − b, broadcast.
     pub fn minus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Sub {}, &[a.clone(), b.clone()])
     }
 
-    /// a · b, broadcast.
+    /// Adds an op that computes a · b, broadcast.
     pub fn times(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Mul::float(), &[a.clone(), b.clone()])
     }
 
-    /// a / b, broadcast.
+    /// Adds an op that computes a / b, broadcast.
     pub fn over(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Div {}, &[a.clone(), b.clone()])
     }
 
-    /// a to the power b, broadcast.
+    /// Adds an op that computes a to the power b, broadcast.
     pub fn power(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Pow {}, &[a.clone(), b.clone()])
     }
 
-    /// A value times a number. If that is 1, the value itself.
+    /// A value times a number. Adds no op if the number is 1.
     pub fn scaled(&mut self, x: &Arg, factor: f64) -> Result<Arg, Refusal> {
         if factor == 1.0 {
             return Ok(x.clone());
@@ -120,7 +120,7 @@ impl Layer<'_, '_> {
         self.times(x, &factor)
     }
 
-    /// A value plus a number. If that is 0, the value itself.
+    /// A value plus a number. Adds no op if the number is 0.
     pub fn shifted(&mut self, x: &Arg, summand: f64) -> Result<Arg, Refusal> {
         if summand == 0.0 {
             return Ok(x.clone());
@@ -144,12 +144,12 @@ impl Layer<'_, '_> {
         self.push(Compare { relation }, &[a.clone(), b.clone()])
     }
 
-    /// `a` where the condition is true, and `b` where it is false.
+    /// Selects elements: `a` where the condition is true, and `b` where it is false.
     pub fn select(&mut self, condition: &Arg, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Select {}, &[condition.clone(), a.clone(), b.clone()])
     }
 
-    /// A reduction over `axes`, which stay with extent 1. An empty list means all axes.
+    /// Reduces a value over `axes`, which are kept with extent 1. An empty list means all axes.
     pub fn reduced(&mut self, reduction: Reduction, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
         self.push(reduction_over(reduction, axes, true), from_ref(x))
     }
@@ -159,17 +159,17 @@ impl Layer<'_, '_> {
         self.push(Softmax { axis }, from_ref(x))
     }
 
-    /// The product of two matrices, or of stacks of them.
+    /// The product of two matrices, or of two stacks of matrices.
     pub fn product(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(matrix_product(), &[a.clone(), b.clone()])
     }
 
-    /// A value with another shape. One extent may be −1: it is then computed from the others.
+    /// A value with another shape. One extent may be −1; that extent is computed from the others.
     pub fn reshaped(&mut self, x: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
         self.push(Reshape { shape: shape.into() }, from_ref(x))
     }
 
-    /// A value with its axes permuted: axis i of the result is axis `permutation[i]`.
+    /// A value whose axes are permuted: axis i of the result is axis `permutation[i]` of the value.
     pub fn transposed(&mut self, x: &Arg, permutation: &[u32]) -> Result<Arg, Refusal> {
         let permutation = permutation.into();
         self.push(Transpose { permutation }, from_ref(x))
@@ -180,7 +180,7 @@ impl Layer<'_, '_> {
         self.push(Unsqueeze { axes: axes.into() }, from_ref(x))
     }
 
-    /// The elements `start..end` of a value along an axis.
+    /// The part of a value with the positions `start..end` along an axis.
     pub fn part(&mut self, x: &Arg, axis: i64, start: i64, end: i64) -> Result<Arg, Refusal> {
         let one = |value: i64| SmallVec::from_elem(value, 1);
         let op = Slice {
@@ -192,12 +192,12 @@ impl Layer<'_, '_> {
         self.push(op, from_ref(x))
     }
 
-    /// Values joined one after the other along an axis.
+    /// The values in `parts`, joined one after the other along an axis.
     pub fn joined(&mut self, parts: &[Arg], axis: i64) -> Result<Arg, Refusal> {
         self.push(Concat { axis }, parts)
     }
 
-    /// A value converted to another element type, or the value itself if it already has that type.
+    /// A value, converted to another element type. Adds no op if the value already has that type.
     pub fn converted(&mut self, x: &Arg, to: Elem) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.elem == to {
             true => Ok(x.clone()),

@@ -10,23 +10,23 @@ use crate::error::ReadError;
 use crate::options::ReadOptions;
 use crate::wiring::{TensorId, Wiring};
 
-/// The part of a graph between some of its tensors.
+/// The part of a graph that is read: everything between some of its tensors.
 #[derive(Debug)]
 pub struct Cut {
-    /// The tensors that become inputs, in the order that was asked for, or else in that of the file.
+    /// The tensors that become inputs, in the order in which the options name them, or else in the order of the file.
     pub inputs: Vec<TensorId>,
-    /// The tensors that become outputs, in the order that was asked for, or else in that of the file.
+    /// The tensors that become outputs, in the order in which the options name them, or else in the order of the file.
     pub outputs: Vec<TensorId>,
-    /// The positions of the nodes in between. Each node comes after the producers of its operands. The order of the
-    /// file is kept if it is right.
+    /// The positions of the nodes between inputs and outputs. Each node comes after the nodes that compute its
+    /// operands. If the order of the file is already like this, it is kept.
     pub nodes: Vec<usize>,
 }
 
 /// Looks up the names in `options`, and collects all nodes that the outputs need.
 ///
 /// # Errors
-/// A name that is not in the graph or appears twice; a graph without outputs, with a tensor that nothing defines, or
-/// with a cycle.
+/// A name is not in the graph or appears twice; or the graph has no outputs, has a tensor that nothing defines, or has
+/// a cycle.
 pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError> {
     let outputs = match options.outputs.as_slice() {
         [] => wiring.outputs().to_vec(),
@@ -52,10 +52,11 @@ pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError>
 }
 
 /// The part that ends at `outputs` and begins at `begin`, or at the graph's inputs if `begin` is empty. Unless `is_cut`
-/// is true, inputs of the graph that nothing needs are kept too.
+/// is true, all inputs of the graph are kept, even those that no output needs.
 ///
 /// # Errors
-/// A tensor that nothing defines; an output that depends on an input which `begin` does not name; a cycle.
+/// A tensor is needed but nothing defines it, an output depends on an input that is not in `begin`, or nodes form a
+/// cycle.
 pub fn between(
     wiring: &Wiring<'_>,
     begin: Vec<TensorId>,
@@ -113,7 +114,8 @@ pub fn between(
     Ok(Cut { inputs, outputs, nodes })
 }
 
-/// The tensors that `names` stand for. A name is a tensor, or a node for which `of_node` picks a tensor.
+/// The tensors that `names` refer to. A name is the name of a tensor, or of a node. For a node, `of_node` chooses one
+/// of its tensors.
 fn resolve(
     wiring: &Wiring<'_>,
     what: &'static str,
@@ -137,10 +139,10 @@ fn resolve(
     names.iter().map(find).collect()
 }
 
-/// Sorts nodes so that each comes after the producers of its operands. Where several orders are possible, the file's
-/// order decides, so a graph that is already sorted does not change.
+/// Sorts nodes so that each node comes after the nodes that compute its operands. If several orders are possible, the
+/// order of the file decides, so a graph that is already sorted keeps its order.
 fn order(wiring: &Wiring<'_>, needed: &[bool], begins: &[bool]) -> Result<Vec<usize>, ReadError> {
-    // For each node: the number of operands that are not computed yet, and the nodes that wait for its results.
+    // For each node: the number of operands that are not computed yet, and the nodes that read the node's results.
     let mut waiting = vec![0usize; needed.len()];
     let mut users: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); needed.len()];
     let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();

@@ -1,5 +1,5 @@
-//! What a format knows about the tensors of a graph besides their wiring: the elements of constants, and the declared
-//! types with the values bound to their extents.
+//! What a format knows about the tensors of a graph besides how they are connected: the elements of constants, and the
+//! types that the file declares, in which values are bound to extents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::error::ReadError;
 use crate::refusal::Refusal;
 use crate::wiring::TensorId;
 
-/// The tensors of a graph, as its format stores them.
+/// The tensors of a graph, as the format stores them.
 pub trait TensorSource {
     /// The elements of a constant; `None` for any other tensor.
     fn constant(&self, tensor: TensorId) -> Option<Result<TensorData, Refusal>>;
@@ -18,14 +18,15 @@ pub trait TensorSource {
     /// The type that the file declares for a tensor, if any.
     fn declared(&self, tensor: TensorId) -> Option<Declared>;
 
-    /// The grid of a tensor that the file stores as codes. In the graph, the tensor is the real numbers that the codes
-    /// stand for. Codes remain where the tensor enters or leaves the model, and are there rounded half away from zero.
-    /// A format whose operators say themselves which tensors are codes returns `None`.
+    /// The grid of a tensor that the file stores as codes. In our graph, the tensor has the real numbers that the codes
+    /// stand for. Codes only remain at the inputs and outputs of the model; there, numbers are rounded half away from
+    /// zero. Returns `None` in formats in which the operators themselves say which tensors are codes.
     fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
         None
     }
 
-    /// True if a graph can begin at the tensor, because we can read its element type. `None` if the file does not say.
+    /// True if a graph can begin at the tensor, because we can read its element type. `None` if the file does not state
+    /// the element type.
     fn begins(&self, tensor: TensorId) -> Option<bool> {
         let declared = self.declared(tensor)?;
         Some(!matches!(declared.elem, Some(Err(_))))
@@ -35,9 +36,9 @@ pub trait TensorSource {
 /// The type that a file declares for a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// The element type, or the name of a type that we do not have. `None` if the file does not say.
+    /// The element type, or the name of a type that we do not have. `None` if the file does not state the type.
     pub elem: Option<Result<Elem, String>>,
-    /// The extents; `None` if the file does not even say how many there are.
+    /// The extents; `None` if the file does not state the number of axes.
     pub extents: Option<Vec<Extent>>,
 }
 
@@ -46,12 +47,13 @@ pub struct Declared {
 pub enum Extent {
     /// The extent is a fixed number.
     Known(u64),
-    /// The extent is not known. It can be bound by this key, which is its own name or `<tensor>.<axis>`.
+    /// The extent is not known. A value can be bound to it by this key, which is the name of the extent or
+    /// `<tensor>.<axis>`.
     Open(String),
 }
 
 impl Extent {
-    /// The key of an extent without a number.
+    /// The key by which an extent without a number can be bound.
     pub fn key(&self) -> Option<&str> {
         match self {
             Extent::Known(_) => None,
@@ -67,7 +69,7 @@ impl Declared {
     }
 
     /// The declared type, if its element type and rank are known; otherwise a message that says what is missing. An
-    /// extent without a value is symbolic, named by its key.
+    /// extent without a value becomes a symbolic dimension that has its key as a name.
     pub(crate) fn tensor_type(&self, bind: &BTreeMap<String, u64>, names: &mut Names) -> Result<TensorType, String> {
         let elem = match &self.elem {
             Some(Ok(elem)) => *elem,
@@ -92,7 +94,7 @@ impl Declared {
         Ok(TensorType { elem, shape })
     }
 
-    /// A message if the declared and the inferred element type of a tensor contradict each other.
+    /// A message if the declared element type of a tensor differs from the inferred one.
     pub(crate) fn other_elem(&self, inferred: &TensorType) -> Option<String> {
         let elem = self.elem.as_ref().filter(|elem| **elem != Ok(inferred.elem))?;
         let declared = match elem {
@@ -102,8 +104,8 @@ impl Declared {
         Some(format!("it is declared as {declared}, but is {}", inferred.elem))
     }
 
-    /// A message if the declared and the inferred shape of a tensor contradict each other. Symbolic extents contradict
-    /// nothing.
+    /// A message if the declared shape of a tensor differs from the inferred one. A symbolic extent differs from no
+    /// other extent.
     pub(crate) fn other_shape(&self, inferred: &TensorType, bind: &BTreeMap<String, u64>) -> Option<String> {
         let extents = self.extents.as_ref()?;
         if extents.len() != inferred.shape.len() {
@@ -128,7 +130,7 @@ impl Declared {
 /// Refuses bound values whose key is not one of `keys`.
 ///
 /// # Errors
-/// Names the first such value.
+/// A key is not one of `keys`. The error names the first such key.
 pub fn check_bind(bind: &BTreeMap<String, u64>, keys: impl FnOnce() -> BTreeSet<String>) -> Result<(), ReadError> {
     if bind.is_empty() {
         return Ok(());

@@ -10,20 +10,21 @@ use crate::compose::reduction_over;
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
-/// The label of an axis. It is a letter or, for an axis covered by an ellipsis, its position counted from the last.
+/// The label of an axis: a letter or, for an axis that an ellipsis covers, its position counted from the last of these
+/// axes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Ellipsis(usize),
     Letter(char),
 }
 
-/// A value and the labels of its axes, all different.
+/// A value with a label for each axis. No label appears twice.
 struct Labelled {
     value: Arg,
     labels: Vec<Label>,
 }
 
-/// Makes the node the einsum of its operands. The equation is written as in ONNX and TensorFlow.
+/// Reads the node as an einsum of its operands. The equation is written as in ONNX and TensorFlow.
 ///
 /// # Errors
 /// The equation does not fit the operands.
@@ -70,7 +71,7 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
         operands.push(without_repetition(site, Labelled { value, labels })?);
     }
     let output = match right {
-        // All axes that ellipses cover, if there are any.
+        // An ellipsis in the output stands for all axes that the ellipses of the operands cover.
         Some(right) => {
             let ellipses = extents
                 .keys()
@@ -78,7 +79,8 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
                 .count();
             labels_with(right, ellipses)?
         }
-        // Without an explicit output: the axes of ellipses, then the letters that appear once, in alphabetical order.
+        // Without an output in the equation, the result has the axes that ellipses cover, and then those letters that
+        // appear once, in alphabetical order.
         None => {
             let mut output: Vec<Label> = extents
                 .keys()
@@ -125,8 +127,8 @@ pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
     finish(site, sum, &output)
 }
 
-/// Brings the axes of the result into the order of the output. Axes of extent 1 are only dropped if another operand is
-/// longer there, so no axis of the output is missing.
+/// Brings the axes of the result into the order of the output. An axis of extent 1 was only dropped from an operand if
+/// another operand has a larger extent there, so no axis of the output is missing.
 fn finish(site: &mut Layer<'_, '_>, sum: Labelled, output: &[Label]) -> Result<(), Refusal> {
     if sum.labels == output {
         return site.finish(Identity {}, &[sum.value]);
@@ -140,13 +142,13 @@ fn invalid(text: String) -> Refusal {
     Refusal::invalid(ReasonCode::Axes, text)
 }
 
-/// The labels of one term of the equation, for an operand of this rank.
+/// The labels of one term of the equation, whose operand has this rank.
 fn labels(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Refusal> {
     let letters = term.chars().filter(|c| *c != '.').count();
     labels_with(term, rank.unwrap_or(0).saturating_sub(letters))
 }
 
-/// The labels of a term whose ellipsis covers this many axes.
+/// The labels of a term whose ellipsis covers `ellipsis` axes.
 fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     let letters = |part: &str| -> Result<Vec<Label>, Refusal> {
         let label = |c: char| match c.is_ascii_alphabetic() {
@@ -166,8 +168,8 @@ fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
     }
 }
 
-/// If a label appears twice in an operand, takes the diagonal: [.., n, n] is joined to one axis, of which every element
-/// at a distance of n + 1 is taken.
+/// If a label appears twice in an operand, takes the diagonal. The two axes [.., n, n] are joined to one axis, and
+/// every (n + 1)-th element of it is taken.
 fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
     loop {
         let twice = (0..x.labels.len()).find_map(|second| {
@@ -204,7 +206,7 @@ fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Label
     }
 }
 
-/// Drops axes of extent 1 that are longer in another operand. The product broadcasts them.
+/// Drops an axis of extent 1 if another operand has a larger extent there. The product broadcasts along this axis.
 fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Label, i64>) -> Result<(), Refusal> {
     let shape = site.extents(&x.value)?;
     let is_short = |index: usize| shape[index] == 1 && extents.get(&x.labels[index]).is_some_and(|&extent| extent != 1);
@@ -224,7 +226,7 @@ fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Labe
     Ok(())
 }
 
-/// Sums over the axes that neither the result nor any other operand has.
+/// Sums an operand over those axes that neither the result nor any other operand has.
 fn sum_alone(site: &mut Layer<'_, '_>, x: &mut Labelled, kept: &[Label], later: &[Labelled]) -> Result<(), Refusal> {
     let needed = |label: &Label| kept.contains(label) || later.iter().any(|other| other.labels.contains(label));
     let alone: Vec<i64> = (0..x.labels.len())
@@ -247,7 +249,8 @@ fn permutation(from: &[Label], to: &[Label]) -> Result<Vec<u32>, Refusal> {
     permutation.ok_or_else(|| invalid("the axes of the result are not those of the operands".into()))
 }
 
-/// Permutes the axes into this order, and joins each group except the first into one axis.
+/// Permutes the axes of a value into the order of the groups, and joins the axes of each group, except the first, into
+/// one axis.
 fn grouped(
     site: &mut Layer<'_, '_>,
     x: &Labelled,
@@ -278,7 +281,7 @@ fn grouped(
     site.reshaped(&value, &shape)
 }
 
-/// The product of two values. It sums over the axes that both have and that are not kept.
+/// The product of two values, summed over the axes that both values have and that the result does not keep.
 fn multiply(
     site: &mut Layer<'_, '_>,
     a: Labelled,
@@ -306,7 +309,7 @@ fn multiply(
     let rows = grouped(site, &a, [&batch, &left, &inner], extents)?;
     let columns = grouped(site, &b, [&batch, &inner, &right], extents)?;
     let product = match inner.is_empty() {
-        // The product of a column and a row needs no sum.
+        // If no axis is summed, the product of a column and a row is enough.
         true => site.times(&rows, &columns)?,
         false => site.product(&rows, &columns)?,
     };

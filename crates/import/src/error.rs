@@ -1,21 +1,21 @@
-//! Errors of reading a model, and whose fault they are.
+//! Errors of reading a model. Each error says whose fault it is.
 
 use std::path::PathBuf;
 use strait_core::{Reason, ReasonCode, codes};
 use strait_document::nearest::closest;
 
-/// How many names are suggested for an unknown one.
+/// How many similar names are suggested for a name that is not known.
 const SUGGESTIONS: usize = 3;
 
 /// A node that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{node}` ({operator}): {}", reason.text)]
 pub struct NodeFault {
-    /// The node's name, or the name of its first result if it has none.
+    /// The name of the node. If the node has no name, it is the name of its first result.
     pub node: String,
-    /// The operator as the format names it, with its version if it has one.
+    /// The operator as the format names it. The name includes the version, if operators of the format have versions.
     pub operator: String,
-    /// What does not fit or, with the code `unsupported`, what is not known.
+    /// What does not fit. With the code `unsupported`, what is not known.
     pub reason: Reason,
 }
 
@@ -24,9 +24,10 @@ pub struct NodeFault {
 pub struct FreeDimension {
     /// The name of the input.
     pub input: String,
-    /// Which of its axes, counted from 0.
+    /// The axis of the input, counted from 0.
     pub axis: usize,
-    /// The key that binds the dimension: its name in the model, or `<input>.<axis>` if it has none.
+    /// The key by which a value is bound to the dimension: the dimension's name in the model, or `<input>.<axis>` if it
+    /// has no name.
     pub name: String,
 }
 
@@ -34,18 +35,18 @@ pub struct FreeDimension {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{location}` {reason}")]
 pub struct DataFault {
-    /// The file, as the model names it.
+    /// The path of the file as the model states it.
     pub location: String,
-    /// Why the file cannot be read. The message says this after the file's name.
+    /// Why the file cannot be read. In the message, this text follows the file's name.
     pub reason: String,
-    /// True if there is only a Git LFS pointer in its place.
+    /// True if a Git LFS pointer is stored instead of the file.
     pub is_pointer: bool,
 }
 
 /// Why a model could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file cannot be opened, or one of its data files cannot.
+    /// The file of the model or one of its data files cannot be opened.
     #[error("{}: {source}", path.display())]
     File {
         /// The path of the file.
@@ -53,7 +54,7 @@ pub enum ReadError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The bytes are not a model of this format. The model's fault.
+    /// The bytes are not a model of this format. This is the model's fault.
     #[error("this is not a whole {format} model: {words}")]
     Decode {
         /// The name of the format.
@@ -61,38 +62,40 @@ pub enum ReadError {
         /// What is wrong, in the words of the decoder.
         words: String,
     },
-    /// Data files with weights are missing, or are not what they should be. The model is incomplete.
+    /// Data files with weights are missing or have the wrong content. The model is incomplete.
     #[error("the model's weights are in other files, which cannot all be read:{}", .0.iter().map(|fault| format!("\n  {fault}")).collect::<String>())]
     DataFiles(Vec<DataFault>),
-    /// The file has an older or newer version than those that are read.
+    /// The file has a version that is older or newer than the versions that are read.
     #[error("the model has {what} {found}; {} to {} are read", range.0, range.1)]
     Version {
-        /// `IR version` or `operator set`.
+        /// What has this version: `IR version` or `operator set`.
         what: &'static str,
         /// The version of the model.
         found: i64,
         /// The first and the last version that are read.
         range: (i64, i64),
     },
-    /// The graph contradicts itself. The model's fault.
+    /// The graph contradicts itself. This is the model's fault.
     #[error("the model is not valid: {0}")]
     Model(Reason),
-    /// A node's operands do not fit it. This is the fault of the model, or of the values bound to its dimensions.
+    /// The operands of a node do not fit the node. This is the fault of the model, or of the values that are bound to
+    /// dimensions.
     #[error("node {0}")]
     Node(Box<NodeFault>),
-    /// All operators, and uses of operators, that the reader does not know, at once. We would have to add them, or the
-    /// model to avoid them.
+    /// All operators, and uses of operators, that the reader does not know. Either we add them, or the model has to
+    /// avoid them.
     #[error("{} node(s) of the model cannot be read:{}", .0.len(), list(.0))]
     Unsupported(Vec<NodeFault>),
-    /// A node needs a number, but an input has a dimension without one. The configuration has to bind it.
+    /// A node needs a number that depends on a dimension of an input, and this dimension has no value. The
+    /// configuration has to bind a value to it.
     #[error("{reason}\n{}", list_free(free))]
     FreeDimensions {
-        /// Where the number is needed.
+        /// Which number is needed, and where.
         reason: String,
         /// The dimensions of inputs without a number.
         free: Vec<FreeDimension>,
     },
-    /// A name in the options that is not in the model. The configuration's fault.
+    /// A name in the options that is not in the model. This is the configuration's fault.
     #[error("{what} `{name}` is not in the model{}", suggest(nearest))]
     UnknownName {
         /// What the name should stand for, for example a tensor.
@@ -102,26 +105,26 @@ pub enum ReadError {
         /// The most similar names in the model.
         nearest: Vec<String>,
     },
-    /// The options contradict each other or the model. The configuration's fault.
+    /// The options contradict each other or the model. This is the configuration's fault.
     #[error("{text}")]
     Options {
-        /// The field of [`ReadOptions`](crate::ReadOptions) at fault.
+        /// The field of [`ReadOptions`](crate::ReadOptions) that is wrong.
         option: &'static str,
         /// Why the option does not fit.
         text: String,
     },
-    /// An input or output of a kind that we do not support.
+    /// An input or output has a type or shape that we do not support.
     #[error("`{tensor}`: {reason}")]
     Tensor {
         /// The name of the input or output.
         tensor: String,
-        /// Why it cannot be read.
+        /// Why the input or output cannot be read.
         reason: String,
     },
 }
 
 impl ReadError {
-    /// The code by which programs recognise the error.
+    /// The error code from which programs can tell which error it is.
     pub fn code(&self) -> &'static str {
         match self {
             ReadError::Unsupported(_) => codes::OPERATOR,
@@ -137,7 +140,7 @@ impl ReadError {
         ReadError::Model(Reason::new(code, text))
     }
 
-    /// The field of [`ReadOptions`](crate::ReadOptions) that is at fault, if one is.
+    /// The field of [`ReadOptions`](crate::ReadOptions) that is wrong, if the error is about one.
     pub fn option(&self) -> Option<&'static str> {
         match self {
             ReadError::Options { option, .. } => Some(option),

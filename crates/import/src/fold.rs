@@ -1,9 +1,9 @@
 //! Constant folding while a model is read.
 //!
 //! Exporters compute shapes, masks and positions in the graph: `Shape` → `Gather` → `Mul` → `Concat` → `Reshape`.
-//! Because shapes are static here, such a chain is a constant, and the op at its end needs to know it. The executor
-//! computes it with the same steps that would run in the graph: integers in i64, f64 in f64, every other float in f32.
-//! Weights larger than [`MOST_ELEMENTS`] are left to the canonicaliser, which uses the same steps.
+//! Because shapes are static here, such a chain gives a constant, and the last op needs the value of this constant. The
+//! executor computes the chain with the same steps that would run in the graph: integers in i64, f64 in f64, every
+//! other float in f32. Weights larger than [`MOST_ELEMENTS`] are left to the canonicaliser, which uses the same steps.
 
 use crate::numbers::has_nan;
 use smallvec::SmallVec;
@@ -12,12 +12,12 @@ use strait_core::shape::fixed_dims;
 use strait_core::{Elem, Kind, TensorData, TensorType};
 use strait_execute::operations;
 
-/// Limit on the elements of a folded constant. The largest that exporters leave are relative positions of a thousand
-/// tokens, and masks of that many pixels.
+/// Limit on the elements of a folded constant. The largest ones that exporters leave in the graph are relative
+/// positions of a thousand tokens, and masks of as many pixels.
 const MOST_ELEMENTS: u64 = 1 << 21;
 
-/// The results of an op on constants. `None` if a result is too large, if `may_take` refuses that many operations, or
-/// if the op has no result for these numbers. The op then stays in the graph.
+/// The results of an op on constants. `None` if a result is too large, if `may_take` refuses this number of operations,
+/// or if the op is not defined for these numbers. In these cases the op stays in the graph.
 pub(crate) fn evaluate(
     op: &Op,
     operands: &[Option<&TensorData>],
@@ -39,11 +39,12 @@ pub(crate) fn evaluate(
         return None;
     }
     let results = strait_execute::evaluate(op, operands).ok()?;
-    // Constants in a graph are never NaN. A model that divides 0 by 0 does so at run time.
+    // Constants in a graph are never NaN. If a model divides 0 by 0, the division stays in the graph and is done at run
+    // time.
     (!results.iter().any(has_nan)).then_some(results)
 }
 
-/// The same numbers converted to another type; `None` if we do not do this conversion.
+/// The same numbers, converted to another type; `None` if we do not support this conversion.
 pub(crate) fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
     if tensor.elem() == to {
         return Some(tensor.clone());
@@ -53,7 +54,7 @@ pub(crate) fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
         .pop()
 }
 
-/// True if the op computes with its operands' numbers, and does not only move them.
+/// True if the op computes with the numbers of its operands. False if it only moves them.
 pub(crate) fn computes(op: &Op) -> bool {
     match op {
         // These ops only move integers, or take positions that the reader has already widened.
@@ -67,7 +68,7 @@ pub(crate) fn computes(op: &Op) -> bool {
     }
 }
 
-/// True for integers that are computed in i64, because they are narrower or unsigned.
+/// True for integer types whose ops compute in i64, because the types are narrower or unsigned.
 pub(crate) fn is_narrow(elem: Elem) -> bool {
     elem.int_type().is_some() || matches!(elem, Elem::U32 | Elem::U64)
 }

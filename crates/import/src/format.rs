@@ -1,5 +1,5 @@
-//! The trait of a model format. A caller that opens files has a list of [`Format`]s rather than an enum, so a program
-//! can add its own.
+//! The trait of a model format. Callers that open files use a list of [`Format`]s rather than an enum, so that a
+//! program can add formats of its own.
 
 use std::{fmt::Debug, path::Path};
 
@@ -8,18 +8,19 @@ use strait_core::Module;
 
 use crate::{Assumed, ReadError, ReadOptions};
 
-/// The largest file in Protocol Buffers, in bytes; its lengths have 31 bits.
+/// The largest size in bytes of a file that uses Protocol Buffers, in which lengths have 31 bits.
 pub const MOST_BYTES_OF_PROTOBUF: u64 = 1 << 31;
 
 /// A model format.
 pub trait Format: Debug + Sync {
-    /// The name by which people know the format.
+    /// The usual name of the format.
     fn name(&self) -> &'static str;
 
-    /// True if the bytes are a file of this format, whatever the file is called.
+    /// True if the bytes are a file of this format, whatever name the file has.
     fn recognises(&self, bytes: &[u8]) -> bool;
 
-    /// Decodes a model. Data files, if it has any, are looked for in `folder`. Without a folder none is opened.
+    /// Decodes a model. If the model has data files, they are looked for in `folder`; without a folder, no data file is
+    /// opened.
     ///
     /// # Errors
     /// The bytes are not a model of this format.
@@ -42,17 +43,18 @@ pub trait Decoded: Debug + Send {
     /// Builds the module. Dimensions without a bound value stay symbolic.
     ///
     /// # Errors
-    /// The model contradicts itself or has parts that are not known, or the options do not fit it.
+    /// The model contradicts itself or has operators that are not known, or the options do not fit it.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError>;
 
-    /// Like [`Decoded::read`], but binds the batch to 1 if nothing else binds it. The answer includes which dimensions
-    /// were bound this way.
+    /// Like [`Decoded::read`], but binds the batch to 1 if nothing else binds it. The returned [`Assumed`] lists the
+    /// dimensions that were bound in this way.
     ///
     /// # Errors
     /// As for [`Decoded::read`].
     fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError>;
 
-    /// The data files that have been read so far, each with its path relative to the model's folder.
+    /// The data files that have been read so far: for each of them, the path relative to the model's folder, and the
+    /// content.
     fn data_files(&self) -> Vec<(String, Bytes)> {
         Vec::new()
     }
@@ -63,7 +65,7 @@ pub trait Decoded: Debug + Send {
     }
 }
 
-/// The format of a file, by its bytes: the first of `formats` that recognises them.
+/// Finds the format of a file by its bytes: the first of `formats` that recognises them.
 pub fn recognised<'f>(formats: &[&'f dyn Format], bytes: &[u8]) -> Option<&'f dyn Format> {
     formats.iter().copied().find(|format| format.recognises(bytes))
 }
@@ -77,8 +79,8 @@ pub fn most_bytes(formats: &[&dyn Format]) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// Decodes a model of one of `formats`. If none recognises the bytes, the last one tries, because its error explains
-/// best what is wrong.
+/// Decodes a model of one of `formats`. If no format recognises the bytes, the last format decodes them, because its
+/// error explains best what is wrong.
 ///
 /// # Errors
 /// The bytes are not a model of these formats, or are more than a file of the format can have.

@@ -1,4 +1,5 @@
-//! Adds an op to the graph. Every op goes this way: constants are folded, integers widened, and result types inferred.
+//! Adds ops to the graph. Every op is added here: constants are folded, integers are widened, and result types are
+//! inferred.
 
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::{Cast, Identity};
@@ -19,8 +20,8 @@ impl Layer<'_, '_> {
     /// Applies an op. If all operands are constants, the results are constants too; otherwise they are values called
     /// `names`.
     ///
-    /// Ops on integers compute in i64. Narrower operands are widened before, and the results are narrowed afterwards to
-    /// the type that the model has, by keeping the low bits.
+    /// Ops on integers compute in i64. Narrower operands are widened first. The results are then narrowed to the type
+    /// that the model states, by keeping the low bits.
     pub(crate) fn apply(
         &mut self,
         op: Op,
@@ -40,8 +41,8 @@ impl Layer<'_, '_> {
         let folded = args
             .constants()
             .and_then(|constants| fold::evaluate(&op, &constants, |work| self.builder.may_take(work)));
-        // A few bytes of a file can ask for many elements. Beyond the limit for all constants together, the op stays in
-        // the graph.
+        // A few bytes of a file can ask for many elements. If the limit for all constants together is reached, the op
+        // stays in the graph.
         let count = |folded: &Vec<TensorData>| folded.iter().map(|tensor| tensor.len() as u64).sum();
         if let Some(folded) = folded.filter(|folded| self.builder.may_write(count(folded))) {
             let back = |tensor: TensorData| match narrow {
@@ -62,7 +63,8 @@ impl Layer<'_, '_> {
         for (position, id) in wide.into_iter().enumerate() {
             let cast: Op = match self.type_of(id).elem {
                 Elem::I64 if !makes_positions(&op, position) => Cast { to: narrow }.into(),
-                // A comparison has nothing to narrow, but its result still needs the model's name.
+                // The result of a comparison is boolean and is not narrowed, but the result still needs the model's
+                // name.
                 _ => Identity {}.into(),
             };
             let name = names.get(position..).unwrap_or_default();
@@ -72,7 +74,8 @@ impl Layer<'_, '_> {
         Ok(results)
     }
 
-    /// Widens all integer operands to i64. Returns the type of the first one that was narrower, if any was.
+    /// Widens all integer operands to i64. Returns the original type of the first operand that was narrower; `None` if
+    /// no operand was.
     fn widen(&mut self, args: &mut Resolved) -> Result<Option<Elem>, Refusal> {
         let mut narrow = None;
         for source in &mut args.0 {
@@ -97,7 +100,7 @@ impl Layer<'_, '_> {
         Ok(narrow)
     }
 
-    /// An integer value as i64. It is cast once, however many ops read it.
+    /// An integer value as i64. The value is cast only once, even if several ops read it.
     fn wide(&mut self, id: ValueId) -> Result<ValueId, Refusal> {
         if let Some(&wide) = self.builder.widened.get(&id) {
             return Ok(wide);
@@ -109,7 +112,7 @@ impl Layer<'_, '_> {
         Ok(wide)
     }
 
-    /// The value of an operand; `None` if it is omitted or is a constant.
+    /// The value of an operand; `None` if the operand is omitted or is a constant.
     pub(crate) fn resolved(&mut self, arg: &Arg) -> Result<Option<ValueId>, Refusal> {
         let resolved = self.resolve(std::slice::from_ref(arg))?;
         Ok(match resolved.0.first() {
@@ -197,8 +200,8 @@ impl Layer<'_, '_> {
             };
             typed.push((name, ty, None));
         }
-        // The node that computes gets the operator's name. A node that only changes the form of an operand gets a name
-        // beside it.
+        // The node that computes the operator gets the operator's name. A node that only prepares an operand gets a
+        // name derived from it.
         let is_beside = self.is_aside || (op.term().is_form() && results.is_empty());
         let name = match is_beside {
             true => self.builder.name_beside(base, &op),
@@ -220,18 +223,18 @@ impl Layer<'_, '_> {
     }
 }
 
-/// An operand that has been looked up.
+/// An operand after its tensor has been looked up.
 enum Source {
     Absent,
     Value(ValueId),
-    /// A constant, and the model's tensor that it comes from, if any.
+    /// A constant, and the tensor of the model that has it, if there is one.
     Constant(Option<TensorId>, TensorData),
 }
 
 struct Resolved(SmallVec<[Source; 3]>);
 
 impl Resolved {
-    /// All operands as constants; `None` if one is not.
+    /// All operands as constants; `None` if one of them is not a constant.
     fn constants(&self) -> Option<SmallVec<[Option<&TensorData>; 3]>> {
         fn constant(source: &Source) -> Option<Option<&TensorData>> {
             match source {
@@ -244,7 +247,7 @@ impl Resolved {
     }
 }
 
-/// True if the result at this position holds positions or counts, which are i64 whatever the operands are.
+/// True if the result at this position has positions or counts. These are i64, whatever types the operands have.
 fn makes_positions(op: &Op, position: usize) -> bool {
     match op {
         Op::ArgReduce(_) | Op::NonZero(_) | Op::NonMaxSuppression(_) | Op::ShapeOf(_) => true,

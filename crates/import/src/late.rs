@@ -1,4 +1,5 @@
-//! Shapes and bounds that are computed when the model runs, and what is known about them while it is read.
+//! Shapes and bounds that are only computed when the model runs, and what is already known about them when the model is
+//! read.
 
 use strait_core::op::{Binary, BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
@@ -8,16 +9,17 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// The elements of a list of integers that is an operand, with −1 for each element that is computed at run time.
-    /// `None` if all are known.
+    /// The elements of an operand that is a list of integers, with −1 in place of each element that is only computed at
+    /// run time. `None` if all elements are known.
     pub fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
-        // Numbers below 0 have another meaning in such a list, so they count as unknown.
+        // Negative numbers have another meaning in such a list, so they are treated as unknown.
         let known = |known: Option<i64>| known.filter(|&known| known >= 0).unwrap_or(-1);
         let list = self.late_elements(position)?;
         Ok(list.map(|list| list.into_iter().map(known).collect()))
     }
 
-    /// The elements of a list that is an operand, as far as they are known. `None` if all are known.
+    /// The elements of an operand that is a list, with `None` for those that are not known. Returns `None` if all
+    /// elements are known.
     pub fn late_elements(&mut self, position: usize) -> Result<Option<Vec<Option<i64>>>, Refusal> {
         if !self.has(position) || self.constant(position)?.is_some() {
             return Ok(None);
@@ -42,7 +44,8 @@ impl Layer<'_, '_> {
         Ok(Some(known))
     }
 
-    /// The extent of an axis of a value, as a list with one element: a constant, or a value computed at run time.
+    /// The extent of an axis of a value, as a list with one element. The list is a constant, or a value that is
+    /// computed at run time.
     pub fn extent_at(&mut self, x: &Arg, axis: usize) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.shape.get(axis).and_then(|dim| dim.fixed()) {
             Some(extent) => Ok(Arg::Constant(self.integers(&[1], &[extent as i64])?)),
@@ -53,8 +56,8 @@ impl Layer<'_, '_> {
         }
     }
 
-    /// The elements of a value along an axis at the positions `first..end`, both given as lists of one element.
-    /// Positions wrap around: after the last element the first one follows, and before the first one the last.
+    /// The elements of a value at the positions `first..end` along an axis. Both bounds are lists of one element.
+    /// Positions wrap around: the first element follows after the last, and the last comes before the first.
     pub fn cyclic(&mut self, x: &Arg, axis: usize, first: Arg, end: Arg) -> Result<Arg, Refusal> {
         let one = Arg::Constant(self.integers(&[1], &[1])?);
         let positions = self.push(Range {}, &[first, end, one])?;
@@ -64,7 +67,8 @@ impl Layer<'_, '_> {
         self.push(Gather { axis: axis as i64 }, &[x.clone(), positions])
     }
 
-    /// Turns a list for some axes into a list for all axes: its elements replace those of `all` at `places`.
+    /// Turns a list that has an element for some axes into a list for all axes: the elements of `list` replace those
+    /// elements of `all` that `places` name.
     pub fn late_spread(&mut self, list: &Arg, places: &[usize], mut all: Vec<Arg>) -> Result<Arg, Refusal> {
         for (element, &place) in places.iter().enumerate() {
             let part = self.part(list, 0, element as i64, element as i64 + 1)?;
@@ -75,7 +79,7 @@ impl Layer<'_, '_> {
         self.joined(&all, 0)
     }
 
-    /// Records what is known about a list of integers that the node has joined from its operands.
+    /// Records which elements are known of a list of integers that the node joins from its operands.
     pub fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
         let Some(result) = self.result_value() else {
             return Ok(());
@@ -100,7 +104,8 @@ impl Layer<'_, '_> {
         Ok(())
     }
 
-    /// The operands at these positions, which take the place of attributes, after operand 0.
+    /// Operand 0, and after it the operands at these positions, which have the values that would otherwise be
+    /// attributes.
     pub fn late_operands(&mut self, positions: &[usize]) -> Result<Vec<Arg>, Refusal> {
         let mut args = vec![Arg::Operand(0)];
         for &position in positions {
@@ -116,7 +121,7 @@ impl Layer<'_, '_> {
         })
     }
 
-    /// True if an extent of an operand is known only at run time. A named extent of an input does not count, because it
+    /// True if an extent of an operand is only known at run time. Named extents of inputs do not count, because they
     /// can be bound.
     pub fn has_open_extent(&mut self, position: usize) -> Result<bool, Refusal> {
         let shape = self.ty(position)?.shape;
@@ -126,7 +131,7 @@ impl Layer<'_, '_> {
         Ok(first.is_some_and(|dim| !free.contains(dim)) && names.all(|dim| !free.contains(dim)))
     }
 
-    /// The node's first result, if it is a value.
+    /// The node's first result, if it is a value of the graph.
     fn result_value(&self) -> Option<ValueId> {
         let id = self.first_result()?;
         self.builder.value_at(id)

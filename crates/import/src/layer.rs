@@ -1,4 +1,4 @@
-//! One node while it is being read: its operands, and what it becomes.
+//! A node while it is being read: its operands, and the ops that it becomes.
 
 use smallvec::SmallVec;
 use strait_core::op::{Cast, Identity};
@@ -10,10 +10,10 @@ use crate::numbers::widened_float;
 use crate::refusal::Refusal;
 use crate::wiring::{TensorId, Wiring};
 
-/// An operand of an op that is added for a node.
+/// An operand of an op that is added for the node.
 #[derive(Clone, Debug)]
 pub enum Arg {
-    /// The node's own operand at this position, which may be omitted.
+    /// The operand at this position of the node, which may be omitted.
     Operand(usize),
     /// A value that was added for the node.
     Value(ValueId),
@@ -23,14 +23,14 @@ pub enum Arg {
     Absent,
 }
 
-/// A node while it is being read. Formats wrap it together with their own view of the node's attributes.
+/// A node while it is being read. Formats wrap a layer together with their own representation of the node's attributes.
 pub struct Layer<'b, 'a> {
     /// Builds the module that the node becomes part of.
     pub builder: &'b mut Builder<'a>,
     wiring: &'a Wiring<'a>,
     /// The node's position in its graph.
     position: usize,
-    /// True while ops are added that only bring an operand into the form that the node's own op takes.
+    /// True while ops are added that only prepare an operand for the op that computes the node.
     pub(crate) is_aside: bool,
 }
 
@@ -56,9 +56,9 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.wiring.node_name(self.position)
     }
 
-    // ---- operands ----
+    // The operands of the node.
 
-    /// The tensor of an operand; `None` if it is omitted.
+    /// The tensor of an operand; `None` if the operand is omitted.
     pub fn operand(&self, position: usize) -> Option<TensorId> {
         self.wiring.operands(self.position).get(position).copied().flatten()
     }
@@ -72,7 +72,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.operand(position).is_some()
     }
 
-    /// Number of operands, including omitted ones in between.
+    /// Number of operands, including omitted operands between others.
     pub fn operand_count(&self) -> usize {
         self.wiring.operands(self.position).len()
     }
@@ -114,13 +114,14 @@ impl<'b, 'a> Layer<'b, 'a> {
     }
 
     pub(crate) fn type_of(&self, id: ValueId) -> TensorType {
-        // Every id in an entry comes from this graph, and values are not removed while the graph is built.
+        // The value exists: every id in an entry is from this graph, and no values are removed while the graph is
+        // built.
         let value = self.builder.module.main().value(id);
         value.map_or_else(|| TensorType::fixed(Elem::F32, &[]), |v| v.ty.clone())
     }
 
-    /// Refuses operands of different types for an operator that has one type for all. Omitted operands fit any type.
-    /// All floats are f32 here, except constants of f64.
+    /// Refuses operands of different types if the operator needs the same type for all of them. Omitted operands fit
+    /// any type. All floats are f32 here, except constants of f64.
     pub fn one_type(&mut self, positions: impl IntoIterator<Item = usize>) -> Result<(), Refusal> {
         let mut first = None;
         for position in positions {
@@ -142,7 +143,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(self.ty(position)?.shape.len())
     }
 
-    /// The elements of an operand if they are known. `None` if they are not, or if the operand is omitted.
+    /// The elements of an operand if they are known now. `None` if they are not known, or if the operand is omitted.
     pub fn constant(&mut self, position: usize) -> Result<Option<TensorData>, Refusal> {
         if !self.has(position) {
             return Ok(None);
@@ -153,7 +154,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// The elements of an operand that we have to know. Refuses it if they are unknown; `None` if it is omitted.
+    /// The elements of an operand that must be known now. Refuses the node if they are not known; `None` if the operand
+    /// is omitted.
     pub fn known(&mut self, position: usize, what: &str) -> Result<Option<TensorData>, Refusal> {
         match (self.has(position), self.constant(position)?) {
             (true, None) => Err(Refusal::Unsupported(format!("its {what} is computed at run time"))),
@@ -161,7 +163,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// A list of integers given as an operand.
+    /// The elements of an operand that is a list of integers and must be known now.
     pub fn known_ints(&mut self, position: usize, what: &str) -> Result<Option<Vec<i64>>, Refusal> {
         let Some(tensor) = self.known(position, what)? else {
             return Ok(None);
@@ -175,7 +177,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// A single float given as an operand. NaN is refused.
+    /// The number in an operand that is a single float and must be known now. NaN is refused.
     pub fn known_float(&mut self, position: usize, what: &str) -> Result<Option<f32>, Refusal> {
         let Some(tensor) = self.known(position, what)? else {
             return Ok(None);
@@ -194,15 +196,15 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    // ---- results ----
+    // The results of the node.
 
     /// Number of results of the node, including results without a name.
     pub fn result_count(&self) -> usize {
         self.wiring.results(self.position).len()
     }
 
-    /// Adds an op in front of the node's last one, and returns its first result. The first op that computes gets the
-    /// node's name. Ops that only change the form of elements get a name beside it.
+    /// Adds an op that comes before the node's last op, and returns the first result of the added op. The first op that
+    /// computes gets the name of the node. Ops that only change the form of elements get names derived from it.
     pub fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
         let results = self.apply(op.into(), args, &[])?;
         Ok(results.into_iter().next().unwrap_or(Arg::Absent))
@@ -213,7 +215,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.apply(op.into(), args, &[])
     }
 
-    /// Adds the op whose results are the results of the node.
+    /// Adds the last op of the node: its results become the results of the node.
     pub fn finish(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
         self.finish_result(0, op, args)
     }
@@ -223,8 +225,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.result(position).is_some_and(|id| self.builder.is_used(id))
     }
 
-    /// Adds an op whose results are the node's results from `position` on. Does nothing if the model does not use such
-    /// a result, except that the first result is always added.
+    /// Adds an op whose results are the node's results from `position` on. If the model does not use that result,
+    /// nothing is added, except that the first result is always computed.
     pub fn finish_result(&mut self, position: usize, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
         let names = self.wiring.results(self.position).get(position..).unwrap_or_default();
         if names.is_empty() || (position > 0 && !self.has_result(position)) {
@@ -244,11 +246,11 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(())
     }
 
-    /// Makes an existing value a result of the node. If the result is an output of the graph, an identity is added,
-    /// whose result has the output's name and the value's grid.
+    /// Makes an existing value a result of the node. If the result is an output of the graph, an identity op is added;
+    /// the result of the identity has the name of the output and the grid of the value.
     ///
     /// # Errors
-    /// None that are the model's fault.
+    /// Only bugs of ours; a model cannot cause an error here.
     pub fn finish_as(&mut self, position: usize, value: ValueId) -> Result<(), Refusal> {
         let Some(id) = self.result(position) else { return Ok(()) };
         if self.builder.is_output(id) {
@@ -268,7 +270,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(())
     }
 
-    /// An operand with positions or counts, converted to i64.
+    /// An operand that has positions or counts, converted to i64.
     pub fn indices(&mut self, position: usize) -> Result<Arg, Refusal> {
         match self.ty(position)?.elem {
             Elem::I64 => Ok(Arg::Operand(position)),
@@ -287,7 +289,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         }
     }
 
-    /// Records the results of the node that its ops do not compute. `operator` is the name of the node's operator.
+    /// Records which results of the node are not computed by its ops. `operator` is the name of the node's operator.
     pub fn finish_results(&mut self, operator: &str) {
         for (position, id) in self.wiring.results(self.position).iter().enumerate() {
             if let Some(id) = id.filter(|&id| !self.builder.is_known(id)) {

@@ -1,10 +1,10 @@
-//! What all readers of models have in common.
+//! Everything that the readers of all model formats share.
 //!
 //! A format provides three things: how the tensors and nodes of its graph are connected ([`Wiring`]), the elements of
 //! constants and the declared types ([`TensorSource`]), and what each node becomes ([`Reader`], using a [`Layer`]).
-//! Everything else is here: which part of the graph is read and in what order ([`cut()`]), the module that is built
-//! ([`Builder`]), constant folding, limits on what a few bytes of a file can ask for, names, and errors that say whose
-//! fault they are.
+//! This crate does everything else: it decides which part of the graph is read and in what order ([`cut()`]), builds
+//! the module ([`Builder`]), folds constants, limits what a few bytes of a file can ask for, makes names, and has
+//! errors that say whose fault they are.
 //!
 //! Types and shapes come only from the inference functions of `strait-core`.
 

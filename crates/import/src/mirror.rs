@@ -1,4 +1,4 @@
-//! Padding that mirrors the elements at the border.
+//! Padding with elements that are mirrored at the border.
 
 use strait_core::ReasonCode;
 use strait_core::op::Gather;
@@ -7,11 +7,11 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// Pads each axis of a value by mirroring its elements, including the one at the border. `amounts` has the number
-    /// of elements before and after each axis.
+    /// Pads each axis of a value by mirroring its elements, including the element at the border. `amounts` has the
+    /// number of elements before and after each axis.
     ///
     /// # Errors
-    /// An axis has fewer elements than are mirrored, or becomes too long.
+    /// More elements are mirrored than an axis has, or the result is too large.
     pub fn mirrored(&mut self, x: &Arg, amounts: &[[i64; 2]]) -> Result<Arg, Refusal> {
         let mut x = x.clone();
         let extents = self.extents(&x)?;

@@ -1,8 +1,8 @@
-//! Numbers in constants: checks that they are finite, and conversion of other floats to f32.
+//! The numbers in constants: checks whether they are finite, and converts floats of other types to f32.
 
 use strait_core::{Elem, TensorData};
 
-/// True if every element is finite. Always true for integers.
+/// True if every element is finite. For integers this is always true.
 pub fn is_finite(tensor: &TensorData) -> bool {
     all(tensor, f64::is_finite)
 }
@@ -12,8 +12,8 @@ pub fn has_nan(tensor: &TensorData) -> bool {
     !all(tensor, |x| !x.is_nan())
 }
 
-/// True if `holds` is true for every element. Always true for integers. The bytes may be unaligned, so elements are
-/// read one at a time.
+/// True if `holds` is true for every element; for integers this is always true. The bytes may be unaligned, so the
+/// elements are read one by one.
 fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
     let bytes = tensor.bytes();
     match tensor.elem() {
@@ -41,7 +41,7 @@ fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
     }
 }
 
-/// Converts 16-bit floats to f32, in which they are computed.
+/// Converts 16-bit floats to f32, the type in which ops compute.
 pub fn widened_float(tensor: TensorData) -> TensorData {
     if !matches!(tensor.elem(), Elem::F16 | Elem::BF16) {
         return tensor;
@@ -58,7 +58,7 @@ pub fn narrowed_float(tensor: TensorData) -> TensorData {
         .to_f32()
         .ok()
         .map(|values| TensorData::from_values(tensor.shape(), &values));
-    // The number of elements is unchanged, and the type has been checked.
+    // The conversion cannot fail, because the number of elements stays the same, and the type has been checked.
     floats.and_then(Result::ok).unwrap_or(tensor)
 }
 

@@ -7,8 +7,8 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// Adds an axis of `depth` elements that is true at the position given by each element of `positions`. A position
-    /// outside is true nowhere.
+    /// Adds an axis of `depth` elements that is true at the position given by each element of `positions`. For a
+    /// position beyond the new axis, no element is true.
     ///
     /// # Errors
     /// The axis does not exist, or there are too many elements.

@@ -9,28 +9,31 @@ use crate::error::FreeDimension;
 /// Options for reading a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>` for one dimension of an input,
-    /// whether it has a name or not. Dimensions without a value stay symbolic if the operators allow it.
+    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>`, which stands for one
+    /// dimension of an input, even if that dimension has a name. A dimension without a value stays symbolic if the
+    /// operators allow that.
     pub bind: BTreeMap<String, u64>,
-    /// Where the graph begins, if not at its inputs: names of tensors, or of nodes, which stand for their first operand
-    /// that is not a constant. Empty means at its inputs.
+    /// Where the graph begins: names of tensors, or of nodes. A node's name stands for its first operand that is not a
+    /// constant. If the list is empty, the graph begins at its inputs.
     pub inputs: Vec<String>,
-    /// Where the graph ends, if not at its outputs: names of tensors, or of nodes, which stand for their first result.
-    /// Empty means at its outputs.
+    /// Where the graph ends: names of tensors, or of nodes. A node's name stands for its first result. If the list is
+    /// empty, the graph ends at its outputs.
     pub outputs: Vec<String>,
-    /// True to read integer weights beside float activations as the floats that they stand for. If false, such layers
-    /// are refused, because a runtime quantizes their activations anew in each run, which no graph here does.
+    /// If true, integer weights of layers with float activations are read as the floats that they stand for. If false,
+    /// such layers are refused: a runtime would quantize their activations anew in each run, and no graph here does
+    /// that.
     pub hybrid_as_float: bool,
 }
 
-/// What was assumed about a model where it says nothing, or something else.
+/// What was assumed about a model, because the model does not say it or says something else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assumed {
-    /// The batch dimensions that nobody has bound; they are taken as 1.
+    /// The batch dimensions that nothing has bound; their size is taken as 1.
     pub batch: Vec<FreeDimension>,
-    /// Outputs whose declared shape differs from the one that the operators give, with both shapes.
+    /// Outputs for which the file declares another shape than the one that follows from the operators. Each entry has
+    /// both shapes.
     pub misstated: Vec<String>,
-    /// Graphs inside of nodes that are left out because no run gets through them: each with its node and the reason.
+    /// Graphs inside of nodes that are left out, because no run reaches them. Each entry has the node and the reason.
     pub dropped: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Codes on grids: their constants as real numbers, and what is known of those that were computed.
+//! Codes on grids: converts constant codes to real numbers, and records the real numbers of computed codes.
 
 use crate::refusal::Refusal;
 use strait_core::op::Quantize;
@@ -6,7 +6,7 @@ use strait_core::{Elem, QuantParams, ReasonCode, TensorData, ValueId};
 use strait_requantize::quantize::ZeroPoint;
 use strait_requantize::{Per, Rounding};
 
-/// The op that quantizes to codes of a grid.
+/// The op that quantizes real numbers to the codes of a grid.
 pub(crate) fn quantize(grid: &QuantParams, rounding: Rounding) -> Quantize {
     Quantize {
         to: grid.codes.unwrap_or(Elem::I8),
@@ -25,7 +25,7 @@ pub(crate) struct Quantized {
     pub(crate) grid: QuantParams,
 }
 
-/// A copy of a real value, for readers that need it on a grid.
+/// A copy of a real value, for readers that need the value on a grid.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
     pub(crate) of: ValueId,
@@ -33,8 +33,8 @@ pub(crate) struct Copy {
     pub(crate) copy: ValueId,
 }
 
-/// Each code as a real number, (q − zero point) · scale, in f32. Also returns whether rounding the numbers gives the
-/// same codes again.
+/// Each code as a real number, (q − zero point) · scale, in f32. Also returns whether quantizing these real numbers
+/// gives the same codes again.
 pub(crate) fn dequantized(codes: &TensorData, grid: &QuantParams) -> Result<(TensorData, bool), Refusal> {
     let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
     let block = grid.block.map(|block| block.get() as usize);

@@ -1,4 +1,4 @@
-//! Why a single node is not read.
+//! The reasons why a single node is not read.
 
 use strait_core::{Reason, ReasonCode, TensorError};
 
@@ -9,7 +9,7 @@ pub enum Refusal {
     Unsupported(String),
     /// The node contradicts the rest of the model.
     Invalid(Reason),
-    /// An operand comes from a node that was refused already; there is nothing to add.
+    /// An operand comes from a node that was already refused, so nothing more has to be said.
     Unknown,
 }
 
@@ -31,7 +31,7 @@ impl From<Reason> for Refusal {
     }
 }
 
-/// A constant whose elements are not what they should be is the model's fault.
+/// If the elements of a constant are malformed, the model is at fault.
 impl From<TensorError> for Refusal {
     fn from(error: TensorError) -> Refusal {
         Refusal::invalid(ReasonCode::Constant, error.to_string())

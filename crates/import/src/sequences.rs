@@ -1,4 +1,4 @@
-//! Sequences whose lengths are given by an operand.
+//! Sequences whose lengths are in an operand.
 
 use strait_core::ReasonCode;
 use strait_core::op::{Expand, GatherNd, Op, Relation, Transpose};
@@ -7,8 +7,8 @@ use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
 
 impl Layer<'_, '_> {
-    /// Ends the node with its first operand, in which each sequence is reversed. `lengths` has the length n of each
-    /// sequence; step t becomes step n − 1 − t, and steps beyond the length do not change.
+    /// Ends the node with an op that reverses each sequence in the node's first operand. `lengths` has the length n of
+    /// each sequence. Step t becomes step n − 1 − t; steps beyond the length of a sequence do not change.
     ///
     /// # Errors
     /// The two axes are the same, do not exist, or are symbolic.
@@ -24,7 +24,8 @@ impl Layer<'_, '_> {
             return Err(Refusal::invalid(ReasonCode::Axis, text));
         }
         let is_batch_first = batch < time;
-        // Steps and sequences are shaped as a column or a row of the first two axes, so that they broadcast.
+        // Steps and sequences are shaped as a column and a row (or a row and a column) of the first two axes, so that
+        // they broadcast.
         let along = |extent: i64, is_first: bool| if is_first { [extent, 1] } else { [1, extent] };
         let step = self.counted(&along(steps, !is_batch_first).map(i64::unsigned_abs), steps)?;
         let sequence = self.counted(&along(sequences, is_batch_first).map(i64::unsigned_abs), sequences)?;
@@ -50,7 +51,7 @@ impl Layer<'_, '_> {
         if (first, second) == (0, 1) {
             return self.finish(op, &[x, coordinates]);
         }
-        // The other axes are moved behind these two, and back afterwards.
+        // The other axes are moved behind these two axes, and moved back at the end.
         let others = (0..extents.len()).filter(|&axis| axis != first && axis != second);
         let order: Vec<u32> = [first, second]
             .into_iter()

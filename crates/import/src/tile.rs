@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 /// Limit on the number of copies of one tensor.
 const MOST_COPIES: i64 = 1 << 12;
 
-/// The op that joins copies of a value along an axis, and its operands.
+/// The op that joins several copies of a value along an axis, and the operands of this op.
 fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
     match count {
         0 => {
@@ -27,11 +27,11 @@ fn copies(x: Arg, axis: i64, count: usize) -> (Op, Vec<Arg>) {
 }
 
 impl Layer<'_, '_> {
-    /// Tiles a value, with a number of copies for each axis. Returns the last op of the composition and its operands.
-    /// It starts with the last axis, so that long stretches are copied.
+    /// Tiles a value, with a number of copies for each axis. This takes several ops; returns the last of them, which is
+    /// not added yet, and its operands. The last axis is tiled first, so that long stretches of memory are copied.
     ///
     /// # Errors
-    /// `repeats` has another number of axes than the value, or there are too many copies.
+    /// `repeats` does not have one entry for each axis of the value, or there are too many copies.
     pub fn tiled(&mut self, x: Arg, repeats: &[i64]) -> Result<(Op, Vec<Arg>), Refusal> {
         let rank = self.arg_type(&x)?.shape.len();
         if repeats.len() != rank {

@@ -1,4 +1,4 @@
-//! Suggests options that leave out nodes which cannot be read.
+//! If nodes cannot be read, suggests options with which the model can be read without them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,17 @@ use crate::cut::Cut;
 use crate::error::NodeFault;
 use crate::wiring::{TensorId, Wiring};
 
-/// Limit on the groups of nodes for which suggestions are made. With more groups than this, no cut helps.
+/// Limit on the groups of nodes for which options are suggested. If there are more groups, no choice of inputs and
+/// outputs helps.
 const MOST_GROUPS: usize = 16;
 
 /// Limit on the nodes of a group that a message names.
 const MOST_NAMED: usize = 3;
 
-/// Appends a suggestion to the first fault of each group: how the graph can end before the group or begin after it, so
-/// that its nodes can be computed elsewhere. Nodes that produce or read the same tensors are one group, because a cut
-/// between them would leave one in. `begins` says whether a graph can begin at a tensor, and `None` if the file does
-/// not declare it.
+/// Appends a suggestion to the first fault of each group: options with which the graph ends before the group or begins
+/// after it, so that other software can compute the group. Nodes that produce or read the same tensor are one group,
+/// because a cut between them would still leave one of them in the graph. `begins` says whether a graph can begin at a
+/// tensor; it gives `None` if the file does not declare this.
 pub fn with_ways(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -44,14 +45,14 @@ pub fn with_ways(
 }
 
 /// Groups of nodes that are connected by tensors other than constants, ordered by their first nodes. All nodes that
-/// touch a tensor at which no graph can begin, such as the handle of a variable, are one group, because each of them
-/// prevents reading by itself.
+/// read or produce a tensor at which no graph can begin, such as the handle of a variable, form a single group, because
+/// each of them alone prevents reading.
 fn groups(
     wiring: &Wiring<'_>,
     nodes: &BTreeSet<usize>,
     begins: impl Fn(TensorId) -> Option<bool>,
 ) -> Vec<BTreeSet<usize>> {
-    // For each node: another node of its group that comes before it, or the node itself if it is the first.
+    // For each node: an earlier node of the same group, or the node itself if it is the first node of its group.
     let mut before: BTreeMap<usize, usize> = nodes.iter().map(|&node| (node, node)).collect();
     let first = |before: &BTreeMap<usize, usize>, mut node: usize| {
         while let Some(&other) = before.get(&node).filter(|other| **other != node) {
@@ -79,7 +80,8 @@ fn groups(
     groups.into_values().collect()
 }
 
-/// Names the nodes of a group in a sentence. The node with the fault, or the node that contains it, comes first.
+/// A phrase that names the nodes of a group. The node with the fault comes first; if that node is in a nested graph,
+/// the node that contains the graph.
 fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usize>) -> String {
     let name = |node: usize| format!("`{}`", wiring.node_name(node));
     let first = match is_inside {
@@ -99,7 +101,7 @@ fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usi
     }
 }
 
-/// The options that end the graph before a group, and those that begin it after the group.
+/// The options with which the graph ends before a group, and those with which it begins after the group.
 fn ways(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -129,7 +131,7 @@ fn ways(
     (!ways.is_empty()).then(|| ways.join(", or "))
 }
 
-/// The tensors that nodes of a group read and whose producers do not depend on the group.
+/// The tensors that nodes of a group read, if the group is not needed to compute them.
 fn in_front(
     wiring: &Wiring<'_>,
     cut: &Cut,
@@ -152,8 +154,8 @@ fn in_front(
     read.filter(is_it).collect()
 }
 
-/// For a graph that begins at the results of a group: the inputs that the outputs still need, and the results of the
-/// group that they need.
+/// What is needed if the graph begins at results of a group: the inputs that the outputs still need, and the results of
+/// the group that they need.
 fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
     let mut seen = vec![false; wiring.tensor_count()];
     let mut behind = BTreeSet::new();
@@ -163,7 +165,7 @@ fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<Tenso
             continue;
         }
         match wiring.producer(id) {
-            // A graph cannot begin at a result that nobody reads.
+            // No graph can begin at a result that no node reads.
             Some(node) if group.contains(&node) => drop((wiring.reads_of(id) > 0).then(|| behind.insert((node, id)))),
             Some(node) => open.extend(wiring.reads(node)),
             None => {}
@@ -173,7 +175,7 @@ fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<Tenso
     (inputs.collect(), behind.into_iter().map(|(_, id)| id).collect())
 }
 
-/// A list of tensors, written as in a configuration.
+/// A list of tensors, written as an option of a configuration.
 fn option(wiring: &Wiring<'_>, key: &str, tensors: &[TensorId]) -> String {
     let names: Vec<String> = tensors.iter().map(|&id| format!("\"{}\"", wiring.name(id))).collect();
     format!("`{key} = [{}]`", names.join(", "))

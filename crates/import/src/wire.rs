@@ -1,5 +1,5 @@
-//! Reads the outermost fields of a message in Protocol Buffers. Formats are told apart by them before anything is
-//! decoded.
+//! Reads the outermost fields of a message in Protocol Buffers. From these fields, formats are recognised before
+//! anything is decoded.
 
 /// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,14 +10,15 @@ pub enum Value<'a> {
     Fixed,
     /// A string, bytes, or a nested message.
     Bytes(&'a [u8]),
-    /// Bytes that are cut off by the end of the file.
+    /// Bytes of which the end of the file has cut off some.
     Cut {
         /// Number of bytes that are missing.
         missing: u64,
     },
 }
 
-/// The fields of a message with their numbers, up to the first one that is incomplete or invalid.
+/// The fields of a message, each with its number. The list ends before the first field that is invalid or incomplete,
+/// except that bytes without their end are listed as [`Value::Cut`].
 pub fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
     let mut rest = message;
     std::iter::from_fn(move || field(&mut rest))

@@ -6,12 +6,13 @@ use strait_core::ReasonCode;
 
 use crate::error::ReadError;
 
-/// The number of a tensor in its graph. Tensors are looked up by name only once for each occurrence of the name.
+/// The number of a tensor in its graph. With these numbers, a name is only looked up once for each place where it
+/// occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TensorId(usize);
 
 impl TensorId {
-    /// The tensor's position among all tensors of the graph.
+    /// The number, as an index among all tensors of the graph.
     pub fn position(self) -> usize {
         self.0
     }
@@ -24,10 +25,10 @@ struct TensorFacts<'a> {
     is_constant: bool,
     is_input: bool,
     producer: Option<usize>,
-    /// How many times nodes take it as an operand.
+    /// How many times nodes have this tensor as an operand.
     reads: usize,
     is_output: bool,
-    /// True if an enclosing graph defines it.
+    /// True if an enclosing graph defines the tensor.
     is_outer: bool,
 }
 
@@ -37,7 +38,7 @@ impl TensorFacts<'_> {
     }
 }
 
-/// A node, with the ranges of its operands, captures and results in `ports`.
+/// A node: the ranges of its operands, captures and results in `ports`.
 #[derive(Clone, Debug)]
 struct Node<'a> {
     name: &'a str,
@@ -46,15 +47,16 @@ struct Node<'a> {
     results: Range<usize>,
 }
 
-/// Where each tensor of a graph is defined, and what each node takes and produces. Nodes are numbered by their position
-/// in the file.
+/// Where each tensor of a graph is defined, and which tensors each node reads and produces. Nodes are numbered by their
+/// position in the file.
 #[derive(Default)]
 pub struct Wiring<'a> {
     known: Vec<TensorFacts<'a>>,
     // tidy: allow(hash): only looked up by a name; keys of its own in each process keep a file from making names collide.
     ids: HashMap<&'a str, TensorId>,
     nodes: Vec<Node<'a>>,
-    /// Operands, captures and results of all nodes, one node after the other; `None` for an omitted one.
+    /// The operands, captures and results of all nodes, one node after the other; `None` for an omitted operand or
+    /// result.
     ports: Vec<Option<TensorId>>,
     inputs: Vec<TensorId>,
     outputs: Vec<TensorId>,
@@ -70,7 +72,7 @@ impl<'a> Wiring<'a> {
         wiring
     }
 
-    /// The number of the tensor with this name; a new number at the name's first occurrence.
+    /// The number of the tensor with this name. At the first occurrence of the name, this is a new number.
     pub fn tensor(&mut self, name: &'a str) -> TensorId {
         let next = TensorId(self.known.len());
         let id = *self.ids.entry(name).or_insert(next);
@@ -101,8 +103,8 @@ impl<'a> Wiring<'a> {
         Ok(())
     }
 
-    /// Adds an input. An input that is also a constant stays a constant; files of ONNX's IR version 3 have to list
-    /// constants as inputs.
+    /// Adds an input. An input that is also a constant stays a constant: in files of ONNX's IR version 3, all constants
+    /// are also listed as inputs.
     ///
     /// # Errors
     /// The tensor is already an input, or a node's result.
@@ -125,8 +127,8 @@ impl<'a> Wiring<'a> {
         self.of(name).is_outer = true;
     }
 
-    /// Adds a node: its name, its operands, the tensors of this graph that its nested graphs read, and its results.
-    /// Omitted ones are `None`.
+    /// Adds a node: its name, its operands, the tensors of this graph that its nested graphs read, and its results. An
+    /// omitted operand or result is `None`.
     ///
     /// # Errors
     /// A result is already defined.
@@ -198,7 +200,7 @@ impl<'a> Wiring<'a> {
         self.nodes[node].name
     }
 
-    /// The operands of the node at a position; `None` where one is left out.
+    /// The operands of the node at a position; `None` for an omitted operand.
     pub fn operands(&self, node: usize) -> &[Option<TensorId>] {
         &self.ports[self.nodes[node].operands.clone()]
     }
@@ -217,18 +219,18 @@ impl<'a> Wiring<'a> {
             .copied()
     }
 
-    /// The number of tensors. Every tensor's number is below it.
+    /// The number of tensors. The numbers of tensors are below it.
     pub fn tensor_count(&self) -> usize {
         self.known.len()
     }
 
-    /// The tensor of this name.
+    /// The number of the tensor with this name.
     pub fn id(&self, name: &str) -> Option<TensorId> {
         self.ids.get(name).copied()
     }
 
     fn at(&self, id: TensorId) -> &TensorFacts<'a> {
-        // Numbers are only given out for tensors of this graph.
+        // This graph has given out the number, so the tensor exists.
         &self.known[id.0]
     }
 
@@ -247,7 +249,7 @@ impl<'a> Wiring<'a> {
         &self.outputs
     }
 
-    /// True for a constant.
+    /// True if the tensor is a constant.
     pub fn is_constant(&self, id: TensorId) -> bool {
         self.at(id).is_constant
     }
@@ -257,12 +259,12 @@ impl<'a> Wiring<'a> {
         self.at(id).producer
     }
 
-    /// True for a tensor that a node takes, or that is an output of the graph.
+    /// True if a node reads the tensor, or if the tensor is an output of the graph.
     pub fn is_used(&self, id: TensorId) -> bool {
         self.at(id).reads > 0 || self.at(id).is_output
     }
 
-    /// How many times nodes take a tensor as an operand.
+    /// How many times nodes have a tensor as an operand.
     pub fn reads_of(&self, id: TensorId) -> usize {
         self.at(id).reads
     }

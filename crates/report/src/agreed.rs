@@ -1,5 +1,5 @@
-//! Checks `quantization.json` against the artifact's lowered graph, from which the types and grids of inputs and
-//! results follow.
+//! Checks `quantization.json` against the lowered graph in the artifact. The types and grids of inputs and results
+//! follow from that graph.
 
 use std::{
     collections::BTreeMap,
@@ -9,10 +9,11 @@ use std::{
 use strait_container::Quantization;
 use strait_core::{Graph, Module, Op, Value, ValueId};
 
-/// Sentences that name the inputs and results whose type or grid in `quantization.json` differs from the lowered graph.
+/// Sentences, one for each input or result whose type or grid in `quantization.json` differs from that in the lowered
+/// graph.
 ///
-/// Tensors are matched by name. Operands, states and origins are not checked, nor results that have only real numbers
-/// in the lowered graph.
+/// Tensors are matched by name. Operands, states and origins are not checked. Results that are only real numbers in the
+/// lowered graph are not checked either.
 pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> Vec<String> {
     let values = lowered.values();
     let by_name: BTreeMap<&str, (ValueId, &Value)> = values
@@ -26,7 +27,7 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
         .inputs
         .iter()
         .map(|config| (format!("input `{}`", config.tensor), config));
-    // An input whose readers each have their own grid has none itself.
+    // If the readers of an input have different grids, the input itself has no grid.
     let with_grid = inputs.chain(results).filter(|(_, config)| config.origin.is_some());
     let found = with_grid.filter_map(|(what, config)| {
         let Some(scheme) = said.schemes.get(config.scheme) else {
@@ -43,7 +44,8 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
             scale: &config.scale,
             zero_point: &config.zero_point,
         };
-        // The scale of an accumulated sum is not written down: it is the product of the factors' scales.
+        // `quantization.json` has no scale for an accumulated sum, because that scale is the product of the scales of
+        // the factors.
         let same = |there: &TypeAndGrid<'_>| match said.scale.is_empty() {
             true => there.elem == said.elem,
             false => *there == said,
@@ -53,7 +55,7 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
     found.collect()
 }
 
-/// Element type, scales and zero points of a quantized tensor.
+/// The element type, the scales and the zero points of a quantized tensor.
 #[derive(PartialEq)]
 struct TypeAndGrid<'a> {
     elem: String,
@@ -85,8 +87,8 @@ fn listed<T: Display>(numbers: &[T]) -> String {
     numbers.join(", ")
 }
 
-/// The codes that a tensor of the float model became: its own, those that it is dequantized from, or those that it is
-/// quantized to.
+/// The types and grids of the codes that a tensor of the float model has in the lowered graph. These are the tensor's
+/// own codes, or the codes from which it is dequantized, or the codes to which its readers quantize it.
 fn codes<'a>(graph: &'a Graph, (id, value): &(ValueId, &'a Value)) -> Vec<TypeAndGrid<'a>> {
     let of = |value: &'a Value| {
         let grid = value.quant.as_ref().filter(|_| value.is_quantized());

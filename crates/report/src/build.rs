@@ -1,4 +1,4 @@
-//! Makes the report from the results of a compilation.
+//! Makes the report of a compilation from its results.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{
     nearness::reported,
 };
 
-/// Everything that the report is made from.
+/// Everything from which the report is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
     /// Table of the target.
@@ -27,17 +27,17 @@ pub struct Material<'a> {
     pub integer: &'a Module,
     /// Which requantizations were fused and which were not.
     pub fusion: &'a Fusion,
-    /// For each integer node, by name, the row of the table for the op that it was lowered from.
+    /// For each integer node, by its name: the row of the target's table for the op from which the node was lowered.
     pub origins: &'a BTreeMap<String, String>,
-    /// For each requantization, by name, how near its results are to the ideal function.
+    /// For each requantization, by its name: how near its results are to the ideal function.
     pub nearness: &'a BTreeMap<String, Nearness>,
-    /// Findings of annotation that cost accuracy.
+    /// What annotation found that costs accuracy.
     pub findings: &'a Findings,
-    /// For each rule over the float graph, how often its pattern matched and how often it was applied.
+    /// For each rule over the float graph: how often its pattern was found, and how often the rule was applied.
     pub rewrites: &'a BTreeMap<&'static str, Counts>,
 }
 
-/// The report of a compiled model. `rewrites` counts what the rules over the float graph did before.
+/// The report of a compiled model. `rewrites` has the counts of the rules that were applied to the float graph before.
 pub fn of_built(
     spec: &TargetSpec,
     canonical: &Module,
@@ -60,7 +60,7 @@ pub fn of_built(
     }
 }
 
-/// The report, without remarks, accuracy, gates and rules, which the caller adds.
+/// Makes the report. The caller adds remarks, accuracy, gates and rules.
 pub fn build(material: Material<'_>) -> Report {
     let Material {
         spec,
@@ -74,7 +74,7 @@ pub fn build(material: Material<'_>) -> Report {
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
     let graph = integer.main();
-    // The verifier has checked that there is an order.
+    // The verifier has already checked that the nodes can be ordered.
     let order = graph.topological_order().unwrap_or_default();
     let nodes: Vec<&Node> = order.into_iter().filter_map(|id| graph.node(id)).collect();
     let rows = fused
@@ -137,7 +137,7 @@ fn layer(
     fused: &BTreeMap<&str, &Fused>,
     nearness: &BTreeMap<String, Nearness>,
 ) -> Layer {
-    // If two requantizations became one, the second makes the codes of the result.
+    // If two requantizations became one, the second of them computes the codes of the result.
     let nearness = (node.sources.iter().rev()).find_map(|&source| nearness.get(module.name(source)));
     let (free_integers, from_scales) = nearness.map(reported).unwrap_or_default();
     Layer {

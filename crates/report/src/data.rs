@@ -19,7 +19,7 @@ pub struct DataReport {
 }
 
 impl DataReport {
-    /// Decoders and arithmetic in one line.
+    /// The decoders and the libraries for arithmetic, in one line.
     pub fn reader(&self) -> String {
         let parts = std::iter::once(&self.decoder).chain(&self.arithmetic);
         parts.map(String::as_str).collect::<Vec<_>>().join("; ")

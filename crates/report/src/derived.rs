@@ -1,5 +1,5 @@
-//! Makes the parts of a report that follow from an artifact's graphs and certificates alone, and compares them with the
-//! report.
+//! Makes those parts of a report that only depend on the graphs and certificates of an artifact, and compares a report
+//! with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,12 @@ use super::{
     fusions::{fired_by, reason},
 };
 
-/// Sentences that say where a report contradicts the model. They name the layer in question if its name is in the
-/// model.
+/// Sentences that say where a report contradicts the model. A sentence names the layer if the model has a layer of that
+/// name.
 ///
-/// Only what follows from the model is compared, and not what also depends on the float model, the configuration, the
-/// target's table or samples. The size is not compared either, since an artifact stores equal tensors once.
+/// Only those parts of the report are compared that follow from the model alone. Parts that also depend on the float
+/// model, the configuration, the target's table or samples are not compared. The size is not compared either, because
+/// an artifact stores equal tensors only once.
 pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let (module, graph) = (&model.module, model.module.main());
     let made_by: BTreeMap<&str, &Node> = (graph.values())
@@ -31,7 +32,8 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let certificates = model.certificates.iter();
     let fired: Vec<(&str, FiredReport)> = (certificates.enumerate())
         .map(|(position, record)| {
-            // A constant that was requantized is found by the name that it had before.
+            // If a requantized value has become a constant, no node makes it any more. The report then has the layer's
+            // name.
             let before = || report.fusions.fired.get(position).map_or("", |fired| &fired.layer);
             let layer = made_by
                 .get(&*record.node)
@@ -77,7 +79,7 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     found
 }
 
-/// A sentence that names the first key whose value in the report is not the expected one.
+/// A sentence that names the first key whose value in the report (`said`) is not the expected value.
 fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Option<String> {
     if expected == said {
         return None;
@@ -90,7 +92,8 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
     Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
 }
 
-/// The report's entry for one layer of the graph. `made_by` finds the fusion that made a value, by the value's name.
+/// The entry of a report for one layer of the graph. `made_by` gives the fusion that made a value, found by the name of
+/// the value.
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
@@ -135,8 +138,8 @@ fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
     }
 }
 
-/// Number of nodes of each kind. What dequantizes the weights of a product belongs to it, and what rounds real numbers to the grid
-/// of the model to the host.
+/// Counts the nodes of each kind. A node that dequantizes the weights of a product is counted as part of the product. A
+/// node that only rounds real numbers to the grid of the model is not counted as a conversion.
 pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usize, unfused: usize) -> Summary {
     let converts = |node: &Node| matches!(node.op, Op::Quantize(_) | Op::Dequantize(_));
     let of_weights = |node: &Node| {
@@ -161,8 +164,8 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
     }
 }
 
-/// True if a node only rounds real numbers: it dequantizes what was just quantized, or it quantizes and all its readers
-/// dequantize.
+/// True if a node only takes part in rounding real numbers: it dequantizes codes that another node has just quantized,
+/// or it quantizes and all readers of its codes dequantize them.
 fn rounds(graph: &Graph, node: &Node) -> bool {
     match (&node.op, node.inputs.first(), node.outputs.first()) {
         (Op::Quantize(_), _, Some(&codes)) => {
@@ -177,8 +180,8 @@ fn rounds(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// Number of bytes of the constants that the main graph uses. Equal tensors count once: an artifact stores them once,
-/// although compiling may have made several out of one shared tensor.
+/// The number of bytes of the constants that the main graph uses. Equal tensors are counted once, because an artifact
+/// stores them once, although compiling may have made several tensors from one that was shared.
 pub(super) fn parameter_bytes(module: &Module) -> u64 {
     let graph: &Graph = module.main();
     let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());

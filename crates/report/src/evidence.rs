@@ -1,4 +1,5 @@
-//! Evidence for a model: which rows of the target's table its layers rest on, and what may be claimed because of them.
+//! Evidence for a model: the rows of the target's table on which the model's layers rest, and what may be claimed
+//! because of these rows.
 
 use std::{
     cmp::Reverse,
@@ -41,7 +42,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts how often each kind of evidence occurs.
+    /// Counts how often each kind of evidence occurs. `weakest` has the weakest evidence of each layer.
     pub fn of(weakest: impl IntoIterator<Item = Evidence>) -> Counts {
         let mut counts = Counts::default();
         for evidence in weakest {
@@ -88,11 +89,11 @@ pub struct Ground {
     pub layers: usize,
 }
 
-/// What may be claimed of a model, or of a table, that rests on these rows.
+/// What may be claimed of a model or a table that rests on these rows.
 ///
-/// This is the only place that says `bit-accurate`. It does so only if everything is measured or proved, without any
-/// condition. `oracle` is the reference of the whole table; rows that follow another reference are named together with
-/// theirs.
+/// This is the only place where the word `bit-accurate` is used. It is used only if everything is measured or proved,
+/// without any condition. `oracle` is the reference of the whole table. Rows that follow another reference are named
+/// together with that reference.
 pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) -> String {
     let (mut weakest, mut others, mut conditions) = (None, BTreeSet::new(), String::new());
     for support in supports {

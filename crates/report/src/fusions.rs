@@ -1,4 +1,4 @@
-//! Which requantizations were fused, one by one, and row by row of the target's table.
+//! Which requantizations were fused: for each requantization, and for each row of the target's table.
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Reason, ReasonCode};
@@ -117,7 +117,7 @@ pub(super) fn fired(fired: &Fused) -> FiredReport {
     fired_by(&fired.node, &fired.row, &fired.certificate)
 }
 
-/// The report of a fusion that has this certificate.
+/// The entry of a report for a fusion with this certificate.
 pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> FiredReport {
     FiredReport {
         layer: layer.to_owned(),
@@ -156,7 +156,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
     let refused = (fusion.refused.iter()).map(|refused| (&refused.node, &refused.value, None, &refused.tried));
     let mut missed: Vec<(Until, Miss)> = Vec::new();
     for (layer, value, instead, tried) in fired.chain(refused) {
-        // A row whose option is off does not belong to the target as it was chosen.
+        // A row whose option is off is not reported, because it is not part of the target with these options.
         let tried_here =
             |attempt: &Attempt| attempt.until > Until::Producer && attempt.reason.code != ReasonCode::Option;
         let here = |attempt: &&Attempt| attempt.row == row.name && tried_here(attempt);
@@ -171,7 +171,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
             (attempt.until, miss)
         }));
     }
-    // Requantizations that remain behind a fusion made by this row.
+    // Requantizations that remain after a fusion that this row made.
     let behind = |refused: &&Refused| refused.tried.is_empty() && refused.row.as_deref() == Some(row.name.as_str());
     missed.extend(fusion.refused.iter().filter(behind).map(|refused| {
         let miss = Miss {
@@ -183,7 +183,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
         };
         (Until::Form, miss)
     }));
-    // Requantizations that were not fused at all come before those that another row fused.
+    // Requantizations that were not fused at all come first, and then those that another row fused.
     missed.sort_by_key(|(until, miss)| (miss.instead.is_some(), std::cmp::Reverse(*until)));
     let support = spec.support(Row::Fusion(&row.name));
     RowReport {

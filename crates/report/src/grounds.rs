@@ -1,4 +1,4 @@
-//! Finds out which rows of the target's table each layer of a model rests on.
+//! For each layer of a model, finds the rows of the target's table on which the layer rests.
 
 use std::{
     cell::RefCell,
@@ -15,44 +15,46 @@ use strait_target::{
     spec::{Evidence, Integer, OpRow, Recipe, Row, Support},
 };
 
-/// The rows that a layer rests on, with their evidence.
+/// The rows on which a layer rests, with their evidence.
 #[derive(Default)]
 pub(super) struct Basis<'a> {
-    /// The rows, the one with the weakest evidence last. Empty for a layer on the host. A row may hold only under a
-    /// condition; if the layer meets it, the condition is removed, and if not, the row counts as `documented`.
+    /// The rows; the row with the weakest evidence is last. The list is empty for a layer on the host. Some rows only
+    /// hold under a condition. If the layer meets the condition, it is removed from the row; otherwise the row counts
+    /// as `documented`.
     pub(super) supports: Vec<Support<'a>>,
-    /// The forms that were shown to be right on fewer accumulators than the layer can have.
+    /// The forms of requantization that were shown to be right for fewer accumulators than the layer can have.
     pub(super) outside: Vec<Outside>,
 }
 
-/// A value together with the bounds of the graph that it belongs to.
+/// A value, and the bounds of all values of the graph to which it belongs.
 type BoundedValue<'s, 'a> = (&'s RefCell<Bounds<'a>>, ValueId);
 
-/// The lowered graph, before the fusions.
+/// The lowered graph, from which the fusions made the main graph.
 struct Lowered<'a> {
     graph: &'a Graph,
-    /// The graph's values by their names.
+    /// The values of this graph, by their names.
     named: BTreeMap<&'a str, ValueId>,
     bounds: RefCell<Bounds<'a>>,
 }
 
-/// Finds the rows that the layers of a model rest on.
+/// Finds the rows on which the layers of a model rest.
 pub(super) struct Grounds<'a> {
     spec: &'a TargetSpec,
     integer: &'a Module,
-    /// For each node, by name, the row of the table that it was lowered with.
+    /// For each node, by its name: the row of the table with which the node was lowered.
     origins: &'a BTreeMap<String, String>,
-    /// Bounds of the values of the main graph. They are kept from layer to layer, so that each value is analysed once.
+    /// The bounds of the values in the main graph. They are kept for all layers, so that each value is analysed only
+    /// once.
     bounds: RefCell<Bounds<'a>>,
-    /// The lowered graph, if the module has one besides the fused graph.
+    /// The lowered graph. `None` if the module only has the main graph.
     lowered: Option<Lowered<'a>>,
-    /// The fusion rows that were applied, by the name of the fused result.
+    /// For each fused result, by its name: the fusion row that was applied.
     fired: &'a BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Grounds<'a> {
-    /// Prepares for the main graph of `integer`. `origins` has the row that each node was lowered with, `fired` the
-    /// fusion row that made each result.
+    /// Prepares to find the rows for layers of the main graph of `integer`. `origins` has the row with which each node
+    /// was lowered, and `fired` has the fusion row that made each fused result.
     pub(super) fn new(
         spec: &'a TargetSpec,
         origins: &'a BTreeMap<String, String>,
@@ -80,16 +82,18 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// The rows that a layer of the main graph rests on, and the forms whose evidence covers fewer accumulators.
+    /// The rows on which a layer of the main graph rests, and those forms whose evidence covers fewer accumulators than
+    /// the layer can have.
     pub(super) fn of(&self, node: &Node) -> Basis<'a> {
         if matches!(node.op, Op::Quantize(_) | Op::Dequantize(_)) {
-            // Weights that are dequantized for a product of real numbers (weight-only) belong to that product's row.
+            // In a weight-only product, weights are dequantized for a product of real numbers. This is part of the
+            // product's row.
             let weights = self.op_row(node);
             let weights = weights.filter(|row| self.spec.op.get(*row).is_some_and(OpRow::is_weight_only));
             let constant = node.inputs.first().copied().flatten();
             let constant = constant.is_some_and(|value| self.integer.main().data_of(value).is_some());
             if constant && weights.is_none() {
-                // The weights belong to a layer on the host, which needs no evidence.
+                // These are the weights of a layer on the host, which needs no evidence.
                 return Basis::default();
             }
             return Basis {
@@ -105,7 +109,7 @@ impl<'a> Grounds<'a> {
             return Basis::default();
         }
         let chain = self.lowered(node);
-        // A clamp that was fused into the layer belongs to the fusion row.
+        // A clamp that was fused into the layer is part of the fusion row.
         let absorbed = chain.iter().filter_map(|node| self.op_row(node));
         let absorbed = absorbed.filter(|row| !self.is_clamp(row));
         let ops: BTreeSet<&str> = self.op_row(node).into_iter().chain(absorbed).collect();
@@ -114,7 +118,8 @@ impl<'a> Grounds<'a> {
         let read = |node: &Node| node.inputs.first().copied().flatten();
         let forms: Vec<(&Requantization, Option<BoundedValue<'_, 'a>>)> = match node.requantization() {
             Some(own) if node.fused.is_some() => {
-                // If the layer adds something inside its accumulator, the sum is what is requantized.
+                // If another tensor is added to the layer's accumulators before they are requantized, the sum is
+                // requantized.
                 let sums = chain
                     .iter()
                     .find(|step| matches!(step.op, Op::Add(_)) && node.addend().is_some());
@@ -155,8 +160,8 @@ impl<'a> Grounds<'a> {
         Basis { supports, outside }
     }
 
-    /// Compares the condition of a form with the accumulators that can occur. If the form was shown to be right on
-    /// fewer, its evidence is lowered to `documented` and the form is added to `outside`.
+    /// Checks whether all accumulators of the layer are among those for which a form was shown to be right. If not, the
+    /// evidence of the form is lowered to `documented`, and the form is added to `outside`.
     fn discharged(
         &self,
         support: Support<'a>,
@@ -181,12 +186,12 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// Bounds of the lowered graph, if the module has one besides the main graph.
+    /// The bounds of the values in the lowered graph; `None` if the module only has the main graph.
     fn lowered_bounds(&self) -> Option<&RefCell<Bounds<'a>>> {
         self.lowered.as_ref().map(|lowered| &lowered.bounds)
     }
 
-    /// The table row of the op that a node was lowered from.
+    /// The row of the table for the op from which a node was lowered.
     fn op_row(&self, node: &Node) -> Option<&'a str> {
         let name = self.integer.name(node.name);
         self.origins.get(name).map(String::as_str)
@@ -197,8 +202,8 @@ impl<'a> Grounds<'a> {
         recipe == Some(Recipe::Clamp)
     }
 
-    /// For a layer that adds inside its accumulator: the form that brings the added codes onto the accumulator's grid,
-    /// and the value that it requantizes in the lowered graph.
+    /// If another tensor is added to the layer's accumulators: the form that requantizes the added codes to the grid of
+    /// the accumulators, and the value that this form requantizes in the lowered graph.
     fn added<'n>(&self, layer: &'n Node, sum: Option<&Node>) -> Option<(&'n Requantization, ValueId)> {
         let (addend, _) = layer.addend()?;
         let lowered = self.lowered.as_ref()?.graph;
@@ -214,8 +219,9 @@ impl<'a> Grounds<'a> {
         ))
     }
 
-    /// Names of the forms that a layer may use. If it was fused, these are the forms that the fusion row accepts,
-    /// otherwise those that the rows of its ops narrow with. Forms that bring codes into an accumulator are added.
+    /// Names of the forms that a layer may use. For a fused layer, these are the forms that the fusion row accepts, and
+    /// for any other layer the forms with which the rows of its ops requantize. In both cases, the forms that
+    /// requantize codes to be added to accumulators are included.
     fn forms_of(&self, fusion: Option<&str>, ops: &BTreeSet<&str>) -> Vec<&'a str> {
         let row = self.spec.fusion.iter().find(|row| Some(row.name.as_str()) == fusion);
         let added = ops.iter().filter_map(|name| self.spec.op.get(*name));
@@ -233,8 +239,8 @@ impl<'a> Grounds<'a> {
         own.into_iter().chain(added).collect()
     }
 
-    /// The nodes of the lowered graph that became part of a fused layer, from the last to the first. The layer has the
-    /// name of the first.
+    /// The nodes of the lowered graph that became part of a fused layer, from the last to the first. The name of the
+    /// layer is that of the first node.
     fn lowered(&self, layer: &Node) -> Vec<&'a Node> {
         let main = self.integer.main();
         let Some(Lowered {
@@ -250,7 +256,8 @@ impl<'a> Grounds<'a> {
             chain.push(node);
             let is_layer =
                 |&&value: &&ValueId| lowered.producer(value).is_some_and(|(_, node)| node.name == layer.name);
-            // If the layer adds inside its accumulator, follow the operand that the layer itself computes.
+            // If another tensor is added to the layer's accumulators, continue with the operand that the layer itself
+            // computes.
             let own = node
                 .inputs
                 .iter()
@@ -267,8 +274,8 @@ impl<'a> Grounds<'a> {
     }
 }
 
-/// The evidence of a row for a layer whose first operand has this many axes. A row that was shown to be right only for
-/// other numbers of axes counts as `documented`.
+/// The evidence of a row for a layer whose first operand has `rank` axes. If the row was only shown to be right for
+/// other numbers of axes, it counts as `documented`.
 fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
     let shown = support.ranks.is_empty() || support.ranks.iter().any(|&shown| Some(usize::from(shown)) == rank);
     Support {
@@ -281,7 +288,7 @@ fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
     }
 }
 
-/// True if an integer op sums or multiplies, so that it could overflow its accumulator.
+/// True if an integer op computes sums or products, so that its accumulator could overflow.
 fn sums(op: &Op) -> bool {
     matches!(op.term().kind(), Kind::Accumulates | Kind::Divides)
 }
@@ -302,7 +309,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// `None` if all accumulators of the layer are within `shown_on`.
+    /// Compares the accumulators of a layer with those in `shown_on`; `None` if all of them are within `shown_on`.
     pub(crate) fn of(row: Row<'_>, shown_on: [i64; 2], accumulators: [i64; 2]) -> Option<Outside> {
         let [below, above] = [
             shown_on[0].saturating_sub(accumulators[0]),

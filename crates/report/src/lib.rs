@@ -1,9 +1,9 @@
-//! The report of a compilation, as data. [`Report`] is what `report.json` in an artifact holds; showing it to people is
-//! left to the caller.
+//! The report of a compilation, as data. [`Report`] is the content of `report.json` in an artifact. Callers decide how
+//! it is shown to people.
 //!
-//! Nothing in it depends on when, where, by whom or with how many threads the artifact was made. Some parts of it, and
-//! of `quantization.json`, follow from the graphs and certificates of an artifact alone. They can be checked against
-//! these later ([`disagreements`], [`contradictions`]).
+//! The report does not depend on when, where, by whom or with how many threads the artifact was made. Some parts of the
+//! report, and of `quantization.json`, follow from the graphs and certificates of the artifact alone. These parts can
+//! later be checked against the graphs and certificates ([`disagreements`], [`contradictions`]).
 
 mod agreed;
 mod build;
@@ -47,7 +47,7 @@ pub use schema::json_schema;
 /// Name of the report's file in an artifact.
 pub const REPORT_FILE: &str = "report.json";
 
-/// Schema version of the report.
+/// Version of the report's schema.
 pub const SCHEMA: u32 = 2;
 
 /// Contents of `report.json`.
@@ -281,11 +281,11 @@ impl Report {
         self.gates.iter().filter(|gate| !gate.met)
     }
 
-    /// Writes `report.json` directly to `out`, without holding all of it in memory: it has about a kilobyte for each
-    /// layer.
+    /// Writes `report.json` directly to `out`. The whole text, which has about a kilobyte for each layer, is never in
+    /// memory at once.
     ///
     /// # Errors
-    /// If `out` fails.
+    /// Errors of `out`.
     pub fn write_json(&self, out: impl io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::new(out);
         serde_json::to_writer_pretty(&mut out, self)?;

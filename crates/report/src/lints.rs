@@ -103,7 +103,7 @@ pub struct Taken {
     pub steps: f64,
 }
 
-/// The lints about grids. Nodes and values in `findings` are those of the canonical module.
+/// Makes the lints about grids. Nodes and values in `findings` are those of the canonical module.
 pub(super) fn lints(canonical: &Module, findings: &Findings) -> Vec<Lint> {
     let Findings {
         given_away: away,
@@ -125,7 +125,7 @@ pub(super) fn lints(canonical: &Module, findings: &Findings) -> Vec<Lint> {
         .collect()
 }
 
-/// Names of a layer and of a tensor.
+/// The names of a layer and of a tensor.
 fn names(canonical: &Module, node: NodeId, value: ValueId) -> Option<[&str; 2]> {
     let graph = canonical.main();
     let [layer, tensor] = [graph.node(node)?.name, graph.value(value)?.name];
@@ -145,7 +145,7 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
         loss.extreme,
         100.0 * loss.share,
         loss.codes,
-        // Less than one step counts as one: no more bits can be lost than there are.
+        // If less than one step is left, it counts as one step, because no more bits can be lost than the codes have.
         (codes as f64 / loss.codes.max(1.0)).log2()
     );
     Some(Lint {
@@ -163,7 +163,7 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
     })
 }
 
-/// Joins the first few words of a list and says how many more there are.
+/// Joins the first few words of a list. If there are more, their number is added.
 fn some(mut words: Vec<String>) -> String {
     if let Some(more @ 1..) = words.len().checked_sub(MOST_NAMED) {
         words.truncate(MOST_NAMED);
@@ -221,7 +221,7 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
 
 fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
     let [layer, tensor] = names(canonical, coarser.node, coarser.value)?;
-    // The shift cannot be too large: only a grid that holds nothing but zero could be more than 2^7 times as coarse.
+    // The shift does not overflow: a grid that is more than 2^7 times as coarse as needed could only represent zero.
     let factor = 1u32.checked_shl(coarser.doublings)?;
     let text = format!(
         "the grid of layer `{layer}`, tensor `{tensor}`, is {factor} times as coarse as its range asks for, which costs \
@@ -260,7 +260,7 @@ fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
     })
 }
 
-/// How many readers or channels a sentence names.
+/// How many readers or channels a sentence names, at most.
 const MOST_NAMED: usize = 3;
 
 fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
@@ -362,7 +362,7 @@ fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
     })
 }
 
-/// The type of the codes, with scale and zero point if there is only one of each.
+/// The type of the codes. If there is only one scale and zero point, they are added.
 fn grid_text((elem, grid): &(Elem, QuantParams)) -> String {
     match (grid.as_tensor(), grid.scale.channels()) {
         (Some((scale, zero)), _) => format!("{elem} with the scale {scale} and the zero point {zero}"),

@@ -1,5 +1,6 @@
-//! How near the results of requantizations are to the ideal functions that they approximate. Either the compiler was
-//! free to choose the integers of a requantization, or the runtime computes them from scales.
+//! How near the results of requantizations are to the ideal functions that they approximate. The integers of a
+//! requantization (such as a multiplier and a shift) were either chosen by the compiler, or are computed by the runtime
+//! from scales.
 
 use std::fmt::{self, Display};
 
@@ -85,15 +86,15 @@ impl Display for FreeIntegers {
 }
 
 impl FreeIntegers {
-    /// True if no integers within the form's limits come nearer to the ideal.
+    /// True if the form cannot have any integers that are nearer to the ideal.
     pub fn is_optimal(&self) -> bool {
         self.found == OPTIMAL
     }
 }
 
 impl FromScales {
-    /// A sentence on how far the runtime's integers are from the ideal, and which would be nearer; `None` if they are
-    /// the ideal.
+    /// A sentence that says how far the results with the runtime's integers are from the ideal, and whether other
+    /// integers would be nearer; `None` if the results are equal to the ideal.
     pub fn remark(&self) -> Option<String> {
         let Some(runtime) = &self.runtime else {
             return Some("the runtime's integers: its results are too many to be compared".to_owned());
@@ -108,7 +109,8 @@ impl FromScales {
     }
 }
 
-/// The report's entry, either for integers that the compiler chose or for those that the runtime computes.
+/// The entry of the report for a requantization: the first part if the compiler chose the integers, and the second part
+/// if the runtime computes them.
 pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<FromScales>) {
     match nearness {
         Nearness::Chosen { found, distance } => {
@@ -148,7 +150,7 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
 
 const OPTIMAL: &str = "optimal";
 
-/// A distance in words, such as "1 LSB on up to 0.20 % of the accumulators".
+/// Describes a distance in words, such as "1 LSB on up to 0.20 % of the accumulators".
 fn off(max_lsb: u32, share: f64) -> String {
     match max_lsb {
         0 => "0 LSB".to_owned(),
@@ -159,7 +161,7 @@ fn off(max_lsb: u32, share: f64) -> String {
 /// A fraction as a percentage with two significant digits.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    // 10^-decimals is the place of the second significant digit.
+    // The second significant digit is the digit for 10^-decimals.
     let decimals = (1 - percent.log10().floor() as i32).clamp(0, 6);
     match percent < 0.000_01 {
         true => "less than 0.00001 %".to_owned(),

@@ -1,4 +1,4 @@
-//! The effect of the configuration: of each rule, and of the keys of `[quantize]` that are set for all layers.
+//! The effects of the configuration: of each rule, and of those keys of `[quantize]` that are set for all layers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

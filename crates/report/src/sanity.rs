@@ -1,4 +1,4 @@
-//! The sanity check: both models on the first calibration samples.
+//! The sanity check: runs both models on the first calibration samples, and compares their outputs.
 
 use std::fmt::{self, Display};
 
@@ -117,7 +117,7 @@ pub struct Remedy {
 }
 
 impl Sanity {
-    /// The outputs that are at fault.
+    /// The outputs that have at least one fault.
     pub fn faulty(&self) -> impl Iterator<Item = &SanityOutput> {
         self.outputs.iter().filter(|output| !output.faults.is_empty())
     }
@@ -156,7 +156,7 @@ impl Unjudged {
 }
 
 impl Fault {
-    /// A few words for what the figures of the output do not show.
+    /// A few words about a fault, if the figures of the output do not show it; otherwise `None`.
     fn told(self) -> Option<&'static str> {
         match self {
             Fault::Noise | Fault::Answers => None,

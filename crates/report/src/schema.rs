@@ -1,4 +1,4 @@
-//! The JSON schema of `report.json`, which readers of the file may rely on.
+//! The JSON schema of `report.json`. Programs that read the file may rely on it.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::Serialize;
@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 
 use crate::Report;
 
-/// The JSON schema of a report, as committed in `docs/strait-report-2.schema.json`.
+/// The JSON schema of a report. It is committed as `docs/strait-report-2.schema.json`.
 pub fn json_schema() -> Json {
-    // `format` names types of Rust, which mean nothing to other readers.
+    // `format` has names of Rust types, which mean nothing to other readers of the schema.
     let plain = RecursiveTransform(|schema: &mut Schema| {
         schema.remove("format");
     });

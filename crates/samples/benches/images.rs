@@ -1,9 +1,10 @@
-//! Measures the time from 500 photographs of 640 × 480 to a network's input: decoded, resized to 224 × 224 with
-//! Pillow's bilinear filter, normalized, channels first. Two threads each work on one sample at a time.
+//! Measures how long it takes to convert 500 photographs of 640 × 480 pixels to the input of a network: they are
+//! decoded, resized to 224 × 224 with Pillow's bilinear filter, normalized, and transposed to channels first. There are
+//! two threads, and each of them works on one sample at a time.
 //!
 //! `cargo bench -p strait-samples -- FOLDER` measures the images of a folder, and prints the median of several runs in
-//! milliseconds for each image. `cargo xtask bench --images` makes the images, runs this program and Pillow with NumPy
-//! alternately, and compares them.
+//! milliseconds for each image. `cargo xtask bench --images` makes the images, runs this program and one with Pillow
+//! and NumPy alternately, and compares their times.
 
 use std::{
     env,
@@ -79,7 +80,7 @@ fn read(folder: &Path) -> Result<usize, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    // Cargo adds an argument of its own, which starts with `--`.
+    // Cargo adds an argument that starts with `--`.
     let folder = env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let Some(folder) = folder.map(PathBuf::from) else {
         println!("no folder of images is given: nothing is measured");

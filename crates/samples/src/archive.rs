@@ -1,5 +1,5 @@
-//! Reads members of the archives that `numpy.savez` and `numpy.savez_compressed` write. Members are stored as they are,
-//! or deflated.
+//! Reads members of the archives that `numpy.savez` and `numpy.savez_compressed` write. Members are stored without
+//! compression, or deflated.
 
 use std::io::{self, Cursor};
 use std::path::Path;
@@ -11,11 +11,12 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{DataError, Kind};
 
-/// A deflated member may always inflate to this many bytes, whatever its length in the archive.
+/// A deflated member may always inflate to this many bytes, even if it is much shorter in the archive.
 const MOST_INFLATED: u64 = 256 << 20;
 
-/// A larger member may inflate to this many times its length in the archive. Real samples do not compress better than
-/// that. A factor of a thousand means all zeros, or a file made to fill the disk.
+/// If a deflated member inflates to more than [`MOST_INFLATED`] bytes, it may inflate to at most this many times its
+/// length in the archive. Real samples do not compress better than that. A factor of a thousand only occurs if all
+/// numbers are zero, or if somebody made the file to fill the disk.
 const MOST_TIMES: u64 = 100;
 
 /// An archive in a mapped file.
@@ -27,13 +28,13 @@ pub(crate) struct Archive {
     zip: ZipArchive<Cursor<Bytes>>,
 }
 
-/// The content of a member. If the member is stored, it is a slice of the archive. If it is deflated, it is inflated
-/// into a temporary file, so that memory does not grow with the number of samples. That file has no name, so nothing is
-/// left of it however the process ends.
+/// The content of a member. For a stored member, this is a slice of the archive. A deflated member is inflated into a
+/// temporary file, so that memory does not grow with the number of samples. The temporary file has no name, so it
+/// disappears when the process ends, however it ends.
 pub(crate) struct Content {
     /// The bytes of the whole content.
     pub(crate) bytes: Bytes,
-    /// The file that has the content, and the offset in it.
+    /// The file that has the content, and the offset of the content in the file.
     pub(crate) file: Option<(Arc<MappedFile>, usize)>,
 }
 
@@ -49,7 +50,7 @@ impl Archive {
 
     fn new(name: String, bytes: Bytes, file: Option<Arc<MappedFile>>) -> Result<Archive, DataError> {
         match ZipArchive::new(Cursor::new(bytes.clone())) {
-            // With two members of one name, it would not be clear which one is meant.
+            // If two members had the same name, it would not be clear which of them is meant.
             Ok(zip) if zip.has_duplicate_names() => Err(broken(&name, "two of its members have one name")),
             Ok(zip) => Ok(Archive { name, bytes, file, zip }),
             Err(error) => Err(broken(&name, &format!("{error}; it may be cut short"))),
@@ -61,14 +62,15 @@ impl Archive {
         self.zip.file_names().filter_map(|name| Some(name.ok()?.into_owned()))
     }
 
-    /// The length of a member's content according to the directory. More than that is never inflated.
+    /// The length of a member's content according to the directory. No more bytes than that are ever inflated.
     pub(crate) fn size(&mut self, member: &str) -> Option<u64> {
         let index = self.zip.index_for_name(member)?;
         Some(self.zip.by_index_raw(index).ok()?.size())
     }
 
-    /// The content of a member: a slice of the archive if it is stored, and otherwise inflated. Its length and checksum
-    /// are checked against the directory. `None` if there is no member of this name.
+    /// The content of a member: a slice of the archive for a stored member, and an inflated copy for a deflated one.
+    /// The length and the checksum of the content are checked against the directory. `None` if there is no member of
+    /// this name.
     pub(crate) fn member(&mut self, member: &str) -> Result<Option<Content>, DataError> {
         let Some(index) = self.zip.index_for_name(member) else {
             return Ok(None);
@@ -126,7 +128,7 @@ impl Archive {
 
     fn inflate(&mut self, index: usize, size: u64) -> io::Result<MappedFile> {
         let mut file = tempfile::tempfile()?;
-        // The reader stops when the content grows beyond the size in the directory, so a member cannot fill the disk.
+        // The reader stops if the content is longer than the directory says, so no member can fill the disk.
         let written = io::copy(&mut self.zip.by_index(index)?, &mut file)?;
         if written != size {
             let text = "it is shorter than the directory says";

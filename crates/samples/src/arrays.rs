@@ -1,4 +1,4 @@
-//! Arrays that are not samples, and arrays converted to integers or floats.
+//! Arrays that are read as a whole instead of as samples, and conversions of arrays to integers or floats.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,8 +11,8 @@ use crate::{
 /// All arrays of an `.npz`, by their names without `.npy`.
 ///
 /// # Errors
-/// The file cannot be read, a member is not an array, or the contents have more than `most` bytes together. The size is
-/// checked before anything is inflated.
+/// The file cannot be read, a member is not an array, or the contents have more than `most` bytes together. The total
+/// size is checked before anything is inflated.
 pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, DataError> {
     let shown = path.display();
     let mut archive = Archive::open(path)?;
@@ -41,8 +41,8 @@ pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, Da
 }
 
 impl Array {
-    /// All numbers as integers, with the last axis fastest. `None` if one of them is not whole or does not fit in
-    /// `i64`.
+    /// All numbers as integers. The last axis varies fastest. `None` if one of the numbers is not whole or does not fit
+    /// in `i64`.
     pub fn integers(&self) -> Option<Vec<i64>> {
         let (numbers, size) = (self.numbers(), self.number_type().size());
         numbers
@@ -51,7 +51,7 @@ impl Array {
             .collect()
     }
 
-    /// All numbers as float32, with the last axis fastest.
+    /// All numbers as float32. The last axis varies fastest.
     pub fn reals(&self) -> Vec<f32> {
         let numbers = self.numbers();
         let mut reals = vec![0.0; numbers.len() / self.number_type().size()];
@@ -62,7 +62,7 @@ impl Array {
     /// Like [`Array::integers`], for one sample.
     ///
     /// # Panics
-    /// As [`Array::sample`].
+    /// As for [`Array::sample`].
     pub fn integers_of(&self, sample: usize) -> Option<Vec<i64>> {
         let (numbers, size) = (self.sample(sample), self.number_type().size());
         numbers
@@ -74,7 +74,7 @@ impl Array {
     /// Like [`Array::reals`], for one sample.
     ///
     /// # Panics
-    /// As [`Array::sample`].
+    /// As for [`Array::sample`].
     pub fn reals_of(&self, sample: usize) -> Vec<f32> {
         let numbers = self.sample(sample);
         let mut reals = vec![0.0; numbers.len() / self.number_type().size()];

@@ -2,12 +2,12 @@
 
 use strait_core::codes;
 
-/// Why stored data cannot be used. The fault is in the data, or in the configuration that names the data, never in
-/// Strait.
+/// Why stored data cannot be used. The fault is always in the data, or in the configuration that names the data, and
+/// never in Strait.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DataError {
-    /// What kind of error it is.
+    /// The kind of the error.
     pub kind: Kind,
     /// What is wrong, in one sentence that names the file or the input.
     pub message: String,
@@ -22,28 +22,28 @@ pub struct DataError {
 pub enum Kind {
     /// A file or folder cannot be read.
     File,
-    /// The file does not have the format that its name says, or is truncated.
+    /// The file is truncated, or does not have the format that its name stands for.
     Format,
     /// The numbers have a type that we do not read.
     Type,
     /// A sample does not fit the model's input.
     Shape,
-    /// There are no samples, too few of them, or not the same number for each input.
+    /// There are no samples, there are too few of them, or inputs have different numbers of samples.
     Count,
-    /// There are fewer samples than are asked for.
+    /// There are fewer samples than the user asks for.
     Wanted,
-    /// The data and the model's inputs do not match by name.
+    /// The names in the data are not the names of the model's inputs.
     Name,
     /// A sample contains NaN or infinity.
     NotFinite,
     /// The preprocessing does not fit the samples.
     Preprocess,
-    /// A label is not a class.
+    /// A label is not the number of a class.
     Label,
 }
 
 impl Kind {
-    /// The code of the kind. Codes are stable, because programs depend on them.
+    /// The error code for this kind. Codes do not change, because programs depend on them.
     pub fn code(self) -> &'static str {
         match self {
             Kind::File => "D001",
@@ -81,7 +81,7 @@ impl DataError {
         self
     }
 
-    /// The message and the notes, as one sentence.
+    /// One sentence that has the message and the notes.
     pub fn sentence(&self) -> String {
         let all: Vec<&str> = std::iter::once(&self.message)
             .chain(&self.notes)

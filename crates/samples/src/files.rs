@@ -18,18 +18,18 @@ use crate::{
     source::Pieces,
 };
 
-/// What was found for an input.
+/// The data that was found for an input.
 #[derive(Debug)]
 pub(crate) enum InputSource {
     /// Arrays with the samples of the input.
     Arrays(Pieces),
     /// Images, each of which is a sample of the input.
     Images(Listing),
-    /// Random numbers, for this many samples.
+    /// Random numbers. The field is the number of samples.
     Random(usize),
 }
 
-/// The samples for each of `inputs`, in their order.
+/// Opens the samples for each of `inputs`, in the order of `inputs`.
 ///
 /// | `path` is | read as |
 /// |---|---|
@@ -39,8 +39,8 @@ pub(crate) enum InputSource {
 /// | a folder of `.npy` | for a model of one input: batches, in the order of their names |
 /// | a folder of `.npz` | batches, in the order of their names |
 /// | a list or a pattern of `.npy` or `.npz` | batches, in this order |
-/// | an image, a list or a pattern of images, a folder of them or of such folders | those of the only input |
-/// | a folder of folders of images | one folder for each of several inputs, by its escaped name; arrays may stand beside them |
+/// | an image, a list or a pattern of images, a folder of images or of such folders | the samples of the only input |
+/// | a folder of folders of images | one folder for each of several inputs, by its escaped name; or an array of that name |
 pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match place {
         SampleSource::Path(path) => open_path(path, inputs),
@@ -52,7 +52,7 @@ pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSou
     }
 }
 
-/// Opens a listing of arrays and archives, which are batches, or of images.
+/// Opens a listing. Its files are images, or arrays and archives that are batches of one set.
 fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     let paths: Vec<PathBuf> = (0..listing.count()).map(|file| listing.path(file)).collect();
     let is = |path: &&PathBuf, kind: &str| extension(path) == kind;
@@ -72,12 +72,12 @@ fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSou
     }
 }
 
-/// Arrays for one input, one after the other.
+/// Opens arrays for one input that follow one another.
 fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<Pieces, DataError> {
     paths.into_iter().map(|path| Array::open(path)).collect()
 }
 
-/// The arrays of several archives for each input, one after the other.
+/// Opens archives that are batches. For each input, the arrays of the archives follow one another.
 fn archives_of<'p>(
     paths: impl IntoIterator<Item = &'p PathBuf>,
     inputs: &[&str],
@@ -97,7 +97,7 @@ fn one_array(shown: &str, inputs: &[&str]) -> DataError {
     DataError::new(Kind::Name, message).help(help)
 }
 
-/// Images for the model's only input.
+/// Opens images as the samples of the model's only input.
 fn only(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match inputs {
         [_] => Ok(vec![InputSource::Images(listing)]),
@@ -147,7 +147,7 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataError
 /// Opens one file or folder for each input.
 ///
 /// # Errors
-/// An input has no file, or a file has no input.
+/// There is no file for an input, or a file does not belong to any input.
 pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     if let Some(stranger) = files.keys().find(|name| !inputs.contains(&name.as_str())) {
         let message = format!("the model has no input {stranger:?}");
@@ -187,7 +187,7 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataE
         .iter()
         .map(|name| folder.join(format!("{}.npy", names::escape(name))))
         .collect();
-    // Each input by its name: an array or, if there are several inputs, a folder of images.
+    // For each input there is an array of its name or, if there are several inputs, a folder of images of its name.
     let several = inputs.len() > 1;
     let images = |file: &PathBuf| Some(file.with_extension("")).filter(|folder| several && folder.is_dir());
     if named.iter().all(|file| files.contains(file) || images(file).is_some()) {
@@ -247,7 +247,7 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
             let names: Vec<String> = names.take(20).collect();
             let message = format!("{shown} has no array for the input {input:?}");
             let finding = DataError::new(Kind::Name, message).note(format!("its arrays are {}", list(&names)));
-            // Files that belong to other inputs are not suggested.
+            // A file that belongs to another input is not suggested.
             let free = names.iter().map(String::as_str).filter(|name| !inputs.contains(name));
             return Err(meant(finding, input, free));
         };
@@ -256,7 +256,7 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
     Ok(found)
 }
 
-/// Adds a suggestion of what was probably meant.
+/// Adds a suggestion which name was probably meant.
 fn meant<'a>(finding: DataError, name: &str, names: impl IntoIterator<Item = &'a str>) -> DataError {
     match nearest::did_you_mean(name, names).first() {
         Some(near) => finding.help(format!("did you mean {near:?}?")),

@@ -17,10 +17,10 @@ use crate::{
     marks::{self, Mark, Marks},
 };
 
-/// How many images are decoded before counting again whether there are enough readable ones.
+/// How many images are decoded before the readable ones are counted again.
 const AT_ONCE: usize = 256;
 
-/// The stack size of a thread, whatever `RUST_MIN_STACK` says.
+/// The stack size of a thread in bytes, whatever `RUST_MIN_STACK` says.
 const STACK: usize = 2 << 20;
 
 /// The images for one input.
@@ -33,8 +33,8 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// The images of a listing, which all have the same size after the pipeline. If its steps do not determine the
-    /// size, the first image that can be decoded does.
+    /// The images of a listing. After the pipeline, all of them have the same size. If the steps of the pipeline do not
+    /// determine this size, it is that of the first image that can be decoded.
     pub(crate) fn new(listing: Listing, pipeline: &Pipeline, skips: bool) -> Result<Images, DataError> {
         let (size, channels) = pipeline.size();
         let mut images = Images {
@@ -77,7 +77,7 @@ impl Images {
         self.listing.path(image)
     }
 
-    /// The levels of an image, with rows from top to bottom.
+    /// The levels of an image after all steps, with rows from top to bottom.
     ///
     /// # Errors
     /// A file cannot be read or decoded, has changed since the marks were taken, or has another size after the steps.
@@ -110,8 +110,8 @@ impl Images {
         self.pipeline.run(&bytes).map_err(|error| refused(&path, &error))
     }
 
-    /// The images that cannot be decoded, among the first ones, until `most` readable images are found. `None` means
-    /// all images. Uses all processors.
+    /// The images that cannot be decoded. Images are decoded in order until `most` readable ones are found; if `most`
+    /// is `None`, all images are decoded. This uses all processors.
     pub(crate) fn unreadable(&self, most: Option<usize>) -> Vec<usize> {
         let (mut found, mut begin) = (Vec::new(), 0);
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -134,7 +134,7 @@ impl Images {
                 }
             };
             let mut more: Vec<usize> = thread::scope(|scope| {
-                // This thread takes part too, and does all the work if the system has no other.
+                // This thread decodes images too. If the system has no other threads, it does all the work.
                 let start = |_| {
                     let thread = thread::Builder::new().stack_size(STACK);
                     thread.spawn_scoped(scope, look).ok()
@@ -151,13 +151,13 @@ impl Images {
         found
     }
 
-    /// Leaves out these images, given in ascending order.
+    /// Leaves out the images at these positions, which are in ascending order.
     pub(crate) fn leave_out(&mut self, images: &[usize]) {
         self.listing.leave_out(images);
     }
 
-    /// Adds the first `count` images to a hash: their bytes, their decoder, and the steps applied to them. Returns the
-    /// marks of the files.
+    /// Adds the first `count` images to a hash: the bytes of their files, the decoder, and the steps that are applied
+    /// to the images. Returns the marks of the files.
     pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<Vec<Mark>, DataError> {
         text(hasher, decoder());
         text(hasher, &self.pipeline.arithmetic().join(", "));

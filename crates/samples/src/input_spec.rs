@@ -1,4 +1,4 @@
-//! An input of the model, as far as reading samples for it needs it.
+//! What has to be known about an input of the model to read samples for it.
 
 use crate::plan::Plan;
 use strait_core::Elem;
@@ -10,10 +10,10 @@ pub struct InputSpec {
     pub name: String,
     /// The element type of the input.
     pub elem: Elem,
-    /// The shape of the input, including the batch dimension if the model has one.
+    /// The shape of the input, including the batch dimension if the input has one.
     pub shape: Vec<usize>,
     /// The preprocessing from stored samples to the input.
     pub preprocess: Plan,
-    /// The range of random numbers after preprocessing, if it is known.
+    /// The range of random numbers for this input, as they are after the preprocessing; `None` if it is not known.
     pub range: Option<[f64; 2]>,
 }

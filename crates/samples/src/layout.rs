@@ -1,8 +1,9 @@
 //! Checks that samples have their axes in the same order as the model's input.
 //!
 //! Numbers lie in memory in the order of the axes. If a sample has the model's axes in another order, it has the right
-//! number of elements but would be read wrongly. A sample may omit axes of size 1, add some, or be flat, because that
-//! does not move any number. But extents alone do not tell an axis of size 1 from a moved one:
+//! number of elements but would be read wrongly. A sample may omit axes of size 1, have additional ones, or be flat,
+//! because none of this moves any number. But the extents alone do not show whether an axis was moved, or whether an
+//! axis of size 1 is just in another place:
 //!
 //! ```text
 //! sample  [8, 1, 8]   channels, height, width
@@ -20,7 +21,7 @@ use crate::{
     source::Source,
 };
 
-/// Where the channel axis is moved.
+/// The direction in which the channel axis is moved.
 #[derive(Clone, Copy, PartialEq)]
 enum Move {
     LastToFront,
@@ -39,8 +40,8 @@ impl Move {
         moved
     }
 
-    /// True if the move changes the order of numbers. It does not if the channels, or all other axes together, have
-    /// size 1.
+    /// True if the move changes the order of the numbers. It does not change the order if the channel axis has size 1,
+    /// or if all other axes have size 1.
     fn moves_numbers(self, shape: &[usize]) -> bool {
         let parts = match self {
             Move::LastToFront => shape.split_last(),
@@ -49,7 +50,7 @@ impl Move {
         parts.is_some_and(|(&channels, others)| channels != 1 && others.iter().any(|&extent| extent != 1))
     }
 
-    /// The image layouts before and after the move.
+    /// The names of the image layouts before and after the move.
     fn layouts(self) -> [&'static str; 2] {
         match self {
             Move::LastToFront => ["NHWC", "NCHW"],
@@ -98,7 +99,7 @@ pub(crate) fn check(source: &Source, sample: &[usize], spec: &InputSpec) -> Resu
     Err(finding)
 }
 
-/// The model's shape without its batch dimension, unless samples have an axis for that.
+/// The shape of the model's input. The batch dimension is left out, unless samples have an axis for it.
 fn input_shape(rank: usize, model: &[usize]) -> &[usize] {
     match model {
         [1, rest @ ..] if rank < model.len() => rest,
@@ -118,8 +119,8 @@ fn in_other_order(sample: &[usize], model: &[usize]) -> bool {
     sample != model && Move::BOTH.into_iter().any(moved)
 }
 
-/// Advice for samples with another axis order, whose shape in the file is `stored`. It never repeats a step that the
-/// preprocessing already has.
+/// Advice for samples whose axes are in another order than the model's. `stored` is the shape of a sample in the file.
+/// The advice never contains a step that the preprocessing already has.
 fn advice(stored: &[usize], model: &[usize], plan: &Plan) -> Option<String> {
     let permutes = plan
         .operations

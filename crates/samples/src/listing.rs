@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! a folder        all .png, .jpg and .jpeg in it and in the folders below it, in the order of their paths
-//! a pattern       those whose paths it matches, `images/**/*.jpg`, in the order of their paths
-//! a list (.txt)   one path in each line, from the folder of the list on, in this order; `#` begins a remark
+//! a pattern       all files that the pattern matches, such as `images/**/*.jpg`, in the order of their paths
+//! a list (.txt)   one path in each line, relative to the folder of the list, in this order; `#` begins a remark
 //! ```
 //!
-//! Paths are compared component by component and byte by byte, so that the order is the same on every system. A folder
-//! directly below the folder of the set is a class; the number of a class is the position of its folder in this order.
+//! Paths are compared component by component and byte by byte, so that the order is the same on every system. Each
+//! folder directly below the folder of the set is a class. The number of the class is the position of its folder in
+//! this order.
 
 use std::{
     collections::BTreeSet,
@@ -31,10 +32,10 @@ const MOST_FILES: usize = 50_000_000;
 /// The largest size of a list, in bytes.
 const MOST_LIST: u64 = 1 << 30;
 
-/// A list of image or array files, each with a name.
+/// A list of files that are images or arrays. Each file has a name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
-    /// The folder that the names are relative to.
+    /// The root: the folder to which the names are relative.
     root: PathBuf,
     /// The paths of the files relative to the root, with `/`.
     names: Vec<String>,
@@ -55,7 +56,7 @@ impl Listing {
         }
     }
 
-    /// Lists the images of a folder and of the folders below it.
+    /// Lists the images in a folder and in all folders below it.
     pub(crate) fn of_folder(root: &Path) -> Result<Listing, DataError> {
         Ok(Listing::new(root, walk(root, &is_image, MOST_FOLDERS)?))
     }
@@ -82,7 +83,7 @@ impl Listing {
         )
     }
 
-    /// Reads the images named in a list.
+    /// Reads a list, and lists the files that it names.
     pub(crate) fn of_list(file: &Path) -> Result<Listing, DataError> {
         let root = file.parent().unwrap_or(Path::new(""));
         let text = read_text(file)?;
@@ -97,7 +98,7 @@ impl Listing {
         }
     }
 
-    /// Lists exactly these images.
+    /// Lists exactly these files.
     pub(crate) fn of_paths(paths: &[PathBuf]) -> Result<Listing, DataError> {
         let name = |path: &PathBuf| {
             let name = path.to_str().map(|name| name.replace('\\', "/"));
@@ -119,7 +120,7 @@ impl Listing {
     /// The name of an image.
     ///
     /// # Panics
-    /// If there is no image at this position, which would be a bug in the caller.
+    /// If there is no such image, which would be a bug in the caller.
     pub(crate) fn name(&self, image: usize) -> &str {
         &self.names[image]
     }
@@ -136,7 +137,7 @@ impl Listing {
         &self.left_out
     }
 
-    /// Leaves out these images, given in ascending order.
+    /// Leaves out the images at these positions, which are in ascending order.
     pub(crate) fn leave_out(&mut self, images: &[usize]) {
         let names = std::mem::take(&mut self.names);
         for (image, name) in names.into_iter().enumerate() {
@@ -147,14 +148,14 @@ impl Listing {
         }
     }
 
-    /// The class of an image: the position of its folder.
+    /// The class of an image: the position of the image's folder among the folders of the set.
     pub(crate) fn class(&self, image: usize) -> Option<usize> {
         let folder = folder(&self.names[image])?;
         self.folders.binary_search_by(|other| other.as_str().cmp(folder)).ok()
     }
 }
 
-/// The first folder in a name.
+/// The first folder in the name of a file.
 fn folder(name: &str) -> Option<&str> {
     name.split_once('/').map(|(folder, _)| folder)
 }
@@ -176,8 +177,8 @@ pub(crate) fn read_text(file: &Path) -> Result<String, DataError> {
         .map_err(|_| DataError::new(Kind::Format, format!("{} is not text in UTF-8", file.display())))
 }
 
-/// The files below a folder whose names are `wanted`, as paths relative to it, in order. Links are followed, but not
-/// back into a folder that contains them.
+/// All files below a folder whose names `wanted` accepts, in order. The result has their paths relative to the folder.
+/// Links are followed, except a link that leads back to a folder which contains it.
 fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Result<Vec<String>, DataError> {
     let too_many = |what: String| {
         let message = format!("{} holds {what}", root.display());
@@ -185,7 +186,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
         DataError::new(Kind::Count, message).help(help)
     };
     let mut found = Vec::new();
-    // Each open folder is stored with the folders that contain it.
+    // For each folder that still has to be read: its path, and the folders that contain it.
     let mut folders = vec![(String::new(), Vec::new())];
     let mut opened = 0;
     while let Some((prefix, above)) = folders.pop() {
@@ -205,7 +206,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
         let within: Vec<_> = above.into_iter().chain([identity]).collect();
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            // A name that is not valid UTF-8 cannot be written in a list or a label file.
+            // A name that is not valid UTF-8 is skipped, because no list or label file could refer to it.
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 continue;
             };
@@ -224,14 +225,14 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
     Ok(found)
 }
 
-/// Identifies a folder by its device and inode number, whatever path leads to it.
+/// Identifies a folder by its device and inode number, which are the same for all paths that lead to the folder.
 #[cfg(unix)]
 fn identity(folder: &Path) -> std::io::Result<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     fs::metadata(folder).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// Identifies a folder by its path without links.
+/// Identifies a folder by its path, in which links are resolved.
 #[cfg(not(unix))]
 fn identity(folder: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(folder)

@@ -1,23 +1,23 @@
 //! Detects samples that have changed since their digest was taken.
 //!
-//! A compilation is identified by the digest of its samples, but reads the samples again later. Other processes may
-//! have written to the files in the meantime. So each sample gets a mark together with the digest, and whenever the
-//! sample is read again, it is checked against its mark.
+//! The digest of the samples identifies a compilation, but the compilation reads the samples again later. In between,
+//! other processes may write to the files. So when the digest is computed, each sample also gets a mark, which is a
+//! hash of its bytes. Whenever the sample is read again, its bytes are checked against the mark.
 
 use crate::error::{DataError, Kind};
 
-/// The BLAKE3 hash of a sample's bytes as they are stored.
+/// The mark of a sample: the BLAKE3 hash of its bytes as they are stored.
 pub(crate) type Mark = [u8; 32];
 
-/// The marks of the samples of an input, as far as they have been taken.
+/// The marks of the samples of one input. Samples that were not part of the digest have no marks.
 pub(crate) type Marks<'a> = &'a [Mark];
 
-/// The mark for these bytes.
+/// Computes the mark for these bytes.
 pub(crate) fn mark(bytes: &[u8]) -> Mark {
     blake3::hash(bytes).into()
 }
 
-/// Checks the bytes of a sample against its mark, if it has one. `file` is named in the error.
+/// Checks the bytes of a sample against the sample's mark, if there is one. Errors name `file`.
 pub(crate) fn hold(bytes: &[u8], sample: usize, marks: Marks<'_>, file: impl Fn() -> String) -> Result<(), DataError> {
     match marks.get(sample) {
         Some(before) if *before != mark(bytes) => {

@@ -1,4 +1,4 @@
-//! Classes of images from label files and folder names, and other facts about images.
+//! The classes of images according to label files and folder names, and other facts about images.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -9,17 +9,17 @@ use crate::{
     samples::Samples,
 };
 
-/// How images become samples.
+/// How images are turned into samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageReading {
     /// Names and versions of the decoders.
     pub decoder: String,
-    /// Names and versions of the libraries whose arithmetic resizing and the conversion to gray follow.
+    /// Names and versions of the libraries whose arithmetic is reproduced when images are resized or converted to gray.
     pub arithmetic: Vec<String>,
 }
 
 impl Samples {
-    /// How images become samples; `None` if no input has images.
+    /// How images are turned into samples; `None` if no input has images.
     pub fn reading(&self) -> Option<ImageReading> {
         let pipeline = self.images()?.pipeline();
         Some(ImageReading {
@@ -28,12 +28,13 @@ impl Samples {
         })
     }
 
-    /// The names of the images that were left out because they cannot be decoded, in order.
+    /// The names, in order, of the images that were left out because they cannot be decoded.
     pub fn left_out(&self) -> &[String] {
         self.images().map_or(&[], |images| images.listing().left_out())
     }
 
-    /// The name of a sample's image, for the first input that has images: its path below the folder of the set.
+    /// The name of a sample's image: its path below the folder of the set. If several inputs have images, it is the
+    /// image of the first of these inputs.
     pub fn image(&self, sample: usize) -> Option<&str> {
         Some(self.images()?.listing().names().get(sample)?.as_str())
     }
@@ -59,7 +60,7 @@ impl Samples {
 
     /// The class of each sample from a label file. Each line has a name and a class, separated by a comma or a blank.
     /// The name is the image's file name, its path below the folder of the set, or the name of a folder that contains
-    /// it. A first line without a class is a heading.
+    /// it. The first line may be a heading, which has no class.
     ///
     /// # Errors
     /// The samples are not images, the file cannot be read, a line is malformed, or an image has no line.

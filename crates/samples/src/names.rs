@@ -1,9 +1,9 @@
-//! Converts names of tensors to names of files.
+//! Converts the names of tensors to file names.
 
 use std::fmt::Write as _;
 
-/// The name, with every byte except letters, digits, `.`, `_` and `-` replaced by `%` and two hexadecimal digits.
-/// Different names stay different, and no name is a path: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
+/// The name, in which every byte except letters, digits, `.`, `_` and `-` is replaced by `%` and two hexadecimal
+/// digits. Different names stay different, and no result contains a `/`: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -28,7 +28,7 @@ use crate::{
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The longest header that an array of numbers can have, in bytes.
+/// The largest size of a header in bytes. No array of numbers needs a longer one.
 const LONGEST_HEADER: usize = 64 << 10;
 
 /// The largest number of axes that NumPy allows.
@@ -37,21 +37,21 @@ const MOST_AXES: usize = 64;
 /// The order of the numbers in a file, and the byte order of each number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Order {
-    /// True if the first axis is fastest (Fortran order), instead of the last.
+    /// True if the first axis varies fastest (Fortran order), and false if the last axis does.
     first_fastest: bool,
     big_endian: bool,
 }
 
-/// An array in a file. Its bytes are not copied.
+/// An array in a file. The bytes of the file are not copied.
 #[derive(Clone, Debug)]
 pub struct Array {
     name: String,
     number_type: NumberType,
     shape: Vec<usize>,
     order: Order,
-    /// The bytes of the numbers; their length matches type and shape.
+    /// The bytes of the numbers. There are as many bytes as type and shape require.
     bytes: Bytes,
-    /// The file and the offset of the bytes in it, if samples can be mapped one by one.
+    /// The file, and the offset of `bytes` in it. `None` if samples cannot be mapped one by one.
     file: Option<(Arc<MappedFile>, usize)>,
 }
 
@@ -59,7 +59,7 @@ impl Array {
     /// Maps the file.
     ///
     /// # Errors
-    /// The file cannot be read; otherwise as for [`Array::parse`].
+    /// The file cannot be read. The other errors are those of [`Array::parse`].
     pub fn open(path: &Path) -> Result<Array, DataError> {
         let name = path.display().to_string();
         let file = MappedFile::open(path, u64::MAX)
@@ -80,7 +80,7 @@ impl Array {
         Ok(array)
     }
 
-    /// The array that is the whole content of a member of an archive.
+    /// The array in a member of an archive. The array is the whole content of the member.
     pub(crate) fn of_member(name: &str, content: &Content) -> Result<Array, DataError> {
         let array = Array::of_content(name, content)?;
         let whole = &content.bytes;
@@ -94,7 +94,7 @@ impl Array {
         }
     }
 
-    /// The array in `bytes`, which are not copied. Messages call it `name`.
+    /// Reads an array from `bytes`, which are not copied. `name` is the name of the array in messages.
     ///
     /// # Errors
     /// The bytes are not an array, the array is truncated, or its numbers have a type that we do not read.
@@ -105,7 +105,8 @@ impl Array {
         })?;
         let parsed = Header::parse(header).ok_or_else(|| broken(&format!("its header is {:?}", shortened(header))))?;
         let (number_type, big_endian) = number_type(name, parsed.descr)?;
-        // Extents of 0 are left out of the product, because the strides of an empty array have to fit too.
+        // The product is taken over all extents except those of 0. It must not overflow even for an empty array,
+        // because strides are computed from it.
         let mut most = parsed.shape.iter().filter(|&&extent| extent != 0);
         let most = most.try_fold(number_type.size(), |size, &extent| size.checked_mul(extent));
         let most = most.filter(|&size| size <= isize::MAX as usize);
@@ -131,7 +132,7 @@ impl Array {
         }
     }
 
-    /// The file, and the name in the archive, for messages.
+    /// The name of the array for messages: the name of its file, and the name in the archive if it is in one.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -151,13 +152,13 @@ impl Array {
         self.shape.first().copied()
     }
 
-    /// The bytes as they lie in the file.
+    /// The bytes of the numbers, in the order of the file.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// A view of the numbers in place, in Fortran order or not. `None` if they have another type, are big-endian, or
-    /// are not aligned, as in members of an archive.
+    /// A view of the numbers where they are, in the order of the file. `None` if the numbers have another type than
+    /// `T`, are big-endian, or are not aligned (as in members of an archive).
     pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         if NumberType::from(T::ELEM) != self.number_type || self.order.big_endian {
             return None;
@@ -165,15 +166,15 @@ impl Array {
         self.arranged(bytemuck::try_cast_slice(&self.bytes).ok()?)
     }
 
-    /// A view of numbers, or of the bytes of each number, in the order of the file.
+    /// A view of `numbers`, which are the array's numbers or the bytes of each number, in the order of the file.
     fn arranged<'a, T>(&self, numbers: &'a [T]) -> Option<ArrayViewD<'a, T>> {
         let shape = IxDyn(&self.shape).set_f(self.order.first_fastest);
         ArrayViewD::from_shape(shape, numbers).ok()
     }
 
-    /// The numbers of one sample, little-endian, with the last axis fastest. If the array is in a file, the sample is
-    /// mapped by itself, so memory does not grow with the number of samples that were read. If the file has another
-    /// order, they are copied.
+    /// The numbers of one sample, little-endian, where the last axis varies fastest. If the array is in a file, only
+    /// this sample is mapped, so memory does not grow with the number of samples that were read. If the file has the
+    /// numbers in another order, they are copied.
     ///
     /// # Panics
     /// If the array is a single number, or there is no such sample, which would be a bug in the caller.
@@ -188,13 +189,13 @@ impl Array {
         }
     }
 
-    /// The range of a sample's bytes among the bytes of all samples.
+    /// The position of a sample's bytes within the bytes of all samples.
     fn range_of(&self, sample: usize) -> Range<usize> {
         let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
         sample * size..(sample + 1) * size
     }
 
-    /// Like [`Array::sample`], but as a copy that does not change, whatever happens to the file afterwards.
+    /// Like [`Array::sample`], but copies the numbers, so that later changes of the file have no effect on them.
     ///
     /// # Errors
     /// The file has become shorter since it was opened.
@@ -212,7 +213,8 @@ impl Array {
             .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))
     }
 
-    /// All numbers, little-endian, with the last axis fastest: in place, or as a copy if the file has another order.
+    /// All numbers, little-endian, where the last axis varies fastest. They are only copied if the file has them in
+    /// another order.
     pub(crate) fn numbers(&self) -> Bytes {
         if self.order == Order::default() {
             self.bytes.clone()
@@ -221,7 +223,8 @@ impl Array {
         }
     }
 
-    /// The numbers of one sample or of all, copied in little-endian order with the last axis fastest.
+    /// A copy of the numbers of one sample, or of all samples if `sample` is `None`: little-endian, where the last axis
+    /// varies fastest.
     fn in_order(&self, sample: Option<usize>) -> Bytes {
         match self.number_type.size() {
             1 => self.gathered::<1>(sample),
@@ -233,7 +236,7 @@ impl Array {
 
     fn gathered<const N: usize>(&self, sample: Option<usize>) -> Bytes {
         let Some(all) = self.arranged(self.bytes.as_chunks::<N>().0) else {
-            // This cannot happen: length and shape were checked when the array was read.
+            // This does not happen, because the length was checked against the shape when the array was read.
             return Bytes::new();
         };
         let numbers = match sample {
@@ -251,7 +254,7 @@ impl Array {
     }
 }
 
-/// The text of the header, and where the numbers begin.
+/// The text of the header, and the offset at which the numbers begin.
 fn header(bytes: &[u8]) -> Option<(&str, usize)> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (&[major, _minor], rest) = rest.split_first_chunk::<2>()?;
@@ -272,7 +275,7 @@ fn shortened(text: &str) -> String {
     text.trim_end().chars().take(80).collect()
 }
 
-/// The type for a code such as `<f4`, and whether its numbers are big-endian.
+/// The type that a code such as `<f4` stands for, and whether the numbers are big-endian.
 fn number_type(name: &str, code: &str) -> Result<(NumberType, bool), DataError> {
     let (order, rest) = code.split_at_checked(1).unwrap_or(("", code));
     match (order, NumberType::of_code(rest)) {
@@ -298,8 +301,9 @@ struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Parses a Python dictionary literal with exactly these three keys. Their values are a string, a boolean, and a
-    /// tuple of whole numbers. (For records `descr` is a list; they are not arrays of numbers.)
+    /// Parses a dictionary, written as in Python, with exactly these three keys. The values are a string, a boolean,
+    /// and a tuple of whole numbers. (For records, the value of `descr` is a list; files with records are refused,
+    /// because they are not arrays of numbers.)
     fn parse(text: &'a str) -> Option<Header<'a>> {
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
@@ -345,7 +349,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// A string in single or double quotes, and the text after it.
+/// Reads a string in single or double quotes. Returns the string and the text after it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|letter| matches!(letter, '\'' | '"'))?;
     text[1..].split_once(quote)
@@ -365,7 +369,7 @@ fn extents(text: &str) -> Option<Vec<usize>> {
     extents.filter(|extents| extents.len() <= MOST_AXES)
 }
 
-/// Writes an array piece by piece, so that it does not have to be in memory.
+/// Writes an array piece by piece, so that the whole array never has to be in memory.
 #[derive(Debug)]
 pub struct Writer {
     out: BufWriter<File>,
@@ -387,7 +391,7 @@ impl Writer {
         Ok(Writer { out, left })
     }
 
-    /// Appends the bytes of some numbers.
+    /// Appends the bytes of the next numbers.
     ///
     /// # Errors
     /// Errors of the file system, or more bytes than the shape has room for.
@@ -413,15 +417,15 @@ impl Writer {
     }
 }
 
-/// The bytes of a whole file: the header with type and shape, and the numbers, little-endian, with the last axis
-/// fastest.
+/// The bytes of a whole file: the header with type and shape, and then the numbers, which are little-endian with the
+/// last axis varying fastest.
 pub fn encode(number_type: NumberType, shape: &[usize], numbers: &[u8]) -> Vec<u8> {
     let mut file = encode_header(number_type, shape);
     file.extend_from_slice(numbers);
     file
 }
 
-/// A header of version 1, padded so that the numbers begin at a multiple of 64.
+/// A header of version 1. It is padded so that the numbers begin at a multiple of 64 bytes.
 fn encode_header(number_type: NumberType, shape: &[usize]) -> Vec<u8> {
     let order = if number_type.size() == 1 { '|' } else { '<' };
     let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
@@ -432,7 +436,7 @@ fn encode_header(number_type: NumberType, shape: &[usize]) -> Vec<u8> {
         text.push(' ');
     }
     text.push('\n');
-    // The text has at most MOST_AXES numbers of 20 digits each, far below 65536 bytes.
+    // The text has at most MOST_AXES numbers of 20 digits each, so it is far shorter than 65536 bytes.
     [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
 }
 

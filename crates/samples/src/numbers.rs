@@ -2,9 +2,9 @@
 
 use strait_core::{Elem, F16};
 
-/// Declares the types of numbers in a file. Each has its storage type, its code in an `.npy` header without the sign
-/// for the byte order, its name in NumPy, and its conversion to float32, rounded to nearest even if it needs more than
-/// 24 bits.
+/// Declares the types of numbers in a file. Each type has a Rust type in which it is stored, its code in an `.npy`
+/// header (without the sign for the byte order), its name in NumPy, and its conversion to float32. Numbers that need
+/// more than 24 bits are rounded to the nearest float32, with ties to even.
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident($storage:ty, $code:literal, $numpy:literal, $to_f32:expr))*) => {
         /// The type of the numbers of an array in a file.
@@ -37,7 +37,8 @@ macro_rules! types {
                 }
             }
 
-            /// Converts little-endian numbers in `bytes` to float32, up to the length of the shorter side.
+            /// Converts the little-endian numbers in `bytes` to float32. If `bytes` and `out` have different numbers of
+            /// elements, the rest of the longer one is left alone.
             pub(crate) fn to_f32(self, bytes: &[u8], out: &mut [f32]) {
                 match self {
                     $(NumberType::$name => each(bytes, out, |number| $to_f32(<$storage>::from_le_bytes(number))),)*
@@ -94,9 +95,9 @@ impl NumberType {
         matches!(self, NumberType::F16 | NumberType::F32 | NumberType::F64)
     }
 
-    /// True if every number of this type is also a number of `elem`, an integer type or boolean.
+    /// True if every number of this type is also a number of `elem`, which is an integer type or boolean.
     pub(crate) fn fits(self, elem: Elem) -> bool {
-        // The number of bits of the magnitude, and whether there is a sign.
+        // For each type: the number of bits of the magnitude, and whether there is a sign.
         let range = |number: NumberType| match number {
             NumberType::Bool => Some((1, false)),
             NumberType::U8 => Some((8, false)),
@@ -115,8 +116,8 @@ impl NumberType {
         }
     }
 
-    /// Converts little-endian numbers in `bytes` to `elem`, which they [fit](Self::fits), up to the length of the
-    /// shorter side.
+    /// Converts the little-endian numbers in `bytes` to `elem`. The type must [fit](Self::fits) into `elem`. If `bytes`
+    /// and `out` have different numbers of elements, the rest of the longer one is left alone.
     pub(crate) fn widen(self, bytes: &[u8], elem: Elem, out: &mut [u8]) {
         let (from, to) = (self.size(), elem.size());
         if from == to && self != NumberType::Bool {
@@ -125,7 +126,7 @@ impl NumberType {
             return;
         }
         for (number, out) in bytes.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
-            // A type that fits has only whole numbers in the range of the wider type.
+            // Every type that fits has only whole numbers, which are in the range of the wider type.
             let whole = match self {
                 NumberType::Bool => i64::from(number.iter().any(|&byte| byte != 0)),
                 _ => self.to_whole(number).unwrap_or(0),
@@ -134,7 +135,7 @@ impl NumberType {
         }
     }
 
-    /// The number in `bytes`, if it is whole and in the range of `i64`.
+    /// The number in `bytes`, if the number is whole and in the range of `i64`.
     pub(crate) fn to_whole(self, bytes: &[u8]) -> Option<i64> {
         fn one<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Option<T> {
             Some(read(bytes.try_into().ok()?))
@@ -160,10 +161,10 @@ impl From<Elem> for NumberType {
     fn from(elem: Elem) -> NumberType {
         match elem {
             Elem::Bool => NumberType::Bool,
-            // The format has no types of 4 bits, so codes are stored as bytes.
+            // The format has no types of 4 bits, so each code is stored as a byte.
             Elem::U8 | Elem::U4 => NumberType::U8,
             Elem::I8 | Elem::I4 => NumberType::I8,
-            // The format has no such type, so the bits are stored.
+            // The format has no bfloat16, so the bits of each number are stored.
             Elem::U16 | Elem::BF16 => NumberType::U16,
             Elem::U32 => NumberType::U32,
             Elem::U64 => NumberType::U64,

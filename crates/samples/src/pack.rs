@@ -1,15 +1,15 @@
-//! Writes zip archives whose members are stored without compression, as `numpy.savez` does. All times are the format's
-//! epoch, so the same members always give the same bytes.
+//! Writes zip archives whose members are stored without compression, as `numpy.savez` does. All members get the same
+//! time, the first that the format can express, so that the same members always give the same bytes.
 //!
 //! Source: PKWARE's APPNOTE.TXT 4.3.
 
-/// The version of the format that a reader needs, 2.0.
+/// The version of the format that a reader has to support: 2.0.
 const VERSION: u16 = 20;
 
 /// 1 January 1980, in MS-DOS format.
 const EPOCH: u16 = (1 << 5) | 1;
 
-/// An archive exceeds the limits of the format without 64-bit sizes. The fault is in the content.
+/// The archive would exceed the limits of the format without 64-bit sizes. The content is too large for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an archive of 4 GiB, or of 65,536 members")]
 pub struct PackError;
@@ -51,7 +51,7 @@ impl Pack {
 /// The header before a member: its checksum, size and name.
 pub(crate) fn local_header(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
     let fields = fields(name, sum, size)?;
-    // There is no extra field.
+    // There is no extra field after the name.
     Ok([b"PK\x03\x04", fields.as_slice(), &[0; 2], name.as_bytes()].concat())
 }
 
@@ -72,14 +72,15 @@ fn fields(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
     Ok(fields.concat())
 }
 
-/// The directory after the members, with name, checksum, size and offset of each. It begins at offset `start`.
+/// The directory that follows the members, with name, checksum, size and offset of each member. It begins at offset
+/// `start`.
 pub(crate) fn directory_end(members: &[(String, u32, u32, u32)], start: u32) -> Result<Vec<u8>, PackError> {
     let mut directory = Vec::new();
     for (name, sum, size, offset) in members {
         directory.extend_from_slice(b"PK\x01\x02");
         directory.extend_from_slice(&VERSION.to_le_bytes());
         directory.extend_from_slice(&fields(name, *sum, *size)?);
-        // No extra field, comment, disk number or attributes.
+        // The entry has no extra field, comment, disk number or attributes.
         directory.extend_from_slice(&[0; 12]);
         directory.extend_from_slice(&offset.to_le_bytes());
         directory.extend_from_slice(name.as_bytes());
@@ -99,7 +100,7 @@ pub(crate) fn directory_end(members: &[(String, u32, u32, u32)], start: u32) -> 
     Ok(directory)
 }
 
-/// A length as a 32-bit field. 2^32 − 1 is refused too, because it announces 64-bit fields.
+/// A length as a 32-bit field. The length 2^32 − 1 is refused too, because in the format it announces 64-bit fields.
 fn number(length: usize) -> Result<u32, PackError> {
     u32::try_from(length).ok().filter(|&n| n != u32::MAX).ok_or(PackError)
 }

@@ -10,7 +10,7 @@ use crate::{
     source::Source,
 };
 
-/// Extent and stride of the rows, columns and channels of a sample.
+/// The extents and strides of the three axes of a sample that are its rows, columns and channels.
 struct Axes {
     rows: (usize, usize),
     columns: (usize, usize),
@@ -19,8 +19,9 @@ struct Axes {
 
 impl Samples {
     /// A picture of a sample as the model sees it, if input `input` has the shape of an image of one or three channels.
-    /// What the preprocessing makes of 0 becomes level 0, and what it makes of 255 becomes level 255. For samples that
-    /// are not stored as bytes, the smallest number becomes 0 and the largest 255.
+    /// For samples that are stored as bytes, the preprocessing is undone: the number that it makes of 0 becomes level
+    /// 0, and the number that it makes of 255 becomes level 255. For other samples, the smallest number becomes level
+    /// 0, and the largest becomes level 255.
     ///
     /// # Panics
     /// If there is no such input, which would be a bug in the caller.
@@ -56,7 +57,8 @@ impl Samples {
 }
 
 impl InputSamples {
-    /// The axes, found by the letters of the preprocessing, or else by the extent of the channels.
+    /// Finds the axes by their letters after the preprocessing. If these are not known, the axis with 1 or 3 elements
+    /// is the channel axis.
     fn axes(&self) -> Option<Axes> {
         let extents = match self.shape() {
             [1, rest @ ..] if rest.len() > 1 => rest,
@@ -84,7 +86,7 @@ impl InputSamples {
         fits.then_some(found)
     }
 
-    /// For each number: which value stands for black, and which for white.
+    /// For each number of the sample: the value that becomes black, and the value that becomes white.
     fn ends(&self, numbers: &[f32]) -> [Vec<f32>; 2] {
         let in_bytes = match self.source() {
             Source::Images(_) => true,

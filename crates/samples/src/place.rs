@@ -10,9 +10,9 @@ use std::{
 pub enum SampleSource {
     /// A file, a folder, or a pattern over paths of files (see the table of [the crate](crate)).
     Path(PathBuf),
-    /// These files of images or arrays, in this order.
+    /// A list of files with images or arrays, in the order of the samples.
     Listed(Vec<PathBuf>),
-    /// Random numbers for each element of the inputs, for this many samples.
+    /// Random numbers as elements of the inputs. The field is the number of samples.
     Random(NonZeroU32),
 }
 
@@ -22,8 +22,8 @@ pub enum Unreadable {
     /// The work stops with an error.
     #[default]
     Refuse,
-    /// The image is left out, and listed in [`Samples::left_out`](crate::Samples::left_out). For this, all images are
-    /// decoded once more before the work begins.
+    /// The image is left out, and listed in [`Samples::left_out`](crate::Samples::left_out). To find such images, all
+    /// images are decoded one additional time before the work begins.
     Skip,
 }
 
@@ -32,7 +32,7 @@ pub enum Unreadable {
 pub struct Set {
     /// Where the samples are.
     pub source: SampleSource,
-    /// Use only this many of the first samples; `None` for all.
+    /// Only this many samples are used, the first of the set; `None` if all are used.
     pub most: Option<NonZeroU32>,
     /// What happens if an image cannot be decoded.
     pub unreadable: Unreadable,

@@ -1,8 +1,9 @@
 //! The preprocessing of samples.
 //!
-//! For an input of floats, samples `[samples, …]` of any numeric type are converted to float32. Then the steps follow
-//! in order, each in float32 with one rounding per operation. Samples for an input of integers or booleans are not
-//! converted to floats, so they may only have the steps that move numbers: `color` and `layout`.
+//! For an input of floats, samples `[samples, …]` of any numeric type are converted to float32. Then the steps are
+//! applied in order; each of them computes in float32, with one rounding per operation. Samples for an input of
+//! integers or booleans are not converted to floats, so they may only have the steps that move numbers: `color` and
+//! `layout`.
 //!
 //! ```text
 //! scale = a                 x · a
@@ -18,21 +19,22 @@ use strait_images::Pipeline;
 /// The preprocessing steps for a batch of samples, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Plan {
-    /// One letter for each axis of a stored batch, with `N` (the samples) first. `None` if the configuration does not
-    /// say.
+    /// The letters of the axes of a stored batch, `N` (the samples) first. `None` if the configuration does not state
+    /// them.
     pub stored: Option<String>,
-    /// The steps on pixels, if samples are images. After them a sample is `[height, width, channels]`.
+    /// The steps on pixels, if the samples are images. After these steps, a sample has the shape `[height, width,
+    /// channels]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels: Option<Pipeline>,
-    /// The operations, without those that would change nothing.
+    /// The operations. Operations that would change nothing are left out.
     pub operations: Vec<Operation>,
     /// The letters of the axes after the last step. `None` if the letters of the stored axes are not known.
     pub layout: Option<String>,
 }
 
 impl Plan {
-    /// The stored shape of a sample that has this shape after preprocessing. If the number of axes does not match the
-    /// plan, it is the same shape.
+    /// The shape that a sample has in the file, if it has the shape `shape` after the preprocessing. If the number of
+    /// axes does not match the plan, the result is `shape` itself.
     pub(crate) fn stored_shape(&self, shape: &[usize]) -> Vec<usize> {
         let mut stored = shape.to_vec();
         for operation in self.operations.iter().rev() {
@@ -57,22 +59,23 @@ impl Plan {
 pub enum Operation {
     /// Multiplies all numbers: `x · factor`.
     Scale(f32),
-    /// Adds to all numbers: `x + offset`.
+    /// Adds a number to all numbers: `x + offset`.
     Offset(f32),
-    /// `(x − mean) / std` for all numbers.
+    /// Computes `(x − mean) / std` for all numbers.
     NormalizeAll {
         /// The mean that is subtracted.
         mean: f32,
-        /// The standard deviation that is divided by; not 0.
+        /// The standard deviation, by which numbers are divided; not 0.
         std: f32,
     },
-    /// `(x − mean[c]) / std[c]`, where c is the position along `axis`. The axis must be as long as both lists.
+    /// Computes `(x − mean[c]) / std[c]`, where c is the position along `axis`. The axis has to be as long as both
+    /// lists.
     NormalizeChannels {
         /// The channel axis.
         axis: usize,
         /// The mean of each channel, which is subtracted.
         mean: Vec<f32>,
-        /// The standard deviation of each channel, which is divided by; none is 0.
+        /// The standard deviation of each channel, by which numbers are divided; none of them is 0.
         std: Vec<f32>,
     },
     /// Swaps positions 0 and 2 along `axis`, whose size must be 3.

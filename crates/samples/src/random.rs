@@ -1,7 +1,7 @@
 //! Random numbers instead of samples, for a first look at a model without data.
 //!
 //! ```text
-//! an input with a range [a, b]          a + (b − a) · u, behind the preprocessing
+//! an input with a range [a, b]          a + (b − a) · u, after the preprocessing
 //! a preprocessing with steps            whole numbers from 0 to 255, as stored
 //! neither                               u, which is uniform in [0, 1)
 //! integers, without a range             0 or 1
@@ -21,12 +21,12 @@ pub(crate) struct Random {
     input: usize,
     shape: Vec<usize>,
     number_type: NumberType,
-    /// The smallest number, and the distance from it to the largest.
+    /// The smallest number, and the distance from the smallest to the largest number.
     range: [f64; 2],
 }
 
 impl Random {
-    /// Random samples for input `input`, with this type and stored shape.
+    /// Random samples for the input at position `input`, with this type and with this shape before the preprocessing.
     pub(crate) fn new(
         count: usize,
         input: usize,
@@ -43,7 +43,7 @@ impl Random {
         }
     }
 
-    /// The type of the random numbers for an input of type `elem`, and their range. Integers always fit in one byte,
+    /// The type and the range of the random numbers for an input of type `elem`. Integers are small enough for a byte,
     /// even if the input's type is wider.
     pub(crate) fn kind(elem: Elem, has_steps: bool, range: Option<[f64; 2]>) -> (NumberType, [f64; 2]) {
         match (elem.is_float(), range) {

@@ -1,9 +1,10 @@
-//! One sample of one input, in the type of the input.
+//! A sample of one input. Its numbers have the type of the input.
 
 use crate::NumberType;
 use strait_core::Elem;
 
-/// The numbers of one sample for one input, with the input's type and shape, little-endian, with the last axis fastest.
+/// The numbers of one sample for one input. They have the type and the shape of the input, are little-endian, and the
+/// last axis varies fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     elem: Elem,
@@ -13,7 +14,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of zeros. The shape is known to fit into memory, because samples of this size were found in files.
+    /// A sample of zeros. The shape fits into memory, because samples of this size were found in files.
     pub(crate) fn zeros(elem: Elem, shape: &[usize]) -> Sample {
         let bytes = elem.size() * shape.iter().product::<usize>();
         Sample {
@@ -28,7 +29,7 @@ impl Sample {
         self.elem
     }
 
-    /// The input's shape, including the batch dimension if the model has one.
+    /// The shape of the input, including the batch dimension if the input has one.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -39,7 +40,7 @@ impl Sample {
         &bytes[..self.elem.size() * self.shape.iter().product::<usize>()]
     }
 
-    /// The numbers as float32; empty if they are bfloat16.
+    /// The numbers as float32. The result is empty if the numbers are bfloat16.
     pub fn reals(&self) -> Vec<f32> {
         numbers(self).unwrap_or_default()
     }
@@ -52,7 +53,7 @@ impl Sample {
 
 /// The numbers of a sample as float32.
 pub(crate) fn numbers(sample: &Sample) -> Option<Vec<f32>> {
-    // The array format has no such type.
+    // The array format has no bfloat16.
     if sample.elem() == Elem::BF16 {
         return None;
     }

@@ -34,7 +34,7 @@ pub struct Samples {
     digested: OnceLock<Digested>,
 }
 
-/// The digest of the samples, and the marks of each input, which were taken together.
+/// The digest of the samples, and the marks of the samples of each input. Both were computed at the same time.
 #[derive(Debug)]
 struct Digested {
     digest: [u8; 32],
@@ -54,11 +54,11 @@ pub(crate) struct InputSamples {
     /// The shape of the model's input.
     shape: Vec<usize>,
     elements: usize,
-    /// True if stored NaN are allowed.
+    /// True if numbers in the files may be NaN.
     takes_nan: bool,
 }
 
-/// Working memory for reading samples; each thread needs one.
+/// Working memory for reading samples. Each thread needs its own.
 #[derive(Debug, Default)]
 pub struct Scratch(Vec<f32>);
 
@@ -66,7 +66,8 @@ impl Samples {
     /// Opens the samples of a set (see the table of [the crate](crate)).
     ///
     /// # Errors
-    /// Files cannot be read or do not fit the inputs, or there are no samples, or fewer than are asked for.
+    /// Files cannot be read or do not fit the inputs, there are no samples, or there are fewer samples than the set
+    /// asks for.
     pub fn open(set: &Set, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         Samples::new(files::open(&set.source, &names)?, inputs, set.most, set.unreadable)
@@ -75,19 +76,20 @@ impl Samples {
     /// Opens the samples in one file or folder for each input.
     ///
     /// # Errors
-    /// As for [`Samples::open`]; also names that are not names of inputs.
+    /// As for [`Samples::open`]; also if a name is not the name of an input.
     pub fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         Samples::new(files::open_by_name(files, &names)?, inputs, None, Unreadable::Refuse)
     }
 
-    /// The same samples, in which stored NaN are allowed, as stored infinities always are. By default NaN are an error.
+    /// The same samples, but numbers in the files may be NaN. By default a NaN is an error. Infinities in the files are
+    /// always allowed.
     pub fn with_nan(mut self) -> Samples {
         self.inputs.iter_mut().for_each(|input| input.takes_nan = true);
         self
     }
 
-    /// No samples at all.
+    /// A set without any samples.
     pub fn none() -> Samples {
         Samples {
             inputs: Vec::new(),
@@ -142,8 +144,8 @@ impl Samples {
     /// One sample: the numbers for each input, in the order of the inputs.
     ///
     /// # Errors
-    /// The sample has a NaN in an input of floats, or becomes infinite by preprocessing or by conversion to the input's
-    /// type.
+    /// The sample has a NaN for an input of floats, or a number becomes infinite when it is preprocessed or converted
+    /// to the input's type.
     ///
     /// # Panics
     /// If there is no such sample, which would be a bug in the caller.
@@ -154,8 +156,8 @@ impl Samples {
             .collect()
     }
 
-    /// The smallest and the largest number in the samples used, for each input of integers or booleans. `None` for an
-    /// input of floats, and if there are no numbers.
+    /// The smallest and the largest number of each input of integers or booleans, over all samples that are used.
+    /// `None` for an input of floats, and if there are no numbers.
     pub fn whole_ranges(&self) -> Vec<Option<[i64; 2]>> {
         let inputs = self.inputs.iter().enumerate();
         inputs
@@ -163,9 +165,10 @@ impl Samples {
             .collect()
     }
 
-    /// The SHA-256 of the samples that are used. It covers types, shapes, the numbers or files as stored, how they are
-    /// split into arrays, what decodes them, and the preprocessing. It is computed once. If a sample's file changes
-    /// afterwards, reading the sample fails, so everything that is computed from the samples belongs to this digest.
+    /// The SHA-256 of the samples that are used. The hash covers types and shapes, the stored numbers or files, how
+    /// they are split into arrays, the decoder, and the preprocessing. It is computed only once. If the file of a
+    /// sample changes later, reading the sample fails. So everything that is computed from the samples is computed from
+    /// exactly those samples that the digest covers.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -315,7 +318,7 @@ impl InputSamples {
         &self.source
     }
 
-    /// What the preprocessing makes of a sample in which every number is `stored`.
+    /// The numbers that the preprocessing makes of a sample in which every stored number is `stored`.
     pub(crate) fn made_of(&self, stored: f32, count: usize) -> Vec<f32> {
         let mut sample = vec![stored; count];
         self.steps.apply(&mut sample, &mut Vec::new());
@@ -329,7 +332,7 @@ impl InputSamples {
             let out = found.bytes_mut();
             let Stored { number_type, bytes } = self.source.read(sample, marks)?;
             number_type.widen(&bytes, self.elem, out);
-            // Words are aligned for all types.
+            // The words in which samples are stored are aligned for all types.
             match self.elem.size() {
                 1 => self.steps.move_numbers(out),
                 2 => self.steps.move_numbers(bytemuck::cast_slice_mut::<u8, u16>(out)),
@@ -366,7 +369,7 @@ impl InputSamples {
         }
     }
 
-    /// Writes one preprocessed sample to `out`, which has as many numbers as the input's shape.
+    /// Preprocesses one sample, and writes it to `out`. `out` has as many numbers as the shape of the input.
     fn floats(
         &self,
         (sample, marks): (usize, Marks<'_>),
@@ -381,8 +384,8 @@ impl InputSamples {
         }
         let place = self.source.place(sample);
         number_type.to_f32(&bytes, out);
-        // Stored infinities are intended, as in a mask that is added to scores. An infinity that a step produces is an
-        // error.
+        // An infinity in a file is intended, as in a mask that is added to scores. An infinity that a step produces is
+        // an error.
         let number = |x: f32| if self.takes_nan && x.is_nan() { 0.0 } else { x };
         let mut finite: Vec<f32> = out.iter().map(|&x| if x.is_infinite() { 0.0 } else { x }).collect();
         let overflow = self.steps.overflow(&mut finite, &mut scratch.0);
@@ -411,7 +414,7 @@ impl InputSamples {
         }
         let mut range: Option<[i64; 2]> = None;
         for sample in 0..count {
-            // A sample that cannot be read is reported where it is used.
+            // The error of a sample that cannot be read is reported when the sample is used.
             let Stored { number_type, bytes } = self.source.read(sample, marks).ok()?;
             let whole = bytes.chunks_exact(number_type.size());
             let whole = whole.filter_map(|number| number_type.to_whole(number));
@@ -424,8 +427,8 @@ impl InputSamples {
     }
 }
 
-/// Checks samples for an input of integers or booleans: their type has to fit, and their preprocessing may only move
-/// numbers.
+/// Checks the samples for an input of integers or booleans: their type has to fit the input's type, and their
+/// preprocessing may only have steps that move numbers.
 fn keeps_numbers(source: &Source, steps: &Steps, spec: &InputSpec) -> Result<(), DataError> {
     let wanted = NumberType::from(spec.elem).name();
     if let Some((number_type, name)) = source.types().into_iter().find(|(found, _)| !found.fits(spec.elem)) {

@@ -1,4 +1,4 @@
-//! Where the samples of one input come from.
+//! The source from which the samples of one input are read.
 
 use crate::digest::text;
 use bytes::Bytes;
@@ -13,14 +13,14 @@ use crate::{
     random::Random,
 };
 
-/// Arrays whose samples follow one another.
+/// Arrays whose samples follow one another: first all samples of the first array.
 pub(crate) type Pieces = Vec<Array>;
 
 /// The source of the samples for one input.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// Arrays, none of which is empty or a single number. `ends` has the number of samples up to and including each
-    /// array.
+    /// A list of arrays. None of them is empty or a single number. For each array, `ends` has the number of samples up
+    /// to and including that array.
     Arrays { pieces: Pieces, ends: Vec<usize> },
     /// Images, each of which is a sample.
     Images(Images),
@@ -31,12 +31,12 @@ pub(crate) enum Source {
 /// A sample as it is stored.
 pub(crate) struct Stored {
     pub(crate) number_type: NumberType,
-    /// The numbers, little-endian, with the last axis fastest.
+    /// The numbers: little-endian, where the last axis varies fastest.
     pub(crate) bytes: Bytes,
 }
 
 impl Source {
-    /// Arrays whose samples all have the same shape.
+    /// Makes a source of arrays. All their samples must have the same shape.
     pub(crate) fn arrays(mut pieces: Pieces, input: &str) -> Result<Source, DataError> {
         if let Some(single) = pieces.iter().find(|array| array.shape().is_empty()) {
             let message = format!("{} is a single number, not samples along a first axis", single.name());
@@ -84,7 +84,7 @@ impl Source {
         }
     }
 
-    /// The types of the numbers, each with the name of the array or image that has them.
+    /// The type of the numbers in each array or image, with the name of the array or image.
     pub(crate) fn types(&self) -> Vec<(NumberType, &str)> {
         match self {
             Source::Arrays { pieces, .. } => {
@@ -122,7 +122,7 @@ impl Source {
         })
     }
 
-    /// Where a sample is stored, for messages.
+    /// Where a sample is stored, as messages name it.
     pub(crate) fn place(&self, sample: usize) -> String {
         match self {
             Source::Arrays { pieces, ends } => {
@@ -135,7 +135,7 @@ impl Source {
     }
 
     /// Adds the first `count` samples to a hash: types, shapes, numbers as stored, and how they are split into arrays.
-    /// Returns their marks. Random numbers are in no file and have no marks.
+    /// Returns the marks of the samples. Random numbers have no marks, because they are in no file.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -167,7 +167,7 @@ impl Source {
     }
 }
 
-/// The array that has a sample, and the sample's position in it.
+/// The array that contains a sample, and the position of the sample in that array.
 fn locate<'a>(pieces: &'a [Array], ends: &[usize], sample: usize) -> (&'a Array, usize) {
     let piece = ends.partition_point(|&end| end <= sample);
     let begin = piece.checked_sub(1).map_or(0, |before| ends[before]);

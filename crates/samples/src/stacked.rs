@@ -1,8 +1,9 @@
-//! Writes an `.npz` archive whose arrays grow sample by sample. All arrays are written at once, so none has to be in
-//! memory.
+//! Writes an `.npz` archive sample by sample. Each sample is appended to all arrays in the file, so no array has to be
+//! in memory.
 //!
 //! Types and shapes are known in advance and nothing is compressed, so the offset of each member is known too. Only the
-//! checksums are written at the end. They run over the bytes in their order, which is the order of the samples.
+//! checksums are written at the end. A checksum is computed over the bytes of an array in their order, which is also
+//! the order in which samples arrive.
 
 use std::{
     fs::File,
@@ -20,9 +21,9 @@ use crate::{
 #[derive(Debug)]
 struct Member {
     name: String,
-    /// The offset of its local header.
+    /// The offset of the member's local header.
     begin: u64,
-    /// Number of bytes of the array's header and all its numbers.
+    /// Number of bytes of the whole array: of its header and of all its numbers.
     size: u64,
     /// Number of bytes written so far.
     written: u64,
@@ -52,7 +53,7 @@ impl Stacked {
     /// first.
     ///
     /// # Errors
-    /// Errors of the file system, or arrays that have 4 GiB or more together.
+    /// Errors of the file system, or the arrays together have 4 GiB or more.
     pub fn create(path: &Path, arrays: &[(String, NumberType, Vec<usize>)]) -> Result<Stacked, StackedError> {
         let mut members = Vec::new();
         let (mut heads, mut begin) = (Vec::new(), 0);
@@ -85,7 +86,7 @@ impl Stacked {
         Ok(stacked)
     }
 
-    /// Appends the numbers of a sample to the array at this position.
+    /// Appends the numbers of a sample to the array at position `array`.
     ///
     /// # Errors
     /// Errors of the file system, or more bytes than the shape has room for.

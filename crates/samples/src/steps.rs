@@ -1,4 +1,4 @@
-//! Applies a [`Plan`] to one sample at a time. The plan defines the mathematics: every step is in float32, with one
+//! Applies a [`Plan`] to one sample at a time. Every step computes in float32, as [`Plan`] defines it, with one
 //! rounding per operation, so the result is the same on every machine.
 
 use ndarray::{ArrayView, ArrayViewMutD, IxDyn, ShapeBuilder as _};
@@ -21,17 +21,18 @@ enum Step {
         mean: f32,
         std: f32,
     },
-    /// The numbers are seen as [outer, channels, inner].
+    /// Treats the numbers as an array of shape [outer, channels, inner].
     NormalizeChannels {
         inner: usize,
         mean: Vec<f32>,
         std: Vec<f32>,
     },
-    /// The numbers are seen as [outer, 3, inner].
+    /// Treats the numbers as an array of shape [outer, 3, inner].
     SwapColors {
         inner: usize,
     },
-    /// Axis `i` of the result has `extents[i]` positions, which are `strides[i]` numbers apart in the operand.
+    /// Axis `i` of the result has `extents[i]` positions. Neighbouring positions are `strides[i]` numbers apart in the
+    /// operand.
     Permute {
         extents: Vec<usize>,
         strides: Vec<usize>,
@@ -39,7 +40,8 @@ enum Step {
 }
 
 impl Steps {
-    /// Prepares the plan for samples of `shape` (without the axis of the samples). An error is a sentence.
+    /// Prepares the plan for samples of `shape`, which does not include the axis of the samples. The error is a
+    /// sentence.
     pub(crate) fn new(plan: &Plan, shape: &[usize]) -> Result<Steps, String> {
         let found = shape.len() + 1;
         if let Some(rank) = plan.stored.as_ref().map(String::len).filter(|&rank| rank != found) {
@@ -90,14 +92,14 @@ impl Steps {
         Ok(Steps { steps, shape })
     }
 
-    /// The key of the first step that computes with numbers and does not only move them.
+    /// The key of the first step that computes with numbers. `None` if all steps only move numbers.
     pub(crate) fn computing(&self) -> Option<&'static str> {
         let moves = |step: &&Step| matches!(step, Step::SwapColors { .. } | Step::Permute { .. });
         self.steps.iter().find(|step| !moves(step)).map(Step::key)
     }
 
-    /// Applies the steps, which only move numbers, in place. The plan of an input that does not take floats has no
-    /// other steps.
+    /// Applies steps that only move numbers, in place. The plan of an input that does not take floats has only such
+    /// steps.
     pub(crate) fn move_numbers<T: Copy>(&self, sample: &mut [T]) {
         for step in &self.steps {
             match step {
@@ -111,13 +113,13 @@ impl Steps {
         }
     }
 
-    /// Applies all steps to a stored sample, in place. `scratch` keeps its memory from call to call.
+    /// Applies all steps to a stored sample, in place. `scratch` is working memory that is kept between calls.
     pub(crate) fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
         self.steps.iter().for_each(|step| step.apply(sample, scratch));
     }
 
-    /// Names the first step that makes NaN or an infinity of a stored sample, with an example. `None` if no step does,
-    /// or if the stored sample itself is not finite.
+    /// Names the first step that makes a NaN or an infinity from a stored sample, with an example of such a number.
+    /// `None` if no step does, or if the stored sample itself has a NaN or an infinity.
     pub(crate) fn overflow(&self, sample: &mut [f32], scratch: &mut Vec<f32>) -> Option<String> {
         if sample.iter().any(|x| !x.is_finite()) {
             return None;
@@ -125,8 +127,8 @@ impl Steps {
         self.steps.iter().find_map(|step| {
             let before = sample.to_vec();
             step.apply(sample, scratch);
-            // Steps that move numbers keep all of them finite. So a number that is not finite now is still where it was
-            // before this step.
+            // No number was NaN or infinite before this step, and steps that move numbers do not change that. So this
+            // step computes, and a number that is now NaN or infinite is still in the place where its operand was.
             let at = sample.iter().position(|x| !x.is_finite())?;
             Some(format!(
                 "the preprocessing step `{}` makes {} of {}",
@@ -139,7 +141,7 @@ impl Steps {
 }
 
 impl Step {
-    /// The step's key in a configuration.
+    /// The key of the step in a configuration.
     fn key(&self) -> &'static str {
         match self {
             Step::Scale(_) => "scale",
@@ -171,15 +173,15 @@ impl Step {
     }
 }
 
-/// Number of positions along an axis, and the stride between two of them in numbers. Axes count from the axis of the
-/// samples.
+/// The number of positions along an axis, and the distance between neighbouring positions in numbers. Axis 0 is the
+/// axis of the samples.
 fn around(shape: &[usize], axis: usize) -> Result<(usize, usize), String> {
     let inside = axis.checked_sub(1).filter(|&axis| axis < shape.len());
     let axis = inside.ok_or("the samples have no axis for the channels")?;
     Ok((shape[axis], shape[axis + 1..].iter().product::<usize>()))
 }
 
-/// Swaps the first and the last of three colors of `inner` numbers each.
+/// Swaps the first and the last of three colors, each of which has `inner` consecutive numbers.
 fn swap_colors<T>(sample: &mut [T], inner: usize) {
     for colors in sample.chunks_exact_mut((3 * inner).max(1)) {
         let (first, rest) = colors.split_at_mut(inner);
@@ -191,7 +193,7 @@ fn swap_colors<T>(sample: &mut [T], inner: usize) {
 fn permute<T: Copy>(source: &[T], extents: &[usize], strides: &[usize], out: &mut [T]) {
     let from = ArrayView::from_shape(IxDyn(extents).strides(IxDyn(strides)), source);
     let to = ArrayViewMutD::from_shape(IxDyn(extents), out);
-    // Extents and strides are a permutation of the sample's axes, so both views exist.
+    // Extents and strides are those of the sample's axes in another order, so both views exist.
     if let (Ok(from), Ok(mut to)) = (from, to) {
         to.assign(&from);
     }

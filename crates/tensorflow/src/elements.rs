@@ -1,8 +1,8 @@
-//! Element types, by their number in the format.
+//! The element types of the format, by number.
 
 use strait_core::Elem;
 
-/// For each type: its number, its name in the specification, and our type if we have one.
+/// For each type: its number, its name in the specification, and the type that we use for it, if there is one.
 const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (1, "float", Some(Elem::F32)),
     (2, "double", Some(Elem::F64)),
@@ -33,10 +33,10 @@ const TYPES: &[(i32, &str, Option<Elem>)] = &[
     (30, "uint4", None),
 ];
 
-/// The number of a reference type is the number of its element type plus this.
+/// A reference to an element type has the number of the type plus this.
 const REFERENCE: i32 = 100;
 
-/// The element type with this number, or as an error its name if we do not have it.
+/// The element type with this number. If we do not have the type, the error is its name.
 pub(crate) fn element(number: i32) -> Result<Elem, String> {
     match TYPES.iter().find(|(n, _, _)| *n == number) {
         Some((_, _, Some(elem))) => Ok(*elem),

@@ -19,7 +19,7 @@ impl Format for TensorFlow {
         FORMAT
     }
 
-    /// A graph is a list of nodes, and each begins with a name and an operator.
+    /// The file must begin with a list of nodes, each of which begins with a name and an operator.
     fn recognises(&self, bytes: &[u8]) -> bool {
         let Some((1, Value::Bytes(node))) = fields(bytes).next() else {
             return false;

@@ -1,9 +1,9 @@
-//! The graph of a file: the results of each node, and which nodes take them.
+//! The graph of a file: the results of each node, and the nodes that read these results.
 //!
-//! Tensors are called `node:k`, as in TensorFlow; files leave out `:0`. An operand `^node` says that a node runs after
-//! another one. We ignore it, because no operator that we read has side effects, so the order does not matter.
-//! Operators that have side effects, or read what others leave behind (variables, queues, tables, random numbers), are
-//! refused by name if an output needs them.
+//! Result k of a node is called `node:k`, as in TensorFlow; files leave out `:0`. An operand `^node` says that the node
+//! has to run after another node. We ignore such operands, because the order does not matter: no operator that we read
+//! has side effects. Operators that have side effects, or read what others leave behind (variables, queues, tables,
+//! random numbers), are refused by name if an output needs them.
 
 use crate::switches::Port;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use strait_import::{ReadError, Wiring};
 use crate::proto::{GraphDef, NodeDef, Value, attribute};
 use crate::switches::{self, Branch};
 
-/// Limit on the total number of results, per node or operand of the file. A few bytes could otherwise name any number
-/// of results.
+/// Limit on the total number of results: this many for each node or operand of the file. Without a limit, a few bytes
+/// could ask for any number of results.
 const MOST_RESULTS: usize = 16;
 
-/// For small files the limit on results is at least this.
+/// The limit on the number of results is never below this, even for small files.
 const LEAST_LIMIT: usize = 1 << 16;
 
-/// A graph, with the names and operands of its nodes looked up.
+/// The graph of a file, in which the names of nodes and operands have been looked up.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) def: GraphDef,
@@ -31,9 +31,9 @@ pub(crate) struct Graph {
     operands: Vec<Vec<Port>>,
     /// For each node: the names of its results.
     results: Vec<Vec<String>>,
-    /// For each node: which nodes take its results, as pairs of node and operand position.
+    /// For each node: the nodes that read its results, as pairs of a node and the position of the operand.
     users: Vec<Vec<(usize, usize)>>,
-    /// For each node: its state if constants decide between branches.
+    /// For each node: what becomes of it because constants decide between branches.
     branches: Vec<Branch>,
 }
 
@@ -49,7 +49,7 @@ fn port(operand: &str) -> Option<(&str, usize)> {
 }
 
 impl Graph {
-    /// Looks up all names. Fails if a node is defined twice, or if an operand does not exist.
+    /// Looks up all names. Fails if two nodes have the same name, or if an operand does not exist.
     pub(crate) fn new(def: GraphDef) -> Result<Graph, ReadError> {
         let mut positions = BTreeMap::new();
         for (position, node) in def.node.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Graph {
         self.positions.get(name).copied()
     }
 
-    /// The operands of a node that are tensors, except those in branches that a constant rules out.
+    /// Those operands of a node that are tensors, except operands from branches that never run because of a constant.
     pub(crate) fn operands(&self, node: usize) -> &[Port] {
         let operands = &self.operands[node];
         match self.branches[node] {
@@ -133,7 +133,7 @@ impl Graph {
         }
     }
 
-    /// The state of a node if constants decide between branches.
+    /// What becomes of a node because constants decide between branches.
     pub(crate) fn branch(&self, node: usize) -> Branch {
         self.branches[node]
     }
@@ -155,7 +155,8 @@ impl Graph {
         (result < self.results[node].len()).then_some((node, result))
     }
 
-    /// The nodes that take a result, each with its operand position. Nodes in branches that never run are left out.
+    /// The nodes that read a result, each with the position of the operand. Nodes in branches that never run are left
+    /// out.
     pub(crate) fn users(&self, port: Port) -> impl Iterator<Item = (usize, usize)> + '_ {
         let users = self.users[port.0].iter().copied();
         users.filter(move |&(node, position)| {
@@ -163,8 +164,9 @@ impl Graph {
         })
     }
 
-    /// The tensors and nodes, as a builder needs them. TensorFlow graphs name no outputs. If the caller names none, the
-    /// outputs are the results that no node takes, and the inputs are the placeholders that these need.
+    /// The tensors and nodes, as a builder needs them. A TensorFlow graph does not state its outputs. If the caller
+    /// does not name outputs either, the outputs are the results that no node reads, and the inputs are the
+    /// placeholders that these outputs need.
     pub(crate) fn wiring(&self, are_outputs_given: bool) -> Result<Wiring<'_>, ReadError> {
         let count = self.def.node.len();
         let mut wiring = Wiring::with_room(count + count / 4, count);
@@ -175,7 +177,7 @@ impl Graph {
             let is_needed = needed.as_ref().is_none_or(|needed| needed[position]);
             match node.op.as_str() {
                 "Const" => {
-                    // Nodes have to keep their positions, so a constant is also a node.
+                    // A constant is also a node here, so that all nodes keep their positions.
                     results.iter().take(1).try_for_each(|name| wiring.constant(name))?;
                     wiring.node(
                         &node.name,
@@ -211,7 +213,7 @@ impl Graph {
         Ok(wiring)
     }
 
-    /// For each node: whether its results depend only on constants.
+    /// For each node: true if its results depend only on constants.
     fn constants(&self) -> Vec<bool> {
         let nodes = &self.def.node;
         let mut is_constant: Vec<bool> = nodes.iter().map(|node| node.op == "Const").collect();
@@ -228,9 +230,9 @@ impl Graph {
         is_constant
     }
 
-    /// The outputs of a graph that names none: results that no node takes (except nodes that only look at them) and
-    /// that depend on an input. Training leaves behind constants that nobody takes any more, and conditions leave both
-    /// sides of a switch.
+    /// The outputs of a graph for which nobody has named any: results that depend on an input, and that no node reads,
+    /// except nodes that only look at a tensor. Constants are left out, because training leaves some behind that
+    /// nothing reads any more. Both results of a switch are left out too, because conditions leave some of them unread.
     fn ends(&self) -> Vec<Port> {
         let mut is_taken = vec![false; self.def.node.len()];
         for (position, node) in self.def.node.iter().enumerate() {
@@ -248,7 +250,7 @@ impl Graph {
         };
         let ends = self.def.node.iter().enumerate().filter(is_end);
         ends.flat_map(|(position, node)| {
-            // The other results of a normalization are for training.
+            // Only the first result of a normalization counts; the others are for training.
             let first = node.op.starts_with("FusedBatchNorm");
             let count = if first { 1 } else { self.results(position).len() };
             let range = match self.branches[position] {
@@ -260,7 +262,7 @@ impl Graph {
         .collect()
     }
 
-    /// The nodes that some results need.
+    /// For each node: true if some of `outputs` need it.
     fn needed(&self, outputs: &[Port]) -> Vec<bool> {
         let mut needed = vec![false; self.def.node.len()];
         let mut open: Vec<usize> = outputs.iter().map(|&(node, _)| node).collect();
@@ -272,7 +274,7 @@ impl Graph {
         needed
     }
 
-    /// The names of all tensors that the graph can be cut at, in the order of the file.
+    /// The names of all tensors at which the graph can be cut, in the order of the file.
     pub(crate) fn tensors(&self) -> impl Iterator<Item = &str> {
         let nodes = self.def.node.iter().zip(&self.results);
         let nodes = nodes.filter(|(node, _)| node.op != "Const");
@@ -293,7 +295,7 @@ impl Graph {
     }
 }
 
-/// True for operators that look at a tensor and compute nothing from it.
+/// True for operators that only look at a tensor, and compute nothing from it.
 fn is_aside(op: &str) -> bool {
     op.contains("Summary")
         || matches!(

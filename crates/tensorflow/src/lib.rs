@@ -1,12 +1,12 @@
 //! Reads frozen TensorFlow graphs.
 //!
 //! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its
-//! structure. Weights stay in the file and become slices of the memory map if the file stores them as bytes.
-//! [`Decoded::read`] builds a module of the float stage. Unknown operators are reported all at once, each with a way to
-//! leave it out. Types and shapes come only from the inference functions of `strait-core`.
+//! structure. Weights that the file stores as bytes are not copied; they become slices of the memory map.
+//! [`Decoded::read`] builds a module of the float stage. Unknown operators are reported all at once, each with options
+//! that leave it out. Types and shapes come only from the inference functions of `strait-core`.
 //!
-//! Convolutions, pools and resizes of the IR have channels first. If a graph has channels last, such a node is read as
-//! one between two transposes, and the canonicaliser's rules move and cancel these.
+//! In the IR, convolutions, pools and resizes have channels first. If a graph has channels last, such a node is read as
+//! an op between two transposes, and the canonicaliser's rules move and cancel the transposes.
 
 mod elements;
 mod format;

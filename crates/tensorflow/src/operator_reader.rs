@@ -1,8 +1,8 @@
 //! One node, as the functions in [`crate::ops`] see it: a [`Layer`] with TensorFlow's attributes.
 //!
 //! Attributes that begin with `_`, and those that are types of operands or results, do not change what a node computes.
-//! Any other attribute has to be asked for; otherwise the node is refused, because the attribute could change its
-//! meaning.
+//! Every other attribute could change the meaning of the node. So the node is refused if it has an attribute that the
+//! function which reads it does not ask for.
 
 use std::ops::{Deref, DerefMut};
 
@@ -94,7 +94,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// A string attribute, or its default.
+    /// A string attribute. If it is absent, the result is `default`.
     pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
         match self.value(key) {
             None => Ok(default),
@@ -130,12 +130,12 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Accepts these attributes without looking at them, because they change nothing at inference.
+    /// Accepts these attributes without reading them, because they change nothing at inference.
     pub(crate) fn ignore(&mut self, keys: &[&'static str]) {
         self.asked.extend_from_slice(keys);
     }
 
-    /// Refuses a node with an attribute that nobody has asked for.
+    /// Refuses a node that has an attribute which the reading function has not asked for.
     pub(crate) fn check_attributes(&self) -> Result<(), Refusal> {
         let unknown = self.def.attr.iter().find(|(key, attr)| {
             let is_type = match &attr.value {

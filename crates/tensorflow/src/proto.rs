@@ -1,8 +1,8 @@
 //! The protobuf messages of a GraphDef, by their published field numbers.
 //!
 //! Only the fields that we read are declared; the decoder skips the rest. `bytes` fields are slices of the decoded
-//! buffer. Attributes that are functions (field 10) are left out: no operator that we read has one, and without them
-//! messages nest only to a fixed depth.
+//! buffer. Attributes that are functions (field 10) are not declared, because no operator that we read has one. Without
+//! them, messages can only be nested to a fixed depth.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(crate) struct FunctionDef {
     pub(crate) signature: Option<OpDef>,
 }
 
-/// The signature of a function. Nodes call the function with its name as their operator.
+/// The signature of a function. A node calls the function by using its name as the operator.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct OpDef {
     #[prost(string, tag = "1")]
@@ -55,8 +55,8 @@ pub(crate) struct NodeDef {
     pub(crate) name: String,
     #[prost(string, tag = "2")]
     pub(crate) op: String,
-    /// Operands: `node`, or `node:k` for result k of a node. After those come `^node`, for nodes that have to run
-    /// before.
+    /// Operands: `node`, or `node:k` for result k of a node. After them come entries `^node`, for nodes that have to
+    /// run earlier.
     #[prost(string, repeated, tag = "3")]
     pub(crate) input: Vec<String>,
     #[prost(btree_map = "string, message", tag = "5")]
@@ -83,7 +83,7 @@ pub(crate) enum Value {
     Float(f32),
     #[prost(bool, tag = "5")]
     Flag(bool),
-    /// An element type, by its number in [`crate::elements`].
+    /// An element type, by the number that it has in [`crate::elements`].
     #[prost(int32, tag = "6")]
     Type(i32),
     #[prost(message, tag = "7")]
@@ -134,22 +134,22 @@ pub(crate) struct TensorShapeProto {
     pub(crate) unknown_rank: bool,
 }
 
-/// One extent; −1 if it is not known.
+/// One extent; −1 if the extent is not known.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Dim {
     #[prost(int64, tag = "1")]
     pub(crate) size: i64,
 }
 
-/// A constant. Its elements are in `tensor_content`, or in the list of their type.
+/// A constant. Its elements are in `tensor_content`, or in the list for their type.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TensorProto {
-    /// The element type, by its number in [`crate::elements`].
+    /// The element type, by the number that it has in [`crate::elements`].
     #[prost(int32, tag = "1")]
     pub(crate) dtype: i32,
     #[prost(message, optional, tag = "2")]
     pub(crate) tensor_shape: Option<TensorShapeProto>,
-    /// The elements, little-endian, row-major, not aligned.
+    /// The elements as bytes: little-endian, row-major and not aligned.
     #[prost(bytes = "bytes", tag = "4")]
     pub(crate) tensor_content: Bytes,
     #[prost(float, repeated, tag = "5")]

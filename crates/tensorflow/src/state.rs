@@ -1,7 +1,7 @@
 //! Detects graphs that are not frozen.
 //!
-//! The values of variables are in a checkpoint beside the graph, so such a graph alone is not a model. The error
-//! explains how to freeze it, with TensorFlow 2 or 1.
+//! The variables of such a graph have their values in a separate checkpoint, so the graph alone is not a model. The
+//! error explains how to freeze the graph with TensorFlow 2 or 1.
 
 use strait_core::{Reason, ReasonCode};
 use strait_import::{Cut, NodeFault, ReadError, Wiring};
@@ -32,7 +32,7 @@ pub const FREEZE: &str = "freeze it. With TensorFlow 2: \
     --input_checkpoint model.ckpt --output_node_names NODES --output_graph model.pb`, or with \
     `--input_saved_model_dir FOLDER` instead of graph and checkpoint";
 
-/// Refuses the part that is read if it has variables.
+/// Refuses a graph that has variables in the part that is read.
 pub(crate) fn check(graph: &Graph, wiring: &Wiring<'_>, cut: &Cut) -> Result<(), ReadError> {
     let is_variable = |&&node: &&usize| VARIABLES.contains(&graph.node(node).op.as_str());
     let mut variables = cut.nodes.iter().filter(is_variable);

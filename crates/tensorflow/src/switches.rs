@@ -1,11 +1,11 @@
 //! Resolves branches whose condition is a constant.
 //!
 //! TensorFlow 1 writes a condition as `Switch` nodes, which pass a tensor to one of two branches, and `Merge` nodes,
-//! which take the result of the branch that ran. In a frozen graph, constants have replaced the flag by which batch
-//! normalization and dropout ask whether the model is being trained. A switch on a constant passes its operand on to
-//! one branch. Everything in the other branch is dead, and so is everything that takes its results or runs after it. A
-//! merge passes on the operand that is left. All other switches and merges stay, and are refused by name if an output
-//! needs them.
+//! which take the result of the branch that ran. Batch normalization and dropout have a condition on a flag that says
+//! whether the model is being trained. In a frozen graph, this flag is a constant. A switch on a constant passes its
+//! operand on to one branch. All nodes in the other branch never run (they are dead), and neither do nodes that read
+//! their results or have to run after them. A merge passes on the one operand that is not dead. All other switches and
+//! merges stay, and are refused by name if an output needs them.
 
 use crate::proto::{GraphDef, TensorProto, Value, attribute};
 
@@ -15,7 +15,7 @@ pub(crate) type Port = (usize, usize);
 /// What becomes of a node when constants decide between branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Branch {
-    /// The node computes what its operator says.
+    /// The node computes what its operator stands for.
     Plain,
     /// The node passes on one of its operands as one of its results.
     Passes { operand: usize, result: usize },
@@ -23,17 +23,17 @@ pub(crate) enum Branch {
     Dead,
 }
 
-/// What is known about a node while nodes are visited in order.
+/// What is known about a node. Nodes are visited in the order in which they run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Unknown,
     Alive,
-    /// The node's first result is a constant boolean with this value.
+    /// The node's first result is a boolean that follows from constants, and has this value.
     Truth(bool),
     Dead,
 }
 
-/// For each node: what becomes of it.
+/// Decides for each node what becomes of it.
 pub(crate) fn branches(graph: &GraphDef, operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<Branch> {
     let mut branches = vec![Branch::Plain; graph.node.len()];
     if !graph.node.iter().any(|node| is_switch(&node.op)) {
@@ -50,7 +50,7 @@ pub(crate) fn branches(graph: &GraphDef, operands: &[Vec<Port>], controls: &[Vec
         let is_ordered = |&(producer, _): &Port| states[producer] != State::Unknown;
         let op = graph.node[node].op.as_str();
         if matches!(op, "Merge" | "RefMerge") {
-            // An operand that comes from a loop has not been visited.
+            // An operand that comes from a loop has not been visited yet.
             if taken.iter().all(is_ordered) {
                 let mut alive = (0..taken.len()).filter(|&position| !is_dead(&taken[position]));
                 match (alive.next(), alive.next()) {
@@ -82,7 +82,7 @@ fn is_switch(op: &str) -> bool {
     matches!(op, "Switch" | "RefSwitch")
 }
 
-/// The boolean that a node computes, if it follows from constants.
+/// The boolean that a node computes, if its value follows from constants.
 fn truth(graph: &GraphDef, node: usize, taken: &[Port], states: &[State]) -> Option<bool> {
     let operand = |position: usize| match taken.get(position).map(|&(producer, _)| states[producer]) {
         Some(State::Truth(truth)) => Some(truth),
@@ -116,8 +116,8 @@ fn constant(tensor: &TensorProto) -> Option<bool> {
     }
 }
 
-/// The nodes, sorted so that each comes after all nodes that it takes from or runs after. Nodes in loops and after
-/// loops are left out.
+/// Sorts the nodes so that each node comes after all nodes whose results it reads, and after all that have to run
+/// before it. Nodes in loops, and nodes that need them, are left out.
 fn order(operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<usize> {
     let before = |node: usize| {
         let taken = operands[node].iter().map(|&(producer, _)| producer);

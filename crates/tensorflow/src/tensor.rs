@@ -1,4 +1,4 @@
-//! Converts constants of the format to tensors.
+//! Converts constants of the format to our tensors.
 
 use std::cell::Cell;
 
@@ -11,10 +11,11 @@ use strait_import::Refusal;
 use crate::elements::element;
 use crate::proto::{TensorProto, TensorShapeProto};
 
-/// Limit on the bytes, all together, of constants whose lists are shorter than their tensors and have to be filled up.
+/// Limit on the total size, in bytes, of constants that are stored as a list shorter than the tensor, so that the rest
+/// has to be filled in.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// How many bytes of such constants may still be filled up.
+/// How many bytes of such constants may still be filled in.
 #[derive(Debug)]
 pub(crate) struct Budget(Cell<u64>);
 
@@ -47,9 +48,9 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Constant, text)
 }
 
-/// The tensor that a message describes. If its content is stored as bytes, the tensor is a slice of the file. If it is
-/// stored as a list, the list may be shorter than the tensor: the last value then stands for all missing ones, or zero
-/// if the list is empty.
+/// The tensor that a message describes. If the elements are stored as bytes, the tensor is a slice of the file. If they
+/// are stored as a list, the list may be shorter than the tensor: the last value then stands for all missing ones, or
+/// zero if the list is empty.
 pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData, Refusal> {
     let elem = element(proto.dtype).map_err(|name| Refusal::Unsupported(format!("its element type is {name}")))?;
     let shape = extents(proto.tensor_shape.as_ref())?;
@@ -75,7 +76,7 @@ pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData,
         Some(start) => bytes.get(start..).unwrap_or_default().into(),
         None => SmallVec::from_elem(0, size),
     };
-    // If there are more values than elements, the first ones are taken, as TensorFlow does.
+    // If the list has more values than the tensor has elements, only the first values are used, as in TensorFlow.
     bytes.truncate(whole);
     bytes.reserve_exact(whole - bytes.len());
     while bytes.len() < whole {
@@ -84,9 +85,9 @@ pub(crate) fn tensor(proto: &TensorProto, budget: &Budget) -> Result<TensorData,
     TensorData::new(elem, &shape, Bytes::from(bytes)).map_err(Refusal::from)
 }
 
-/// The elements as bytes, from the list in which the format keeps this type.
+/// The elements as bytes. They are read from the list that the format has for this element type.
 fn given(proto: &TensorProto, elem: Elem) -> Result<Vec<u8>, Refusal> {
-    /// Narrow numbers are stored as one 32-bit entry each.
+    /// Elements of narrow types are stored as 32-bit entries, one for each element.
     fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, Refusal> {
         let mut out = Vec::with_capacity(list.len() * N);
         for &entry in list {
@@ -109,7 +110,7 @@ fn given(proto: &TensorProto, elem: Elem) -> Result<Vec<u8>, Refusal> {
         Elem::U8 => narrow(words, u8::to_le_bytes)?,
         Elem::Bool => proto.bool_val.iter().map(|&v| u8::from(v)).collect(),
         Elem::F16 | Elem::BF16 => narrow(&proto.half_val, u16::to_le_bytes)?,
-        // The format has no numbers for these types.
+        // The format does not have these types.
         Elem::I4 | Elem::U4 => return Err(Refusal::Unsupported(format!("its element type is {elem}"))),
     })
 }

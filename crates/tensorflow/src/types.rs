@@ -1,10 +1,10 @@
 //! Finds the types of the tensors at which a graph begins.
 //!
-//! A placeholder has an element type, and sometimes a shape. Tensors inside the graph have neither, except where a
-//! writer left `_output_shapes`. Their type is then derived from the nodes that take the tensor: a convolution takes
-//! four axes, for example, and its filter tells the number of channels. The user has to bind extents that are still
-//! missing, by the key `<tensor>.<axis>`. If not even the number of axes is known, it is the number of axes with bound
-//! values.
+//! A placeholder has an element type, and sometimes a shape. Tensors inside of the graph have neither, unless the
+//! writer of the file has added `_output_shapes`. Their types are then derived from the nodes that read them. For
+//! example, the operand of a convolution has four axes, and the filter tells the number of channels. The user has to
+//! bind extents that remain unknown, by the key `<tensor>.<axis>`. If even the number of axes is not known, it is the
+//! number of axes for which the user has bound values.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use crate::proto::{NodeDef, TensorShapeProto, Value, attribute};
 use crate::switches::Port;
 use crate::tensor::{Budget, tensor};
 
-/// Numbers of the element types that some operators always have.
+/// The number of an element type that some operators always have.
 const FLOAT: i32 = 1;
 const INT32: i32 = 3;
 
-/// The first version of the graph format whose placeholders have reliable shapes. Older writers leave the shape empty
-/// if they do not know it.
+/// The first version of the graph format in which the shapes of placeholders are reliable. Older writers store an empty
+/// shape if they do not know the shape.
 const FIRST_WITH_SHAPES: i32 = 24;
 
-/// How many operators after a tensor are followed to find out its number of axes.
+/// To find out the number of axes of a tensor, at most this many operators after it are followed.
 const FARTHEST: usize = 64;
 
-/// Extents, as far as they are known.
+/// The extents of a tensor; `None` for an extent that is not known.
 type Extents = Vec<Option<u64>>;
 
-/// The tensors of a graph, with the values that are bound to the extents of its inputs.
+/// The tensors of a graph, and the values that are bound to the extents of its inputs.
 pub(crate) struct Tensors<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) wiring: &'a Wiring<'a>,
@@ -65,7 +65,8 @@ impl TensorSource for Tensors<'_> {
         if let Some(declared) = self.begins.get(&id) {
             return Some(declared.clone());
         }
-        // An output that the graph declares as a narrower or wider float is rounded to that type at the end.
+        // If the graph declares an output as a float of another type than f32, the output is rounded to that type at
+        // the end.
         let port = self.graph.find(self.wiring.name(id))?;
         let elem = element(made_by(self.graph, port)?).ok()?;
         let is_rounded = elem.is_float() && elem != Elem::F32;
@@ -81,13 +82,13 @@ impl TensorSource for Tensors<'_> {
 }
 
 /// True if the graph can begin at the tensor, because we can read its element type. Its extents do not matter here:
-/// those that the file does not tell can be bound.
+/// extents that the file does not state can be bound.
 pub(crate) fn begins(graph: &Graph, wiring: &Wiring<'_>, id: TensorId) -> Option<bool> {
     let elem = made_by(graph, graph.find(wiring.name(id))?);
     Some(elem.is_none_or(|elem| element(elem).is_ok()))
 }
 
-/// The type of a tensor at which a graph begins, as far as the file and the keys in `bind` tell it.
+/// The type of a tensor at which a graph begins, as far as it follows from the file and from the keys in `bind`.
 pub(crate) fn begin(graph: &Graph, port: Port, bind: &BTreeMap<String, u64>) -> Declared {
     let elem = made_by(graph, port).or_else(|| taken_as(graph, port));
     let name = graph.tensor(port);
@@ -103,8 +104,8 @@ pub(crate) fn begin(graph: &Graph, port: Port, bind: &BTreeMap<String, u64>) -> 
     }
 }
 
-/// Joins two lists of extents of the same length: an extent is known if one of them knows it. If the lengths differ,
-/// the first list is used.
+/// Merges two lists of extents of the same length: an extent is known if it is known in one of them. If the lengths
+/// differ, the result is the first list.
 fn merged(first: Option<Extents>, second: Option<Extents>) -> Option<Extents> {
     match (first, second) {
         (Some(first), Some(second)) if first.len() == second.len() => {
@@ -121,7 +122,7 @@ fn type_of(node: &NodeDef, key: &str) -> Option<i32> {
     }
 }
 
-/// The element type of a result according to its producer, if the producer determines it.
+/// The number of a result's element type, if the operator that produces the result determines it.
 pub(crate) fn made_by(graph: &Graph, (node, result): Port) -> Option<i32> {
     let node = graph.node(node);
     let of = |key| type_of(node, key);
@@ -180,13 +181,13 @@ pub(crate) fn made_by(graph: &Graph, (node, result): Port) -> Option<i32> {
         | "Pad"
         | "DepthToSpace"
         | "SpaceToDepth" => of("T"),
-        // The first result has the type of the image; the others have the type of the statistics.
+        // The first result has the type of the image; all other results have the type of the statistics.
         "FusedBatchNormV2" | "FusedBatchNormV3" if result == 0 => of("T"),
         _ => None,
     }
 }
 
-/// The element type of a tensor according to the nodes that take it.
+/// The number of a tensor's element type, if a node that reads the tensor determines it.
 fn taken_as(graph: &Graph, port: Port) -> Option<i32> {
     graph.users(port).find_map(|(user, position)| {
         let node = graph.node(user);
@@ -198,7 +199,7 @@ fn taken_as(graph: &Graph, port: Port) -> Option<i32> {
             ("Reshape", 1) => of("Tshape"),
             ("ResizeBilinear" | "ResizeNearestNeighbor" | "ResizeBicubic", 1) => Some(INT32),
             ("Select" | "SelectV2" | "Switch" | "LogicalAnd" | "LogicalOr" | "LogicalNot", 0) => None,
-            // Almost all other operators call the type of their first operand `T`.
+            // In almost all other operators, the attribute `T` is the type of the first operand.
             (_, 0) => of("T"),
             ("Add" | "AddV2" | "Sub" | "Mul" | "RealDiv" | "Maximum" | "Minimum" | "MatMul" | "BiasAdd", 1) => of("T"),
             _ => None,
@@ -246,7 +247,7 @@ fn written(graph: &Graph, (node, result): Port) -> Option<Extents> {
         .or_else(known)
 }
 
-/// The extents that the nodes which take a tensor require.
+/// The extents of a tensor that follow from the nodes that read it.
 fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
     let left = left.checked_sub(1)?;
     graph.users(port).find_map(|(user, position)| {
@@ -283,7 +284,7 @@ fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
                 let rank = usize::try_from(rank).ok().filter(|&rank| rank <= MAX_RANK)?;
                 Some(vec![None; rank])
             }
-            // Operators that keep the shape of their operand.
+            // These operators keep the shape of their operand.
             (
                 "Identity" | "StopGradient" | "CheckNumerics" | "PlaceholderWithDefault" | "Cast" | "Relu" | "Relu6",
                 0,
@@ -301,7 +302,7 @@ fn wanted(graph: &Graph, port: Port, left: usize) -> Option<Extents> {
     })
 }
 
-/// The extents of a constant, also if nodes that pass it on come in between.
+/// The extents of a constant. Nodes that only pass the constant on are followed.
 fn constant_shape(graph: &Graph, mut port: Port) -> Option<Vec<u64>> {
     for _ in 0..FARTHEST {
         let node = graph.node(port.0);
@@ -317,7 +318,7 @@ fn constant_shape(graph: &Graph, mut port: Port) -> Option<Vec<u64>> {
     None
 }
 
-/// A type that was inferred, in the form of a declared one.
+/// Converts an inferred type to the form of a declared type.
 pub(crate) fn as_declared(name: &str, ty: &TensorType) -> Declared {
     let extent = |(axis, dim): (usize, &Dim)| match dim {
         Dim::Fixed(extent) => Extent::Known(*extent),

@@ -1,8 +1,8 @@
 //! Extracts the tensors and operators of a file from its flatbuffer.
 //!
-//! In a flatbuffer, many places may point to the same table. A few bytes can claim a million tensors, each with the
-//! same name of a megabyte. So everything that is extracted counts towards a budget, which a normal file does not
-//! exceed.
+//! In a flatbuffer, many references may point to the same table. For example, a small file can have a million tensors
+//! that all share a name of a megabyte. So everything that is extracted counts towards a budget, which normal files do
+//! not exceed.
 
 use bytes::Bytes;
 use planus::ReadAsRoot;
@@ -14,19 +14,19 @@ use strait_import::{ReadError, grid_of};
 use crate::names;
 use crate::schema;
 
-/// The identifier of the format, at byte 4 of a file.
+/// The identifier of the format. It begins at byte 4 of a file.
 pub(crate) const IDENTIFIER: &[u8; 4] = b"TFL3";
 
-/// The only version of the format.
+/// The only version of the format that exists.
 const VERSION: i64 = 3;
 
-/// Limit on the number of tensors, and on that of operators, of a graph.
+/// Limit on the number of tensors of a graph, and on the number of its operators.
 const MOST: usize = 1 << 20;
 
-/// How many bytes beyond the file's size may be extracted, because tables may be shared.
+/// How many bytes may be extracted in addition to the size of the file, because tables may be shared.
 const SHARED: u64 = 1 << 24;
 
-/// The longest message of the decoder that is passed on, in characters.
+/// If the decoder's message is longer than this number of characters, it is cut.
 const LONGEST_MESSAGE: usize = 300;
 
 /// A tensor of the file.
@@ -36,26 +36,27 @@ pub(crate) struct Tensor {
     pub(crate) name: String,
     /// The number of the element type.
     pub(crate) elem: i8,
-    /// The extents; −1 for an unknown one.
+    /// The extents; −1 stands for an unknown extent.
     pub(crate) shape: Vec<i32>,
-    /// False if nothing is known about the shape; `shape` is empty then.
+    /// False if nothing is known about the shape. In this case `shape` is empty.
     pub(crate) has_shape: bool,
     /// For a constant: its bytes in the file.
     pub(crate) data: Option<Bytes>,
-    /// The grid, if the elements are codes. Floats have no grid, even if the file gives one.
+    /// The grid, if the elements are codes. For floats this is `None`, even if the file gives a grid.
     pub(crate) grid: Option<QuantParams>,
-    /// For a bias: the scale that the file gives. The bias itself is on the grid of the products.
+    /// For a bias: the scale that the file gives. It may differ from the grid of the products, on which the bias is
+    /// read.
     pub(crate) said: Option<f32>,
-    /// True for a state that is kept from run to run. Only some operators take one.
+    /// True for a state that is kept from one run to the next. Only some operators can take such a tensor.
     pub(crate) is_variable: bool,
-    /// Why the tensor cannot be read by any operator, if it cannot.
+    /// If no operator can take the tensor: the reason.
     pub(crate) refused: Option<&'static str>,
 }
 
 /// An operator of the file.
 pub(crate) struct Node<'a> {
     pub(crate) view: schema::Operator<'a>,
-    /// The position of the operator's kind in `codes`.
+    /// The kind of the operator, as an index in `codes`.
     pub(crate) code: usize,
     pub(crate) inputs: Vec<Option<usize>>,
     pub(crate) outputs: Vec<Option<usize>>,
@@ -67,7 +68,7 @@ pub(crate) struct Code<'a> {
     /// The number of the builtin operator.
     pub(crate) number: i32,
     pub(crate) version: i32,
-    /// The name, if it is a custom operator.
+    /// The name of the operator, if it is a custom operator.
     pub(crate) custom: Option<&'a str>,
 }
 
@@ -152,7 +153,7 @@ impl Budget {
 }
 
 impl<'a> Graph<'a> {
-    /// Extracts the main graph of a file.
+    /// Extracts the main graph from a file.
     pub(crate) fn new(bytes: &'a Bytes) -> Result<Graph<'a>, ReadError> {
         let model = root(bytes)?;
         let mut budget = Budget((bytes.len() as u64).saturating_add(SHARED));
@@ -171,8 +172,8 @@ impl<'a> Graph<'a> {
             outputs: Vec::new(),
         };
         graph.inputs = graph.ports(main.inputs().map_err(broken)?, &mut budget)?;
-        // Older files do not distinguish a scalar from an unknown shape. An input has to be fed, so its shape counts as
-        // known.
+        // In older files, a scalar and an unknown shape look the same. Inputs need a known shape, so the shape of an
+        // input counts as known.
         for &input in &graph.inputs {
             graph.tensors[input].has_shape = true;
         }
@@ -204,9 +205,9 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// Gives biases their grids. An integer tensor of 32 bits or more is on the grid of the products if it is the bias
-    /// of a convolution or matrix product, whatever grid the file gives: LiteRT adds it to the products as it is.
-    /// Elsewhere such tensors are positions and counts, and the grids that converters write for them are ignored.
+    /// Decides the grids of integer tensors with 32 bits or more. A bias of a convolution or matrix product is on the
+    /// grid of the products, whatever grid the file gives, because LiteRT adds it to the products as it is. All other
+    /// tensors of these types are positions and counts; converters also write grids for them, but these are ignored.
     fn place_summands(&mut self) {
         let mut summands: BTreeMap<usize, Option<QuantParams>> = BTreeMap::new();
         for (position, node) in self.nodes.iter().enumerate() {
@@ -258,7 +259,7 @@ impl<'a> Graph<'a> {
         numbers.into_iter().map(|index| self.tensor(index)).collect()
     }
 
-    /// The operands or results of an operator; −1 means omitted.
+    /// The operands or results of an operator. In the file, −1 stands for an omitted one.
     fn operands(
         &self,
         vector: Option<planus::Vector<'a, i32>>,
@@ -283,7 +284,7 @@ fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<
     for code in all.into_iter().flatten() {
         budget.take(64)?;
         let code: schema::OperatorCode<'a> = code.map_err(broken)?;
-        // Operators above 127 have a newer field; older files only have the old one.
+        // The number of an operator above 127 is in a newer field. Older files only have the old field.
         let old = i32::from(code.deprecated_builtin_code().map_err(broken)?);
         let number = code.builtin_code().map_err(broken)?.max(old);
         let custom = code.custom_code().map_err(broken)?;
@@ -297,8 +298,8 @@ fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<
     Ok(codes)
 }
 
-/// The tensors of a graph with unique names. The number of the tensor is added to the file's name if that is missing or
-/// already taken.
+/// The tensors of a graph. Each gets a unique name: if the name in the file is missing or already used, the number of
+/// the tensor is added to it.
 fn tensors<'a>(
     bytes: &'a Bytes,
     model: &schema::Model<'a>,
@@ -361,7 +362,7 @@ fn tensors<'a>(
     Ok(tensors)
 }
 
-/// The grid of a tensor of codes, or the reason why we do not read it. A tensor without scales has no grid.
+/// The grid of a tensor that has codes, or the reason why we do not read the grid. A tensor without scales has no grid.
 fn grid(
     view: &schema::Tensor<'_>,
     elem: i8,
@@ -398,14 +399,14 @@ fn grid(
     }
 }
 
-/// The bytes of a tensor in the file, if it is a constant.
+/// If a tensor is a constant: its bytes in the file.
 fn data<'a>(
     bytes: &'a Bytes,
     tensor: &schema::Tensor<'a>,
     buffers: Option<&planus::Vector<'a, planus::Result<schema::Buffer<'a>>>>,
 ) -> Result<Option<Bytes>, ReadError> {
     let index = tensor.buffer().map_err(broken)?;
-    // Buffer 0 is always empty and means that there is none.
+    // Buffer 0 is always empty. A tensor that refers to it has no data.
     if index == 0 {
         return Ok(None);
     }
@@ -423,7 +424,7 @@ fn data<'a>(
         return Ok(Some(bytes.slice_ref(data)));
     }
     let (offset, size) = (buffer.offset().map_err(broken)?, buffer.size().map_err(broken)?);
-    // Offsets 0 and 1 are placeholders for data after the flatbuffer that has not been filled in.
+    // Data may be stored after the flatbuffer. The offsets 0 and 1 are placeholders that have not been replaced.
     if offset <= 1 || size == 0 {
         return Ok(None);
     }

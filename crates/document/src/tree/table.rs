@@ -4,8 +4,8 @@ use crate::Entry;
 
 /// Entries by their keys, in the order of the keys.
 ///
-/// They lie in one slice. Most tables have a few keys, and a document may have a hundred thousand tables: a node of a
-/// `BTreeMap` has room for eleven entries, and would take five times the memory.
+/// The entries are stored in one slice. A document may have a hundred thousand tables, most of which have only a few
+/// keys. A `BTreeMap` would take five times the memory, because each of its nodes has room for eleven entries.
 #[derive(Clone, Debug, Default)]
 pub struct Table(Vec<(String, Entry)>);
 
@@ -14,23 +14,23 @@ impl Table {
         self.0.binary_search_by(|(other, _)| other.as_str().cmp(key))
     }
 
-    /// The entry of a key.
+    /// The entry with this key, if there is one.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.0.get(self.position(key).ok()?).map(|(_, entry)| entry)
     }
 
-    /// The same, to be changed.
+    /// The entry with this key, which can be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
         let position = self.position(key).ok()?;
         self.0.get_mut(position).map(|(_, entry)| entry)
     }
 
-    /// True if there is an entry of this key.
+    /// True if the table has an entry with this key.
     pub fn contains_key(&self, key: &str) -> bool {
         self.position(key).is_ok()
     }
 
-    /// The entry of a key, which is made where there is none.
+    /// The entry with this key. If there is none, `make` makes one.
     pub fn get_or_insert_with(&mut self, key: String, make: impl FnOnce() -> Entry) -> &mut Entry {
         let position = self.position(&key).unwrap_or_else(|position| {
             self.0.insert(position, (key, make()));
@@ -39,7 +39,7 @@ impl Table {
         &mut self.0[position].1
     }
 
-    /// Puts an entry in the place of the one that the key has.
+    /// Adds an entry. If the key already has an entry, it is replaced.
     pub fn insert(&mut self, key: String, entry: Entry) {
         match self.position(&key) {
             Ok(position) => self.0[position].1 = entry,
@@ -47,7 +47,7 @@ impl Table {
         }
     }
 
-    /// Keeps the entries for which `keep` holds.
+    /// Removes all entries except those for which `keep` returns true for the key.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|(key, _)| keep(key));
     }
@@ -57,27 +57,28 @@ impl Table {
         self.0.len()
     }
 
-    /// True if there is no entry.
+    /// True if the table has no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The entries, in the order of their keys.
+    /// All entries, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&String, &Entry)> {
         self.0.iter().map(|(key, entry)| (key, entry))
     }
 
-    /// The same, to be changed.
+    /// All entries, which can be changed, in the order of their keys.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&String, &mut Entry)> {
         self.0.iter_mut().map(|(key, entry)| (&*key, entry))
     }
 }
 
 impl FromIterator<(String, Entry)> for Table {
-    /// Of two entries with one key the later one stays.
+    /// Makes a table from entries. If several entries have the same key, the last of them is kept.
     fn from_iter<I: IntoIterator<Item = (String, Entry)>>(entries: I) -> Table {
         let mut entries: Vec<(String, Entry)> = entries.into_iter().collect();
-        // The sort keeps the order of equal keys, and `dedup_by` gives the later of two neighbours first.
+        // The sort keeps the order of entries with equal keys. `dedup_by` passes the later of two neighbours as the
+        // first argument.
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
         entries.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;

@@ -1,4 +1,4 @@
-//! **agreement**: the percentage of samples on which the integer model gives the float model's answer.
+//! **agreement**: the percentage of samples for which the integer model gives the same answer as the float model.
 
 use crate::seen::EvaluatedSample;
 use crate::{

@@ -1,7 +1,8 @@
 //! **auc**: the area under the ROC curve, from 0 to 1.
 //!
-//! It is the fraction of pairs of a sample with label 1 and one with label 0 in which the first has the larger score.
-//! Equal scores count half. The score of a sample depends on the output:
+//! Consider all pairs of a sample with label 1 and a sample with label 0. The area is the fraction of pairs in which
+//! the sample with label 1 has the larger score. A pair with equal scores counts half. The score of a sample depends on
+//! the output:
 //!
 //! | score | used for |
 //! |---|---|
@@ -13,8 +14,9 @@
 //! recording.
 //!
 //! Intervals are computed as by DeLong, DeLong and Clarke-Pearson (1988). The *placement* of a sample is the fraction
-//! of the other class on the right side of it. The area is the mean of the placements of either class. Let d be the
-//! differences of the two models' placements, and S² their variance over the m samples of label 1 and over the n of
+//! of samples of the other class whose scores are on the right side of its own score. The area is the mean of the
+//! placements of either class. For each sample, take the difference of its placements in the two models. Let S₁² be the
+//! variance of these differences over the m samples with label 1, and let S₀² be their variance over the n samples with
 //! label 0. Then the difference of the areas has the variance S₁²/m + S₀²/n. Placements are computed from ranks (Sun
 //! and Xu 2014).
 
@@ -32,11 +34,11 @@ use crate::{
 /// How the score of a sample is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score {
-    /// The score is the output's only number.
+    /// The score is the only number of the output.
     Number,
-    /// The score is the second number minus the first.
+    /// The score is the second number of the output minus the first.
     Second,
-    /// The score is how badly the output reconstructs the input at this index.
+    /// The score is the error with which the output reconstructs the input at this index.
     Reconstruction(usize),
 }
 
@@ -50,7 +52,7 @@ pub struct Auc {
     pub score: Score,
     /// Number of consecutive samples that share one label.
     pub group: usize,
-    /// For each label, true if it is 1.
+    /// For each label: true if the label is 1.
     pub labels: Vec<bool>,
 }
 
@@ -95,7 +97,7 @@ impl Meter for Auc {
 }
 
 impl Auc {
-    /// The mean of the squared differences between the output and an input.
+    /// The mean of the squared differences between the elements of the output and those of an input.
     fn error(&self, seen: &EvaluatedSample<'_>, input: usize) -> Result<f64, EvaluateError> {
         let found = seen.numbers(self.index, &self.name)?;
         let expected = seen
@@ -118,7 +120,7 @@ fn first(numbers: &[f32]) -> f64 {
     numbers.first().copied().map_or(0.0, f64::from)
 }
 
-/// The mean of each `group` consecutive numbers.
+/// The means of each group of `group` consecutive numbers.
 fn means(numbers: &[f64], group: usize) -> Vec<f64> {
     let group = group.max(1);
     numbers
@@ -127,7 +129,7 @@ fn means(numbers: &[f64], group: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The placements of the samples with label 1, and of those with label 0.
+/// The placements of all samples with label 1, and those of all samples with label 0.
 struct Placed([Vec<f64>; 2]);
 
 impl Placed {
@@ -143,8 +145,8 @@ impl Placed {
         let ranks = midranks(&all);
         let (of_ones, of_zeros) = ranks.split_at(ones.len());
         let (m, n) = (ones.len() as f64, zeros.len() as f64);
-        // The rank among all samples minus the rank within its own class is the number of samples of the other class
-        // below it.
+        // The rank of a sample among all samples, minus its rank within its own class, is the number of samples of the
+        // other class that have a lower score.
         let above = of_ones.iter().zip(midranks(&ones)).map(|(all, own)| (all - own) / n);
         let below = of_zeros
             .iter()
@@ -158,13 +160,13 @@ impl Placed {
         ones.iter().sum::<f64>() / ones.len() as f64
     }
 
-    /// Subtracts the placements of another model.
+    /// Subtracts the placements in another model from these placements.
     fn less(&self, other: &Placed) -> Placed {
         let of = |class: usize| self.0[class].iter().zip(&other.0[class]).map(|(a, b)| a - b).collect();
         Placed([of(0), of(1)])
     }
 
-    /// Standard error of the area's difference. It needs at least two samples of each class.
+    /// The standard error of the difference of the areas. It is only known if each class has at least two samples.
     fn error(&self) -> Option<f64> {
         let variance = |placements: &[f64]| {
             let n = placements.len() as f64;
@@ -186,7 +188,7 @@ impl Placed {
     }
 }
 
-/// The ranks of numbers, from 1 on. Equal numbers all get the mean of their ranks.
+/// The ranks of numbers, starting with 1. Equal numbers all get the mean of their ranks.
 fn midranks(numbers: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));

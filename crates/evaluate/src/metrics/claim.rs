@@ -1,6 +1,6 @@
-//! A box that a model found, as the mean average precision notes it.
+//! A box that a model found, in the form in which the mean average precision keeps it.
 
-/// A box behind its image: whether it is a hit, for each overlap a bit.
+/// A box without its position. Bit i of `hits` says whether the box is a hit at the i-th overlap threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     pub(crate) class: u32,

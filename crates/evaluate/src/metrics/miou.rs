@@ -1,12 +1,13 @@
 //! **miou**: the mean over classes of intersection over union, in percent.
 //!
-//! For each class, the pixels that both the label and the model assign to it are divided by the pixels that either
-//! assigns to it. Both are counted over all samples. A class that neither assigns to any pixel is left out of the mean.
-//! A class that only the model assigns counts as 0. Pixels whose label is `ignore` are left out of everything.
+//! For each class, let i be the number of pixels that both the label and the model assign to it, and u the number of
+//! pixels that at least one of them assigns to it, over all samples. The class counts as i / u. A class to which
+//! neither label nor model assigns any pixel is left out of the mean. A class that occurs only in the model's answers
+//! counts as 0. Pixels with the label `ignore` are not counted at all.
 //!
-//! A float output has one number for each class at each pixel. The axis of the classes comes directly before the axes
-//! of the mask, or after them. The class of a pixel is the index of the largest number, or of the first one if several
-//! are equal. An integer output has the class itself.
+//! An output of floats has one number for each class at each pixel. The axis of the classes comes directly before the
+//! axes of the mask, or directly after them. The class of a pixel is the index of the largest number; if several are
+//! equally large, the index of the first of them. An output of integers has the class of each pixel itself.
 
 use strait_samples::Array;
 
@@ -22,18 +23,18 @@ use crate::{
 /// How an output states the class of each pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// The scores of each class form a plane of their own, one plane after the other. The number of classes is given.
+    /// The output has a plane of scores for each class, one plane after the other. The field is the number of classes.
     Planes(usize),
-    /// The scores of all classes of a pixel lie next to each other. The number of classes is given.
+    /// The output has the scores of all classes of a pixel next to each other. The field is the number of classes.
     Beside(usize),
-    /// The output is the class of each pixel.
+    /// The output has the class of each pixel.
     Classes,
 }
 
-/// An integer output with a larger class than this is taken for a mistake.
+/// A class in an integer output that is larger than this is treated as a mistake.
 const MOST_CLASSES: i64 = 1 << 16;
 
-/// Compares one output with masks.
+/// Compares one output with the masks of the labels.
 pub struct Miou {
     /// Index of the output.
     pub index: usize,
@@ -48,7 +49,8 @@ pub struct Miou {
 }
 
 impl Layout {
-    /// How an output states the classes, for masks of this shape; `None` if they do not fit together.
+    /// How an output states the class of each pixel, for masks of shape `mask`; `None` if output and mask do not fit
+    /// together.
     pub fn of(output: &Output, mask: &[usize]) -> Option<Layout> {
         let solid = |extents: &[usize]| {
             extents
@@ -134,7 +136,7 @@ impl Meter for Miou {
     }
 
     fn measure(&self, runs: Runs<'_>) -> MetricFigures {
-        // If no pixel counts, there is no figure.
+        // If no pixel is counted, there is no figure.
         let figure = |notes: &[Note]| {
             let value = value(notes, None);
             let spread = || resample::drawn(notes.len(), |weights| self::value(notes, Some(weights)));
@@ -187,7 +189,7 @@ impl Miou {
     }
 }
 
-/// The mean over classes, in percent, with each sample counted as often as its weight says; NaN if there is no class.
+/// The mean over classes, in percent; NaN if there is no class. Each sample is counted as often as its weight says.
 fn value(notes: &[Note], weights: Option<&[u32]>) -> f64 {
     let mut regions: Vec<[u64; 2]> = Vec::new();
     for (sample, note) in notes.iter().enumerate() {

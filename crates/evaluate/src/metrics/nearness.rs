@@ -1,15 +1,15 @@
-//! **cosine** and **snr**: how near an output of the integer model is to the float model's.
+//! **cosine** and **snr**: how near an output of the integer model is to the same output of the float model.
 //!
-//! Let x be the float model's output on a sample and y the integer model's:
+//! Let x be the float model's output on a sample, and y the integer model's output:
 //!
 //! ```text
 //! cosine   the mean over samples of  Σ x·y / √(Σ x² · Σ y²)      1 where both are 0, 0 where one is
 //! snr      10 · log10 (Σ x² / Σ (x − y)²)                        both sums over all samples
 //! ```
 //!
-//! Products are computed in f64 and added in the order of the output's elements. Equal outputs get an SNR of 200 dB:
-//! the nearest two different float32 outputs have about 150 dB. If a concatenation makes the output, the SNR of each
-//! part is reported too, since a part with large numbers would hide the errors of the others.
+//! Products are computed in f64 and added in the order of the output's elements. Equal outputs get an SNR of 200 dB. If
+//! two float32 outputs differ at all, their SNR is at most about 150 dB. If a concatenation makes the output, the SNR
+//! of each part is reported too, because a part with large numbers would hide the errors of the other parts.
 
 use std::borrow::Cow;
 
@@ -39,7 +39,7 @@ pub struct Nearness {
     pub parts: Option<ConcatenatedParts>,
 }
 
-/// Which of the metrics of this module is computed.
+/// The metric that is computed: one of the two in this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The cosine of the angle between the outputs.
@@ -118,7 +118,7 @@ impl Meter for Nearness {
 }
 
 impl Nearness {
-    /// The elements of one part of the output, or all of them.
+    /// The elements of one part of the output, or all elements if `part` is `None`.
     fn of_part<'n>(&self, numbers: &'n [f32], part: Option<usize>) -> Cow<'n, [f32]> {
         match (&self.parts, part) {
             (Some(parts), Some(part)) => Cow::Owned(parts.numbers(part, numbers).collect()),
@@ -126,7 +126,8 @@ impl Nearness {
         }
     }
 
-    /// For cosine: the cosine. For snr: the power of the signal and the power of the error.
+    /// The numbers to keep of one sample. For `cosine`: the cosine. For `snr`: the power of the signal, and the power
+    /// of the error.
     fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], EvaluateError> {
         if expected.len() != found.len() {
             let message = format!(
@@ -177,7 +178,8 @@ impl Nearness {
     }
 }
 
-/// The ratio of all signal power to all error power, with each sample counted as often as its weight says.
+/// The ratio of the power of all signals to the power of all errors, in decibels. Each sample is counted as often as
+/// its weight says.
 fn decibels(pairs: &[[f64; 2]], weights: Option<&[u32]>) -> f64 {
     let weight = |sample: usize| weights.map_or(1.0, |weights| weights.get(sample).copied().unwrap_or(0).into());
     let (mut power, mut error) = (0.0, 0.0);
@@ -188,7 +190,7 @@ fn decibels(pairs: &[[f64; 2]], weights: Option<&[u32]>) -> f64 {
     ratio(power, error)
 }
 
-/// 10 · log10 of a ratio of powers, limited to ±200 dB.
+/// The ratio of two powers in decibels (10 · log10), limited to ±200 dB.
 pub fn ratio(power: f64, error: f64) -> f64 {
     match (power == 0.0, error == 0.0) {
         (_, true) => MOST_DECIBELS,

@@ -1,7 +1,7 @@
 //! A metric of the user's own. A command computes it from the outputs on all samples and prints JSON.
 //!
-//! The figure is one number at a JSON pointer. The command may also print a number for each sample; the figure is then
-//! their mean.
+//! A JSON pointer says where the figure is in the JSON. The command may also print a list with a number for each
+//! sample; the figure is then the mean of these numbers.
 
 use serde_json::Value as Json;
 
@@ -13,11 +13,11 @@ use crate::{
     meter::{Meter, MetricFigures, Note, Runs, numbers},
 };
 
-/// Reads what the command prints.
+/// Reads the JSON that the command prints.
 pub struct Own {
-    /// JSON pointer to the figure.
+    /// The JSON pointer to the figure.
     pub value: String,
-    /// JSON pointer to the numbers of each sample.
+    /// The JSON pointer to the list with a number for each sample.
     pub each: Option<String>,
     /// Number of samples.
     pub samples: usize,
@@ -57,7 +57,7 @@ impl Meter for Own {
     }
 
     fn measure(&self, runs: Runs<'_>) -> MetricFigures {
-        // The first note is the figure, the others are the numbers of the samples.
+        // The first note has the figure, and the other notes have the numbers of the samples.
         let parts = |notes: &[Note]| {
             let numbers = numbers(notes);
             numbers.split_first().map(|(&figure, each)| (figure, each.to_vec()))

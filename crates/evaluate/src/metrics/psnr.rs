@@ -6,7 +6,7 @@
 //! 10 · log10 (peak² · n / Σ (y − r)²)
 //! ```
 //!
-//! Elements are taken as they are: nothing is rounded, clipped or cropped. Equal outputs get 200 dB.
+//! Elements are compared as they are, and not rounded, clipped or cropped. Equal outputs get 200 dB.
 
 use strait_samples::Array;
 
@@ -27,7 +27,7 @@ pub struct Psnr {
     pub name: String,
     /// The largest value that an element can have.
     pub peak: f64,
-    /// The labels: for each sample as many numbers as the output has.
+    /// The labels. For each sample there are as many numbers as the output has.
     pub references: Array,
 }
 

@@ -19,7 +19,8 @@ pub struct Top {
     pub name: String,
     /// What kind of answer the output holds.
     pub question: Question,
-    /// The answer is right if the label is among this many classes with the largest scores.
+    /// An answer is right if the label is one of the classes with the largest scores. This is the number of these
+    /// classes.
     pub most: usize,
     /// The right class of each sample.
     pub labels: Vec<u32>,

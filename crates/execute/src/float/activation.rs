@@ -7,7 +7,7 @@ use strait_kernels::float::{Unary, unary};
 
 struct Activation<F>(F);
 
-// Comparisons are written so that a NaN stays a NaN.
+// The comparisons in this file are written so that a NaN stays a NaN.
 
 impl Executable for op::Relu {
     fn prepare(&self, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
@@ -66,7 +66,7 @@ impl<F: Fn(f32) -> f32 + Send + Sync> Step for Activation<F> {
     }
 }
 
-/// x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
+/// Computes x where x ≥ 0, and alpha·(exp(x) − 1) elsewhere.
 struct Elu {
     alpha: f32,
 }

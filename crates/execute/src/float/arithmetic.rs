@@ -18,7 +18,7 @@ macro_rules! arithmetic {
             }))
         }
 
-        // What is fused into a sum of codes goes through a copy of it.
+        // If steps are fused into a sum of codes, they read a copy of the sum.
         fn scratch(&self, x: &TensorType, y: &TensorType, types: &Types<'_>) -> Scratch {
             Scratch::run(if types.fused { times(count(y), x.elem.size() as u64) } else { 0 })
         }

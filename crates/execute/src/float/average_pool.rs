@@ -1,4 +1,4 @@
-//! Mean over windows.
+//! Computes the mean of each window.
 
 use super::volume;
 use crate::prelude::*;

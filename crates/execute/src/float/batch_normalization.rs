@@ -25,7 +25,7 @@ impl Step for BatchNormalization {
         &[0]
     }
 
-    /// For each channel, x·f + (bias − mean·f) with f = scale / √(variance + epsilon).
+    /// Computes x·f + (bias − mean·f) for each channel, with f = scale / √(variance + epsilon).
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let [_, channels, plane] = self.extents;
         let input = io.operand::<f32>(0)?;

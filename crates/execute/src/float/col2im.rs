@@ -1,4 +1,4 @@
-//! Col2Im: adds overlapping blocks up to an image.
+//! Col2Im: adds overlapping blocks of elements to form an image.
 
 use super::conv_transpose::{behind, wide};
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use strait_kernels::float::{Blocks, col2im};
 
 struct Col2Im {
     blocks: Blocks,
-    /// Number of elements of one batch entry, in the operand and in the result.
+    /// Number of elements of one batch entry: in the operand, and in the result.
     each: [usize; 2],
 }
 

@@ -1,5 +1,6 @@
-//! Transposed convolution. For each image and group, the product of the transposed weights and the image gives the
-//! kernel of every element. These are then added up at their positions.
+//! Transposed convolution. For each image and group, the product of the transposed weights and the image gives, for
+//! every element of the image, the weights scaled by that element. These scaled kernels are then added up at their
+//! positions.
 
 use crate::prelude::*;
 use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
@@ -7,11 +8,11 @@ use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
 struct ConvTranspose {
     blocks: Blocks,
     groups: usize,
-    /// Channels per group, in the operand and in the result.
+    /// Channels per group: of the operand, and of the result.
     channels: [usize; 2],
-    /// Elements of a channel, in the operand and in the result.
+    /// Elements of one channel: of the operand, and of the result.
     plane: [usize; 2],
-    /// Number of kernel elements of one channel of the result.
+    /// Number of elements of the kernel of one channel of the result.
     taps: usize,
 }
 
@@ -42,7 +43,7 @@ impl Executable for op::ConvTranspose {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // Each element of the operand is multiplied by the kernels of its group.
+        // Each element of the operand is multiplied by all weights of its channel.
         let outputs = types.operand(1).map_or(1, |weight| extent(weight, 0));
         times(types.elements(0), types.elements(1) / outputs.max(1)).max(types.made())
     }
@@ -53,13 +54,13 @@ impl Executable for op::ConvTranspose {
     }
 }
 
-/// The matrix of one image, the kernels of all elements or the elements that taps are moved to, with the weights, which a
+/// The bytes of a matrix with `rows` rows and a column for each position, and of a copy of the weights, which the
 /// product transposes.
 pub(super) fn columns_bytes(rows: u64, positions: u64, weight: &TensorType) -> u64 {
     times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
 }
 
-/// Numbers for up to three axes, padded in front with `missing` for axes of extent 1.
+/// Numbers for one to three axes as three numbers. `missing` stands for the first axes if there are fewer than three.
 pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], StepError> {
     match *numbers {
         [x] => Ok([missing, missing, x]),
@@ -72,7 +73,7 @@ pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], St
     }
 }
 
-/// Numbers of an attribute as extents.
+/// The numbers of an attribute, as extents.
 pub(crate) fn wide(numbers: &[u32]) -> Vec<usize> {
     numbers.iter().map(|&number| number as usize).collect()
 }
@@ -87,7 +88,7 @@ impl Step for ConvTranspose {
         let rows = outputs * self.taps;
         let (image, result) = (inputs * self.plane[0], outputs * self.plane[1]);
         if image == 0 {
-            // Without any input elements, each result is its bias.
+            // If the operand has no elements, each result is its channel's bias.
             for (channel, plane) in out.chunks_exact_mut(self.plane[1]).enumerate() {
                 plane.fill(bias.map_or(0.0, |bias| bias[channel % bias.len().max(1)]));
             }

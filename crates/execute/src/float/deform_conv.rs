@@ -1,5 +1,5 @@
-//! Deformable convolution: each tap is moved by an offset. The elements at the moved taps are gathered into a matrix,
-//! which is multiplied by the weights.
+//! Deformable convolution: an operand gives an offset by which each tap is moved. The elements at the moved taps are
+//! gathered into a matrix, which is multiplied by the weights.
 
 use super::conv_transpose::columns_bytes;
 use crate::elementwise::for_each_piece;
@@ -9,9 +9,9 @@ use strait_kernels::float::{Bias, Matrix, gemm};
 struct DeformConv {
     op: op::DeformConv,
     batch: usize,
-    /// Channels of the operand, and of the result.
+    /// Number of channels: of the operand, and of the result.
     channels: [usize; 2],
-    /// Height and width of the operand. The next two fields are for the kernel and the result.
+    /// Height and width of the operand. The next two fields are the height and width of the kernel and of the result.
     size: [usize; 2],
     kernel: [usize; 2],
     made: [usize; 2],
@@ -47,7 +47,8 @@ impl Executable for op::DeformConv {
 }
 
 impl DeformConv {
-    /// The value at row `y` and column `x` of a channel, interpolated linearly. Outside of the image it is 0.
+    /// The value at row `y` and column `x` of a channel, interpolated linearly between elements. Outside of the image
+    /// it is 0.
     fn element(&self, image: &[f32], y: f32, x: f32) -> f32 {
         let [height, width] = self.size;
         let (top, left) = (y.floor(), x.floor());
@@ -65,7 +66,8 @@ impl DeformConv {
         upper * (1.0 - down) + lower * down
     }
 
-    /// One row of the matrix: one tap of a channel of an image, at all positions.
+    /// One row of the matrix: the elements that one tap reads from one channel of an image, for all positions of the
+    /// result.
     fn row(&self, image: &[f32], offset: &[f32], mask: Option<&[f32]>, row: usize, out: &mut [f32]) {
         let taps = self.kernel[0] * self.kernel[1];
         let (channel, tap) = (row / taps, row % taps);

@@ -13,7 +13,7 @@ impl Executable for op::Det {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // The determinant of a matrix with n rows takes n³/3 products.
+        // The determinant of a matrix with n rows takes n³/3 multiplications.
         (times(types.elements(0), types.extent_from_end(0, 1)) / 3).max(types.made())
     }
 
@@ -22,12 +22,12 @@ impl Executable for op::Det {
     }
 }
 
-/// The determinant of a square matrix, which is overwritten.
+/// Computes the determinant of a square matrix, and overwrites the matrix.
 fn determinant(matrix: &mut [f64], rows: usize) -> f64 {
     let mut product = 1.0;
     for column in 0..rows {
         let size = |row: &usize| matrix[row * rows + column].abs();
-        // If two are equally large, the first one is taken.
+        // If several elements are equally large, the pivot is the first of them.
         let pivot = (column..rows).reduce(|best, row| if size(&row) > size(&best) { row } else { best });
         let pivot = pivot.unwrap_or(column);
         if pivot != column {

@@ -1,5 +1,6 @@
-//! Discrete Fourier transforms in f64. If the length is a power of two, the transform is split in halves. Otherwise it
-//! is a convolution with chirps (Bluestein), which uses transforms of the next power of two.
+//! Discrete Fourier transforms in f64. If the length is a power of two, the transform is split into two of half the
+//! length, again and again. For any other length, it is a convolution with chirps (Bluestein's algorithm), computed by
+//! transforms whose length is a power of two.
 
 use crate::layout::{around, axis};
 use crate::prelude::*;
@@ -12,16 +13,16 @@ fn product(a: Number, b: Number) -> Number {
     [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 }
 
-/// e^(−2πi·part/whole).
+/// Computes e^(−2πi·part/whole).
 fn root(part: usize, whole: usize) -> Number {
     let angle = -2.0 * std::f64::consts::PI * part as f64 / whole as f64;
     [libm::cos(angle), libm::sin(angle)]
 }
 
-/// What transforms of one length have in common.
+/// What is computed once for all transforms of one length.
 struct Plan {
     length: usize,
-    /// e^(−2πi·k/size), where size is the power of two used.
+    /// e^(−2πi·k/size), where `size` is the length of the transforms that are computed, a power of two.
     roots: Vec<Number>,
     /// The chirps e^(−πi·k²/length). Empty if the length is a power of two.
     chirps: Vec<Number>,
@@ -43,7 +44,7 @@ impl Plan {
             filter: Vec::new(),
         };
         if size != length {
-            // Takes k² modulo 2·length, so that the angle stays small.
+            // k² is reduced modulo 2·length, so that the angle stays small and precise.
             let chirp = |k: usize| root((k as u128 * k as u128 % (2 * length as u128)) as usize, 2 * length);
             plan.chirps = (0..length).map(chirp).collect();
             let mut filter = vec![[0.0; 2]; size];
@@ -57,7 +58,7 @@ impl Plan {
         plan
     }
 
-    /// The transform of a power of two of numbers.
+    /// Transforms numbers in place. How many there are is a power of two.
     fn by_halves(&self, x: &mut [Number]) {
         let size = x.len();
         let bits = size.trailing_zeros();
@@ -85,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// X_k = Σ x_n·e^(−2πi·kn/length).
+    /// The transform X_k = Σ x_n·e^(−2πi·kn/length), in place.
     fn forward(&self, x: &mut [Number]) {
         if self.chirps.is_empty() {
             return self.by_halves(x);
@@ -113,9 +114,9 @@ struct Dft {
     plan: Plan,
     /// Extents before the axis, of the axis, and between the axis and the real and imaginary parts.
     extents: [usize; 3],
-    /// Length of the result along the axis.
+    /// The number of results along the axis.
     made: usize,
-    /// Parts of a number (1 for real, 2 for complex), in the operand and in the result.
+    /// Floats per number (1 for real, 2 for complex numbers): in the operand, and in the result.
     parts: [usize; 2],
 }
 
@@ -135,13 +136,14 @@ impl Executable for op::Dft {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // There are five transforms of a power of two. Each does half a multiplication per element in as many rounds as
-        // the length has bits.
+        // A transform takes up to five transforms whose length is a power of two. Each of them has as many rounds as
+        // its length has bits, and each round takes half a multiplication per element.
         types.each(8 * u64::from(u32::BITS - self.length.leading_zeros()))
     }
 
     fn scratch(&self, _: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // The roots, chirps and filter for the next power of two, and as many numbers again.
+        // The roots, chirps and filter for the next power of two take memory, and the numbers of a transform take as
+        // much again.
         let size = u64::from(self.length).saturating_mul(2).next_power_of_two();
         Scratch {
             held: times(size, 6 * WORD),
@@ -151,7 +153,7 @@ impl Executable for op::Dft {
 }
 
 impl Dft {
-    /// One transform, in place.
+    /// Computes one transform in place.
     fn run(&self, x: &mut [Number]) {
         let length = self.plan.length;
         let inverse = matches!(self.transform, Transform::Inverse | Transform::InverseHalf);
@@ -177,7 +179,7 @@ impl Step for Dft {
         let out = io.output::<f32>()?;
         let ([outer, extent, inner], [from, to]) = (self.extents, self.parts);
         let length = self.plan.length;
-        // If only half of the numbers are given, the other half follows from them.
+        // If only half of the numbers are given, the other half is their mirrored conjugates.
         let read = if self.transform == Transform::InverseHalf {
             length / 2 + 1
         } else {

@@ -5,17 +5,17 @@ use crate::prelude::*;
 use crate::step::Operand;
 use strait_kernels::float::{Bias, Matrix, gemm};
 
-/// alpha·(a·b) + beta·bias.
+/// Computes alpha·(a·b) + beta·bias.
 struct Gemm {
     op: op::Gemm,
-    /// Rows, columns and depth.
+    /// Number of rows, of columns, and of summands per element.
     extents: [usize; 3],
     bias: BiasKind,
 }
 
-/// How a product uses its bias.
+/// How the product and the bias are added.
 enum BiasKind {
-    /// Sums start from the bias: it has one value per column, and alpha and beta are 1.
+    /// The sums start from the bias. This needs a bias with one value per column, and alpha and beta must be 1.
     Start,
     /// The bias is added after the product, because alpha or beta is not 1, or the bias broadcasts in another way.
     After(Broadcast),

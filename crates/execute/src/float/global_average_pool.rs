@@ -1,4 +1,4 @@
-//! Mean over all spatial axes.
+//! Computes the mean of each channel over all spatial axes.
 
 use crate::layout::around;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! Samples an image at positions given by an operand. The neighbours of a position and their weights are the same for
+//! Samples an image at positions that an operand gives. The neighbours of a position and their weights are the same for
 //! all channels.
 
 use crate::elementwise::for_each_piece;
@@ -11,7 +11,7 @@ struct GridSample {
     channels: usize,
     /// Spatial extents of the operand.
     spatial: Vec<usize>,
-    /// Number of result positions in one channel.
+    /// Number of positions in one channel of the result.
     positions: usize,
 }
 
@@ -45,7 +45,7 @@ impl Executable for op::GridSample {
     }
 }
 
-/// A coordinate outside of `least` to `most`, mirrored at these bounds until it is inside.
+/// Moves a coordinate outside of `least` to `most` inside, by mirroring at these two bounds.
 fn reflect(at: f32, least: f32, most: f32) -> f32 {
     let range = most - least;
     let beyond = if at < least {
@@ -68,8 +68,8 @@ fn reflect(at: f32, least: f32, most: f32) -> f32 {
     }
 }
 
-/// The weights of the four neighbours of a position in cubic convolution with the coefficient `a`. The position is at
-/// distance `x` after the second neighbour.
+/// The weights that cubic convolution with the coefficient `a` gives to the four neighbours of a position. The position
+/// is `x` after the second neighbour.
 pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
     let near = |x: f32| ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
     let far = |x: f32| ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
@@ -77,8 +77,9 @@ pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
 }
 
 impl GridSample {
-    /// The neighbours along an axis of the position for a number of the grid: up to four, each with its weight. `None`
-    /// stands for a 0 outside of the image.
+    /// The neighbours along one axis of the position that `number`, an entry of the grid, stands for: up to four, each
+    /// with its weight. `None` is a neighbour outside of the image, whose value is 0. The last number is how many there
+    /// are.
     fn neighbours(&self, axis: usize, number: f32) -> ([Option<usize>; 4], [f32; 4], usize) {
         let extent = self.spatial[axis];
         let length = extent as f32;
@@ -93,8 +94,8 @@ impl GridSample {
         if !(least..=most).contains(&at) {
             match self.op.border {
                 Border::Zeros => {}
-                // Each position has four neighbours, and those outside are replaced by the border element. Farther out
-                // than this, all four are the same.
+                // Each position has four neighbours, and the border element replaces those outside of the image. For a
+                // position beyond these bounds, all four are the border element.
                 Border::Edge if self.op.mode == Sampling::Cubic => at = at.clamp(-2.0, length + 1.0),
                 Border::Edge => at = at.clamp(0.0, length - 1.0),
                 Border::Reflection => at = reflect(at, least, most),
@@ -129,12 +130,13 @@ impl GridSample {
         }
     }
 
-    /// The elements of a position, as indices in a channel with their weights, in row-major order.
+    /// The elements that a position reads, with their weights, in row-major order. Each element is given by its index
+    /// within a channel.
     fn taps(&self, position: &[f32], taps: &mut Vec<(usize, f32)>) {
         taps.clear();
         taps.push((0, 1.0));
         for (axis, &extent) in self.spatial.iter().enumerate() {
-            // A position lists the innermost coordinate first.
+            // A position lists the coordinate of the innermost axis first.
             let (indices, weights, count) = self.neighbours(axis, position[self.spatial.len() - 1 - axis]);
             let before = std::mem::take(taps);
             for (place, weight) in before {
@@ -155,7 +157,8 @@ impl Step for GridSample {
         let plane: usize = self.spatial.iter().product();
         let axes = self.spatial.len();
         let each = self.positions * axes;
-        // The outer loop runs over positions, so that each is computed once for all channels.
+        // The outer loop runs over positions, so that the neighbours of each position are computed once for all
+        // channels.
         let mut samples = vec![0.0; self.channels * self.positions];
         for image in 0..self.batch {
             let x = &x[image * self.channels * plane..(image + 1) * self.channels * plane];

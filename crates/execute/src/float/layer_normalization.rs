@@ -42,8 +42,8 @@ fn step(centred: bool, (first, epsilon): (i64, f32), site: &NodeSlots<'_>) -> Re
 }
 
 impl Step for LayerNormalization {
-    /// Let m be the mean of a row, or 0. With d = x − m and v the mean of d², the result is d / √(v + epsilon) · scale
-    /// + bias.
+    /// Computes d / √(v + epsilon) · scale + bias for each row. Here d = x − m, m is the mean of the row (or 0 if no
+    /// mean is subtracted), and v is the mean of d².
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let row = self.row;
         let input = io.input::<f32>(0)?;

@@ -1,4 +1,4 @@
-//! Maximum over windows.
+//! Computes the maximum of each window.
 
 use super::volume;
 use crate::prelude::*;
@@ -30,7 +30,8 @@ impl Executable for op::MaxPool {
         let taps = times(sum_from(y, 2), TAPS);
         match (x.shape.len(), x.elem) {
             (5, Elem::F32) => Scratch::held(taps),
-            // The taps of the layers' rows and columns, then the taps over the layers, and the results in between.
+            // Memory for the taps along the rows and columns of a layer, for the taps along the layers, and for the
+            // maxima of the layers.
             (5, _) => {
                 let positions = extent(y, 3).saturating_mul(extent(y, 4));
                 let between = count(x) / extent(x, 3).saturating_mul(extent(x, 4)).max(1);

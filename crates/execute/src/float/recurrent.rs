@@ -1,4 +1,5 @@
-//! Recurrent layers, step by step. In each step, the product of the state and its weights is one GEMM.
+//! Recurrent layers, computed step by step. In each step, one GEMM multiplies the state by the weights of several
+//! gates.
 
 use crate::prelude::*;
 use crate::step::elements_mut;
@@ -12,7 +13,7 @@ struct Recurrent {
     batch: usize,
     hidden: usize,
     directions: usize,
-    /// Number of pre-activations of one direction and step.
+    /// Number of pre-activations in one step of one direction.
     gates: usize,
 }
 
@@ -43,7 +44,7 @@ impl Executable for op::Recurrent {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // Pre-activations, gates, products and copies of one step, and both states.
+        // Memory for the pre-activations, gates, products and copies of one step, and for both states.
         let step = product_from(x, 1) / self.directions().max(1);
         Scratch::run(times(step, 6 * FLOAT).saturating_add(times(extent(x, 1), WORD)))
     }
@@ -65,7 +66,7 @@ fn cut_off(values: &mut [f32], bound: f32) {
     });
 }
 
-/// An activation with its parameters, and the bound that its input is clipped to.
+/// An activation function with its parameters, and the bound to which its argument is clipped.
 #[derive(Clone, Copy)]
 struct Function {
     activation: Activation,
@@ -75,7 +76,7 @@ struct Function {
 }
 
 impl Function {
-    /// Applies the function to each element. `copy` has the same length.
+    /// Applies the function to each element of `values`. `copy` is working memory of the same length.
     fn apply(self, context: &Context, values: &mut [f32], copy: &mut [f32]) -> Result<(), StepError> {
         let Function { activation, a, b, clip } = self;
         cut_off(values, clip);
@@ -106,7 +107,7 @@ impl Function {
             Activation::LeakyRelu => values.iter_mut().for_each(|x| *x = if *x < 0.0 { a * *x } else { *x }),
             Activation::ThresholdedRelu => values.iter_mut().for_each(|x| *x = if *x <= a { 0.0 } else { *x }),
             Activation::HardSigmoid => values.iter_mut().for_each(|x| {
-                // Comparisons are written so that a NaN stays a NaN.
+                // The comparisons are written so that a NaN stays a NaN.
                 let line = a * *x + b;
                 let above = if line < 0.0 { 0.0 } else { line };
                 *x = if above > 1.0 { 1.0 } else { above };
@@ -117,24 +118,24 @@ impl Function {
     }
 }
 
-/// The operands that one direction reads in every step.
+/// The weights that one direction reads in every step.
 struct Weights<'a> {
-    /// The recurrent weights, `[G·H, H]`.
+    /// The recurrent weights, `[G·H, H]`, where G is the number of gates and H the size of the state.
     recurrent: &'a [f32],
-    /// The peepholes of the gates i, o and f.
+    /// The peepholes: weights by which the cell state enters the gates i, o and f.
     peepholes: Option<&'a [f32]>,
     bias: Option<&'a [f32]>,
     functions: &'a [Function],
 }
 
-/// The state of one direction and the buffers of a step. Each is `[N, H]`, except the gates.
+/// The state of one direction and the buffers of one step. Each is `[N, H]` (N sequences), except for the gates.
 struct State {
     h: Vec<f32>,
     c: Vec<f32>,
-    /// The pre-activations, which are then replaced by the gates: `[N, G·H]`.
+    /// The pre-activations `[N, G·H]`. During a step, the gates replace them.
     gates: Vec<f32>,
-    /// Working memory: the products of the gates `[G, N, H]`, the new state, or the operand of the product with the
-    /// weights.
+    /// Working memory. Depending on the stage it has the products of the gates `[G, N, H]`, the new state, or the
+    /// operand of the product with the weights.
     parts: Vec<f32>,
     product: Vec<f32>,
     copy: Vec<f32>,
@@ -152,8 +153,8 @@ impl Recurrent {
         (direction * count..(direction + 1) * count).map(at).collect()
     }
 
-    /// Computes, gate by gate into `state.parts`, the product of `left` `[N, H]` and the weights of the gates from
-    /// `first` on, plus the pre-activations in `state.gates`. If `alone` is true, the pre-activations are not added.
+    /// Multiplies the state (or `state.copy` if `reset` is true), `[N, H]`, by the weights of `gates`, and writes the
+    /// products to `state.parts`, gate by gate. The pre-activations in `state.gates` are added, unless `alone` is true.
     fn product(
         &self,
         context: &Context,
@@ -196,8 +197,8 @@ impl Recurrent {
         Ok(())
     }
 
-    /// One step. Writes the new state of all sequences to the first `[N, H]` of `state.parts` and, for an LSTM, the new
-    /// cell state to the second.
+    /// Computes one step. The new state of all sequences is written to the first `[N, H]` elements of `state.parts`,
+    /// and for an LSTM the new cell state to the second.
     fn step(&self, context: &Context, weights: &Weights<'_>, state: &mut State) -> Result<(), StepError> {
         let (size, hidden, gates) = (self.batch * self.hidden, self.hidden, self.op.cell.gates() as usize);
         let functions = weights.functions;
@@ -237,7 +238,8 @@ impl Recurrent {
                 cut_off(f, self.op.cell_clip.0);
                 peep(o, f, 1);
                 functions[0].apply(context, o, copy)?;
-                // The new cell state goes where the caller expects it, and the new state before it.
+                // The caller expects the new state in the first part (`i`), and the new cell state in the second part
+                // (`o`).
                 i.copy_from_slice(f);
                 functions[2].apply(context, i, copy)?;
                 i.iter_mut().zip(&*o).for_each(|(i, o)| *i *= o);
@@ -332,7 +334,7 @@ impl Step for Recurrent {
             };
             let backwards = self.op.direction == Direction::Reverse || direction == 1;
             for turn in 0..self.steps {
-                // A backward sequence begins at its own last step.
+                // Backwards, each sequence begins at its own last step: earlier turns do not change its state.
                 let at = if backwards { self.steps - 1 - turn } else { turn };
                 for (row, to) in state.gates.chunks_exact_mut(self.gates.max(1)).enumerate() {
                     let from = ((at * self.batch + row) * self.directions + direction) * self.gates;

@@ -4,13 +4,13 @@ use crate::prelude::*;
 use strait_core::op::Reduction;
 use strait_kernels::float;
 
-/// Makes one kernel call for each run of neighbouring axes, starting with the last run. A mean is computed as a sum,
-/// and divided at the end.
+/// Reduces one group of neighbouring axes after the other, with one kernel call each, starting with the last group. A
+/// mean is a sum that is divided at the end.
 struct Reduce {
     reduction: Reduction,
-    /// `[outer, reduced, inner]` for each call.
+    /// The extents `[outer, reduced, inner]` of each kernel call.
     calls: Vec<[usize; 3]>,
-    /// Number of elements that are reduced to one result.
+    /// Number of elements that are reduced to a single result.
     count: usize,
 }
 
@@ -32,8 +32,8 @@ impl Executable for op::Reduce {
     }
 }
 
-/// Groups the reduced axes, which ascend, into runs of neighbours. Returns the extents for each call, starting with the
-/// last run, so that the axes after a run are already reduced.
+/// Divides the reduced axes, which are sorted, into groups of neighbours. Returns the extents `[outer, reduced, inner]`
+/// for each group, the last group first, so that the axes after a group are already reduced when its turn comes.
 pub(crate) fn runs(dims: &[usize], reduced: &[usize]) -> Vec<[usize; 3]> {
     let mut calls = Vec::new();
     let mut inner = 1;

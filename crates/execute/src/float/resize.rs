@@ -9,23 +9,24 @@ use strait_core::op::{Coordinate, ResizeMode};
 
 /// One resized axis.
 struct Axis {
-    /// Extents before the axis, of the axis, and after it, at the time when the axis is resized.
+    /// The product of the extents before the axis, the extent of the axis, and the product of those after it, when this
+    /// axis is resized.
     extents: [usize; 3],
     /// Number of neighbours of each result position.
     count: usize,
     /// The index and weight of each neighbour, for each position of the result.
     taps: Vec<(usize, f32)>,
-    /// Which positions of the result are outside of the operand.
+    /// For each position of the result: true if it lies outside of the operand.
     outside: Vec<bool>,
 }
 
 struct Resize {
     axes: Vec<Axis>,
-    /// The value outside of the operand.
+    /// The value of result positions that are outside of the operand.
     beside: f32,
 }
 
-/// The largest number of neighbours that a position has along an axis. Also used to estimate memory.
+/// The largest number of neighbours that any position has along an axis. It is also used to estimate memory.
 pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> usize {
     let reach = match op.mode {
         ResizeMode::Nearest => return 1,
@@ -35,10 +36,10 @@ pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -
     2 * (reach / width(op, axis, [from, to])).ceil() as usize
 }
 
-/// The scale of an axis that shrinks, if antialiasing widens the filter; 1 otherwise.
+/// The ratio of the extents of an axis that shrinks, if antialiasing makes the filter wider; otherwise 1.
 fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     let scale = op.scales.get(axis).copied().unwrap_or(to as f32 / from.max(1) as f32);
-    // A position never has more neighbours than twice the number of the operand's elements.
+    // The filter never covers more than twice as many elements as the operand has.
     if op.antialias.0 {
         scale.min(1.0).max(1.0 / from.max(1) as f32)
     } else {
@@ -46,7 +47,7 @@ fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
     }
 }
 
-/// The weight of a neighbour at a distance, before the weights of a position are normalized to a sum of one.
+/// The weight of a neighbour at this distance, before the weights of a position are scaled so that their sum is one.
 fn weight(op: &op::Resize, distance: f32) -> f32 {
     let (a, x) = (op.cubic.0, distance.abs());
     match op.mode {
@@ -64,8 +65,8 @@ fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut V
     let plain = !op.antialias.0;
     match op.mode {
         ResizeMode::Nearest => taps.push((nearest(op.nearest, at, extents[0]), 1.0)),
-        // For a coordinate outside of the operand, both neighbours are the border element, whether the op excludes
-        // elements outside or not.
+        // If a coordinate is outside of the operand, both neighbours are the border element, whether the op excludes
+        // elements outside of the operand or not.
         ResizeMode::Linear if plain => {
             let at = at.clamp(0.0, last as f32);
             let lower = at.floor() as usize;

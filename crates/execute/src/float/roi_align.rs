@@ -4,7 +4,7 @@ use crate::elementwise::for_each_piece;
 use crate::prelude::*;
 use strait_core::op::RoiMode;
 
-/// The largest number of samples of a bin along an axis. An unbounded region would otherwise take forever.
+/// The largest number of samples of a bin along one axis. Without a limit, a huge region would take forever.
 const MOST_SAMPLES: f32 = 65536.0;
 
 struct RoiAlign {
@@ -35,8 +35,8 @@ impl Executable for op::RoiAlign {
     }
 
     fn operations(&self, types: &Types<'_>) -> u64 {
-        // A sample has four neighbours. If the number of samples depends on the regions, it is at most the number of
-        // elements of the image.
+        // A sample has four neighbours. If the sizes of the regions determine the number of samples, the estimate takes
+        // the number of elements of the image as its upper bound.
         let extents = types.operand(0).into_iter().flat_map(|x| x.shape.iter().skip(2));
         let plane: u64 = extents.map(|dim| dim.fixed().unwrap_or(1)).product();
         let bins = u64::from(self.height).saturating_mul(self.width.into()).max(1);
@@ -47,8 +47,8 @@ impl Executable for op::RoiAlign {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // Each sample has two neighbours along an axis. If the number of samples depends on a region, it is at most the
-        // number of elements.
+        // Each sample has two neighbours along an axis. If the size of a region determines the number of samples, the
+        // estimate takes the number of elements along the axis as its upper bound.
         let along = |bins: u32, extent: u64| match self.sampling {
             0 => extent.saturating_add(bins.into()),
             samples => u64::from(bins).saturating_mul(samples.into()),
@@ -58,10 +58,10 @@ impl Executable for op::RoiAlign {
     }
 }
 
-/// The two neighbours of a sample along an axis, each with its weight; `None` outside of the image.
+/// The two neighbours of a sample along an axis, each with its weight; `None` if the sample is outside of the image.
 type Sample = Option<[(usize, f32); 2]>;
 
-/// The samples of a region along one axis, bin by bin.
+/// The samples of a region along one axis, ordered by bin.
 struct Along {
     samples: Vec<Sample>,
     /// Number of samples per bin.
@@ -76,7 +76,7 @@ impl Along {
 }
 
 impl RoiAlign {
-    /// The samples of a region along an axis of `extent` elements.
+    /// The samples of a region from `start` to `end`, along an axis of `extent` elements.
     fn along(&self, [start, end]: [f32; 2], bins: u32, extent: usize) -> Result<Along, StepError> {
         let size = if self.op.half_pixel {
             end - start
@@ -111,7 +111,7 @@ impl RoiAlign {
         })
     }
 
-    /// The samples of a region along the rows and along the columns.
+    /// The samples of a region: along the rows, and along the columns.
     fn samples(&self, corners: &[f32]) -> Result<[Along; 2], StepError> {
         let offset = if self.op.half_pixel { 0.5 } else { 0.0 };
         let at = |index: usize| corners[index] * self.op.scale - offset;
@@ -121,7 +121,7 @@ impl RoiAlign {
         ])
     }
 
-    /// The rows and columns of each bin in whole elements, bin by bin: the corners of the region and the borders of the
+    /// The rows and columns of each bin, as ranges of whole elements. The corners of the region and the borders of the
     /// bins are rounded.
     fn elements(&self, corners: &[f32]) -> Vec<[std::ops::Range<usize>; 2]> {
         // Rounds half away from zero.
@@ -151,7 +151,7 @@ impl RoiAlign {
             .unwrap_or(0.0)
     }
 
-    /// The mean or maximum of the interpolated samples of a bin. Samples outside of the image are 0.
+    /// The mean or the maximum of a bin's samples, which are interpolated. Samples outside of the image are 0.
     fn interpolated(&self, image: &[f32], [rows, columns]: &[Along; 2], bin: usize) -> f32 {
         let (row, column) = (bin / self.op.width as usize, bin % self.op.width as usize);
         let width = self.size[1];

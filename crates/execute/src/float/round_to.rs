@@ -1,5 +1,5 @@
-//! Rounds floats to a grid without making codes. The arithmetic is that of quantizing and then dequantizing: the
-//! quotient is rounded to f32, or is exact for small floats.
+//! Rounds floats to the values of a grid without making codes. The result is that of quantizing and then dequantizing:
+//! as in those ops, the quotient of number and scale is rounded to f32, or is exact for small floats.
 
 use crate::prelude::*;
 use std::ops::RangeInclusive;
@@ -17,7 +17,7 @@ struct RoundTo {
     how: How,
     rounding: Rounding,
     parts: Parts,
-    /// The grid of each part. `None` if grids are computed in each run.
+    /// The grid of each part of the operand. `None` if each run computes the grids from its own values.
     grids: Option<Vec<(f32, i32)>>,
     symmetric: bool,
     powers: bool,
@@ -64,7 +64,8 @@ impl Executable for op::RoundTo {
 }
 
 impl RoundTo {
-    /// The grid of each part for this run. `None` for a part that no grid can cover.
+    /// The grid for each part of `x`, computed from the values of this run. `None` for a part whose values no grid can
+    /// cover.
     fn observed(&self, x: &[f32], codes: &RangeInclusive<i32>) -> Vec<Option<(f32, i32)>> {
         let mut ranges = vec![[0f32; 2]; self.parts.count()];
         for (index, &x) in x.iter().enumerate() {

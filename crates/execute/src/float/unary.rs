@@ -1,4 +1,4 @@
-//! Functions of one variable, composed of the kernels' elementary functions.
+//! Functions of one variable. They are composed of the elementary functions that the kernels have.
 
 use crate::elementwise::map;
 use crate::prelude::*;
@@ -7,7 +7,7 @@ use strait_core::op::Function;
 use strait_kernels::Context;
 use strait_kernels::float::{Unary, unary};
 
-/// √(2/π)
+/// This is √(2/π).
 const SQRT_2_OVER_PI: f32 = 0.797_884_6;
 
 struct Apply(Function);
@@ -34,7 +34,7 @@ impl Step for Apply {
 fn apply(context: &Context, function: Function, input: &[f32], out: &mut [f32]) -> Result<(), StepError> {
     let plain = |function: Unary, out: &mut [f32]| unary(context, function, input, out);
     let each = |out: &mut [f32], f: fn(f32) -> f32| out.iter_mut().zip(input).for_each(|(y, &x)| *y = f(x));
-    // y = after(x, inner(before(x))), where `inner` is the elementary function.
+    // Computes y = after(x, inner(before(x))), where `inner` is an elementary function of the kernels.
     let around = |out: &mut [f32], before: fn(f32) -> f32, inner: Unary, after: fn(f32, f32) -> f32| {
         let argument: Vec<f32> = input.iter().map(|&x| before(x)).collect();
         unary(context, inner, &argument, out)?;

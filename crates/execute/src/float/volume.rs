@@ -26,8 +26,8 @@ impl Step for VolumeConv {
     }
 }
 
-/// For one position along an axis: the coordinate of the first tap inside of the operand, the number of such taps, and
-/// the number of taps inside of the padded operand.
+/// The taps along one axis for one position of the result: the coordinate of the first tap inside of the operand, the
+/// number of taps inside of the operand, and the number of taps inside of the padded operand.
 #[derive(Clone, Copy)]
 struct Taps {
     first: usize,
@@ -35,7 +35,7 @@ struct Taps {
     padded: usize,
 }
 
-/// What is computed of each window.
+/// What a pool computes of each window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Maximum,
@@ -63,7 +63,7 @@ pub(crate) fn prepare_average(op: &op::AveragePool, site: &NodeSlots<'_>) -> Res
     )
 }
 
-/// A pool from its kernel, stride, dilation and pads.
+/// Prepares a pool. `lists` has its kernel, strides, dilations and pads.
 fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step>, StepError> {
     let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
     let [kernel, stride, dilation, pad] = lists.map(wide);
@@ -73,7 +73,7 @@ fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step
     let (begin, end) = (behind(begins, 0)?, behind(ends, 0)?);
     let along = |axis: usize| -> Vec<Taps> {
         let taps = |position: usize| {
-            // Coordinates here count from the start of the padded operand.
+            // This coordinate counts from the start of the padding, not of the operand.
             let start = position * stride[axis];
             let below = |end: usize| {
                 end.saturating_sub(start)
@@ -98,7 +98,7 @@ fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step
 }
 
 impl VolumePool {
-    /// The result of one window of one channel. Taps are visited in row-major order.
+    /// Computes the result of one window in one channel. The taps are visited in row-major order.
     fn window(&self, image: &[f32], taps: [Taps; 3]) -> f32 {
         let at = |axis: usize, tap: usize| taps[axis].first + tap * self.dilation[axis];
         let mut state = if self.of == Of::Maximum { f32::NEG_INFINITY } else { 0.0 };

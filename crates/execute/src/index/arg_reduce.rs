@@ -9,7 +9,7 @@ use strait_core::op::Extreme;
 
 struct ArgReduce<T> {
     op: op::ArgReduce,
-    /// Extents before the axis, of the axis, and after it.
+    /// The product of the extents before the axis, the extent of the axis, and the product of those after it.
     extents: [usize; 3],
     elements: PhantomData<T>,
 }
@@ -32,7 +32,7 @@ impl Executable for op::ArgReduce {
 }
 
 impl<T: Pod + PartialOrd + Send + Sync> ArgReduce<T> {
-    /// True if `new` replaces `old`, which comes before it.
+    /// True if the element `new` replaces `old`, the best element before `new`.
     #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
     fn replaces(&self, new: T, old: T) -> bool {
         if new != new || old != old {

@@ -9,7 +9,7 @@ use strait_core::op::Running;
 
 struct Cumulative<T> {
     op: op::Cumulative,
-    /// Extents before the axis, of the axis, and after it.
+    /// The product of the extents before the axis, the extent of the axis, and the product of those after it.
     extents: [usize; 3],
     elements: PhantomData<T>,
 }

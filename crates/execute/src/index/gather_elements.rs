@@ -1,4 +1,5 @@
-//! GatherElements: picks one element for each position of the indices.
+//! GatherElements: picks one element for each index. Along one axis, the index is the position of the element; along
+//! all other axes, the element has the same position as the index.
 
 use super::places;
 use crate::layout::{axis, by_width};

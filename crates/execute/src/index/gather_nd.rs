@@ -7,9 +7,9 @@ use crate::tensor::Dims;
 
 struct GatherNd {
     elem: Elem,
-    /// Number of batch entries. Each has its own slices.
+    /// Number of batch entries. The coordinates of an entry pick slices of the same entry.
     batch: usize,
-    /// Extents of the axes that the coordinates refer to.
+    /// The extents of those axes that the coordinates index.
     named: Dims,
     slice: usize,
 }
@@ -53,7 +53,7 @@ impl Step for GatherNd {
             let x = io.input::<T>(0)?;
             let out = io.output::<T>()?;
             if self.named.is_empty() {
-                // An empty list of coordinates means the whole tensor.
+                // With an empty list of coordinates, each entry is a copy of the whole tensor.
                 let copies = out.len() / x.len().max(1);
                 for (from, to) in x.chunks_exact(each.max(1)).zip(out.chunks_exact_mut((each * copies).max(1))) {
                     to.chunks_exact_mut(each.max(1)).for_each(|to| to.copy_from_slice(from));

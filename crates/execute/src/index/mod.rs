@@ -1,5 +1,5 @@
-//! Ops that find positions, and ops that gather or scatter elements. Cumulative sums are here too, because they also
-//! run along one axis for every type of number.
+//! Ops that find positions, and ops that gather or scatter elements. Cumulative sums and products are here too, because
+//! they also work along one axis on every type of number.
 
 pub(crate) mod arg_reduce;
 pub(crate) mod cumulative;
@@ -36,7 +36,7 @@ macro_rules! by_number {
 }
 pub(crate) use by_number;
 
-/// An index as a position from the front; a negative index counts from the end.
+/// Converts an index to a position from the front. A negative index counts from the end.
 fn position(index: i64, extent: usize) -> Result<usize, StepError> {
     let counted = if index < 0 {
         index.saturating_add(extent as i64)
@@ -58,7 +58,7 @@ fn strides(dims: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Compares two numbers; NaN is larger than any other number.
+/// Compares two numbers. NaN is larger than any other number, and equal to NaN.
 fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     // Only NaN does not equal itself.
     #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
@@ -66,8 +66,9 @@ fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     a.partial_cmp(b).unwrap_or_else(|| nan(a).cmp(&nan(b)))
 }
 
-/// For each element of a tensor of extents `part`: its index in a tensor of extents `whole`, which has as many axes.
-/// The position is the same except along `axis`, where `indices` give it.
+/// For each element of a tensor with extents `part`: the index of an element in a tensor with extents `whole` and the
+/// same number of axes. Both elements have the same position, except along `axis`, where `indices` give the position in
+/// `whole`.
 fn places<'a>(
     whole: &'a [usize],
     part: &'a [usize],
@@ -84,8 +85,8 @@ fn places<'a>(
     })
 }
 
-/// The index of the first element of each slice that `indices` name. An entry has `count` coordinates for the axes
-/// `dims`; a slice has `slice` elements.
+/// The index of the first element of each slice. Each entry of `indices` names one slice by `count` coordinates along
+/// the axes `dims`, and a slice has `slice` elements.
 fn slices<'a>(
     dims: &'a [usize],
     slice: usize,

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use std::marker::PhantomData;
 use strait_core::op::{Combination, ScatterBy};
 
-/// Where updates are written.
+/// The elements to which the updates are written.
 struct Places {
     dims: Dims,
     indices: Dims,
@@ -16,7 +16,7 @@ struct Places {
     axis: usize,
 }
 
-/// Scatters updates with a function of the existing element and the new one.
+/// Scatters updates. A function computes each new element from the existing element and the update.
 struct Scatter<T, F> {
     places: Places,
     combine: F,
@@ -58,7 +58,7 @@ impl Executable for op::Scatter {
     }
 }
 
-/// Arithmetic of numbers; integers wrap.
+/// Arithmetic of one type of numbers. Integers wrap.
 pub(super) trait Number: Pod + PartialOrd + Send + Sync {
     const ONE: Self;
     fn plus(self, other: Self) -> Self;
@@ -82,12 +82,12 @@ number!(f32, 1.0, |a, b| a + b, |a, b| a * b);
 number!(f64, 1.0, |a, b| a + b, |a, b| a * b);
 number!(i64, 1, i64::wrapping_add, i64::wrapping_mul);
 
-/// The larger number, or the first one that is NaN.
+/// The larger number. If one of them is NaN, the result is NaN.
 fn larger<T: PartialOrd>(old: T, new: T) -> T {
     if super::order(&new, &old).is_gt() { new } else { old }
 }
 
-/// The smaller number, or the first one that is NaN.
+/// The smaller number. If one of them is NaN, the result is NaN.
 #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
 fn smaller<T: PartialOrd>(old: T, new: T) -> T {
     let replaces = new < old || new != new;

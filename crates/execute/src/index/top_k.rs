@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 struct TopK<T> {
     largest: bool,
     count: usize,
-    /// Extents before the axis, of the axis, and after it.
+    /// The product of the extents before the axis, the extent of the axis, and the product of those after it.
     extents: [usize; 3],
     elements: PhantomData<T>,
 }

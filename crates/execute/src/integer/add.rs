@@ -1,5 +1,5 @@
-//! Sums and differences of accumulators. Sums of requantized codes are joined with their operands instead; see
-//! [`crate::join`].
+//! Sums and differences of accumulators. A sum of requantized codes is joined with the nodes that make its operands
+//! instead; see [`crate::join`].
 
 use super::operands::Prepared;
 use crate::elementwise::Broadcast;
@@ -12,7 +12,7 @@ use strait_requantize::IntType;
 struct Accumulators<T> {
     broadcast: Broadcast,
     function: fn(T, T) -> T,
-    /// The kernel that requantizes the sums, and the number of elements. `None` if sums are returned unchanged.
+    /// The kernel that requantizes the sums, and the number of elements. `None` if the sums are the result.
     loops: Option<(Box<dyn Loops>, usize)>,
 }
 

@@ -1,5 +1,5 @@
-//! Products with an addend: another tensor is added to the sums before they are requantized, so that they are rounded
-//! only once.
+//! Products with an addend: another tensor is added to the sums of products before these are requantized, so that the
+//! result is rounded only once.
 
 use super::operands::{Prepared, codes};
 use super::{conv, gemm};
@@ -14,20 +14,20 @@ use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Requantization};
 
 struct Sum {
-    /// The step that computes the sums, without the addend.
+    /// The step that computes the sums of products, without the addend.
     product: Box<dyn Step>,
     /// The type of the codes that are added.
     element: IntType,
-    /// The zero point that is subtracted from each code.
+    /// The zero point of the addend's codes.
     zero: i32,
-    /// Requantizes the addend to the grid of the sums.
+    /// Requantizes the addend to the scale of the sums.
     onto: Part,
-    /// Requantizes the total to the result.
+    /// Requantizes the sum of both to the result.
     narrow: Part,
     count: usize,
 }
 
-/// Loops, with the extents they run over: outer, channels, inner.
+/// A requantization's loops, and the extents over which they run: outer extents, channels, inner extents.
 struct Part {
     loops: Box<dyn Loops>,
     extents: [usize; 3],
@@ -77,13 +77,13 @@ pub(crate) fn prepare(addend: &Addend, site: &NodeSlots<'_>) -> Prepared {
 }
 
 impl Sum {
-    /// The codes minus their zero point.
+    /// The addend's codes minus their zero point.
     fn centred<T: Pod + Into<i32>>(&self, io: &Io<'_>) -> Result<Vec<i32>, StepError> {
         let codes = io.input::<T>(Addend::OPERAND)?;
         Ok(codes.iter().map(|&code| code.into() - self.zero).collect())
     }
 
-    /// The addends, on the grid of the sums.
+    /// The addend on the scale of the sums.
     fn addends(&self, io: &Io<'_>) -> Result<Vec<i32>, StepError> {
         let mut addends = vec![0i32; self.count];
         let out = cast_slice_mut(&mut addends);

@@ -14,14 +14,14 @@ struct AveragePool {
     zero_point: i32,
 }
 
-/// Without attributes it is a global pool, whose window is the whole image.
+/// Prepares a mean over windows. Without `op` it is a global pool, whose window is the whole image.
 pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let pool = match op {
         Some(op) => window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad),
         None => window::global(site),
     };
-    // Means with a fused requantization are computed by the reference definition.
+    // If a requantization is fused into the mean, there is no fast loop, and the reference definition computes both.
     let (Some(element), Ok(pool), None) = (codes(x), pool, &site.fused) else {
         return Ok(None);
     };

@@ -7,7 +7,7 @@ use crate::prelude::*;
 use crate::window;
 use strait_kernels::integer::{ConvWeights, Loops};
 
-/// A convolution over one or two axes, or the layers of a convolution over three.
+/// A convolution over one or two axes, or the convolution that computes one layer of a convolution over three axes.
 struct Conv {
     weights: ConvWeights,
     batch: usize,
@@ -18,7 +18,7 @@ struct Conv {
 /// A convolution over three axes, computed layer by layer.
 struct InLayers {
     layers: Layers,
-    /// The bytes of the code that stands for an element of the padding.
+    /// The bytes of the code that fills the padding.
     pad: Vec<u8>,
 }
 

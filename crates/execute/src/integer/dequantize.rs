@@ -1,4 +1,4 @@
-//! Dequantizes integers to floats, where the integer graph ends or an operator on the host begins.
+//! Dequantizes integers to floats. This happens where the integer graph ends, or before an operator on the host.
 
 use super::operands::Prepared;
 use crate::prelude::*;

@@ -6,7 +6,7 @@ use crate::reference::write;
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
-/// A lookup in a table with one entry for each code of the operand, starting with the smallest code.
+/// A lookup in a table. The table has one entry for each code of the operand, beginning with the smallest code.
 pub(crate) struct Lookup {
     pub(crate) element: IntType,
     pub(crate) table: Vec<u8>,
@@ -18,7 +18,7 @@ impl Executable for op::Interpolate {
     }
 
     fn scratch(&self, x: &TensorType, _: &TensorType, _: &Types<'_>) -> Scratch {
-        // One entry for each code, and the number it is computed from.
+        // Memory for an entry per code, and for the number from which it is computed.
         Scratch::held(times(1 << x.elem.bits().min(16), 2 * WORD))
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     })))
 }
 
-/// A constant interpolation table, expanded to a table with one entry for each code.
+/// Prepares an interpolation with constant points, expanded to a table with one entry for each code.
 pub(crate) fn interpolate(op: &op::Interpolate, site: &NodeSlots<'_>) -> Prepared {
     let (x, table) = (site.input(0)?, site.input(1)?);
     let (Some(lines), Some(constant), None) = (op.on(x.elem), table.constant, &site.fused) else {

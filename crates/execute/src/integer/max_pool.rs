@@ -14,16 +14,18 @@ pub(super) struct MaxPool {
     pub(super) element: IntType,
 }
 
-/// A maximum over three axes: first over the last two, and then over the first of the result.
+/// A maximum over windows with three axes: first over the last two of them, and then over the first axis of these
+/// maxima.
 struct VolumePool {
     planes: Pool,
     depth: Pool,
     element: IntType,
-    /// Number of bytes of the intermediate result.
+    /// Number of bytes of the maxima of the first stage.
     between: usize,
 }
 
-/// The pool of each layer, and the pool over the layers of its results, seen as rows.
+/// Prepares two pools: one over each layer, and one over the layers of the first pool's results. The second pool treats
+/// each layer as one row.
 fn three_axes(op: &op::MaxPool, site: &NodeSlots<'_>, element: IntType) -> Result<VolumePool, StepError> {
     let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
     let (&[batch, channels, depth, height, width], &[_, _, layers, rows, columns]) = (&x[..], &y[..]) else {

@@ -1,8 +1,9 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
-//! A node's accumulators pass through [`NodeSlots::loops`]: what is fused into the node, or what a join adds. What the
-//! fast loops do not support (sums over three spatial axes, weights that are not constant) is computed by the
-//! definition in [`crate::reference`], inside a [`plain`] step.
+//! The loops of [`NodeSlots::loops`] compute what follows on a node's accumulators: the requantization that is fused
+//! into the node, or that a join adds. Some primitives have no fast loops, such as sums over three spatial axes, or
+//! products with weights that are not constant. A [`plain`] step computes these by their definition in
+//! [`crate::reference`].
 
 pub(crate) mod add;
 mod addend;

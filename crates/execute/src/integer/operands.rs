@@ -1,4 +1,4 @@
-//! Operands of integer primitives as the loops take them, and the loops that a node ends in.
+//! Converts operands of integer primitives to what the loops take, and finds the loops for a node's requantization.
 
 use crate::prelude::*;
 use crate::site::Slot;
@@ -11,7 +11,7 @@ use strait_requantize::IntType;
 pub(crate) type Prepared = Result<Option<Box<dyn Step>>, StepError>;
 
 impl NodeSlots<'_> {
-    /// The loops that requantize this node's accumulators.
+    /// The loops that requantize the accumulators of this node.
     pub(crate) fn loops(&self) -> Result<Box<dyn Loops>, StepError> {
         match &self.fused {
             Some(fused) => self.options.loops.loops_for(&fused.requant, fused.clamp),
@@ -56,15 +56,15 @@ pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
 
 /// Constant weights as numbers.
 pub(crate) enum Constant<'a> {
-    /// Signed codes of up to 8 bits, or unsigned codes of 4.
+    /// Signed codes of up to 8 bits, or unsigned codes of 4 bits.
     I8(Cow<'a, [i8]>),
-    /// Codes of any other type, or weights with a zero point.
+    /// Codes of any other type, or codes minus a zero point.
     I32(Vec<i32>),
 }
 
 impl Constant<'_> {
-    /// The weights of a slot: codes minus the zero points of the output channels, which run along an axis. `None` if
-    /// they are not constant.
+    /// The weights of a slot: the codes minus the zero point of their output channel. The output channels are the
+    /// indices along `axis`. `None` if the weights are not constant.
     pub(crate) fn of<'a>(slot: &'a Slot<'_>, zeros: &WeightZero, axis: usize) -> Option<Constant<'a>> {
         let tensor = slot.constant?;
         codes(slot)?;
@@ -74,7 +74,7 @@ impl Constant<'_> {
                 let inner = slot.dims.iter().skip(axis + 1).product::<usize>().max(1);
                 let outputs = slot.dims.get(axis).copied().unwrap_or(1).max(1);
                 let wide = tensor.to_i64().ok()?.into_iter().enumerate();
-                // Codes have up to 16 bits, and so do zero points.
+                // The result fits in i32, because codes and zero points have at most 16 bits.
                 let weight = |(at, code): (usize, i64)| code as i32 - zeros.of(at / inner % outputs);
                 Constant::I32(wide.map(weight).collect())
             }
@@ -89,7 +89,7 @@ impl Constant<'_> {
     }
 }
 
-/// The elements of a bias, in the type of the accumulators.
+/// The elements of a bias, as numbers of the accumulator type.
 pub(crate) struct ConstantBias {
     carrier: Carrier,
     narrow: Option<Vec<i32>>,
@@ -97,7 +97,7 @@ pub(crate) struct ConstantBias {
 }
 
 impl ConstantBias {
-    /// The bias of a slot. `None` if it is not a constant of the accumulator type.
+    /// Reads the bias in a slot. `None` if the slot is not a constant of the accumulator type.
     pub(crate) fn of(slot: Option<&Slot<'_>>, carrier: Carrier) -> Option<ConstantBias> {
         let mut bias = ConstantBias {
             carrier,
@@ -112,7 +112,8 @@ impl ConstantBias {
         Some(bias)
     }
 
-    /// One bias value per channel. A single value is repeated. `None` if the number of values does not match.
+    /// Extends a bias to one value per channel by repeating a single value. `None` if there is any other number of
+    /// values.
     pub(crate) fn repeated(mut self, channels: usize) -> Option<ConstantBias> {
         fn fit<T: Copy>(values: &mut Option<Vec<T>>, channels: usize) -> bool {
             if let Some(&[one]) = values.as_deref() {

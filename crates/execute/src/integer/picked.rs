@@ -1,35 +1,37 @@
-//! Channels that are picked by an operand: a channel for every position of the result.
+//! Channels that an operand picks: the operand has the number of a channel for every position of the result.
 //!
-//! The loops only know channels as indices along an axis. If an operand picks a channel for each position of a plane,
-//! each position becomes a channel of its own, with the parameters of the picked one. This is done once, when the plan
-//! is made.
+//! The loops only know channels as indices along one axis. If an operand picks a channel for each position of a plane,
+//! each position becomes a channel of its own, with the parameters of the picked channel. This is done once, when the
+//! plan is made.
 
 use crate::prelude::*;
 use strait_core::TensorData;
 use strait_core::shape::element_count;
 
-/// Bytes for a position of a plane whose channel is picked by an operand: its number, and its parameters while they are
-/// selected.
+/// Bytes for one position of a plane whose channels an operand picks: the number of the channel, and its parameters
+/// while they are selected.
 const PICKED: u64 = 64;
 
-/// Channels for the positions of the last axes of the result. They are the same for every index of the axes before.
+/// The channel for each position along the last axes of the result. The channels are the same for every index along the
+/// earlier axes.
 pub(super) struct Picked {
-    /// The first of these axes.
+    /// The first of these last axes.
     pub(super) from: usize,
     /// The channel of each position, in row-major order.
     pub(super) channels: Vec<usize>,
 }
 
 impl NodeSlots<'_> {
-    /// The channels that an operand picks, for the last axes from `least` or an earlier axis on. `None` if no operand
-    /// picks channels. `Err` if the operand is not constant, or a number is not a channel.
+    /// The channels that an operand picks, for the axes from `least` on, or from an earlier axis on if the channels
+    /// differ along it. `None` if no operand picks channels. `Err` if the operand is not constant, or if one of its
+    /// numbers is not a channel.
     pub(super) fn picked(&self, least: usize) -> Result<Option<Picked>, ()> {
         let operand = self.node.op.channel_operand().and_then(|index| self.optional(index));
         let Some(slot) = operand else { return Ok(None) };
         let picks = slot.constant.map(TensorData::values::<i32>);
         let Some(Ok(picks)) = picks else { return Err(()) };
         let result = &self.output().map_err(|_| ())?.dims;
-        // Axes are counted from the last one. All positions along an axis that the operand lacks have the same channel.
+        // Axes are aligned at the last one. Along an axis that the operand lacks, all positions have the same channel.
         let missing = result.len().checked_sub(slot.dims.len()).ok_or(())?;
         let told_apart = slot.dims.iter().position(|&extent| extent > 1);
         let from = told_apart
@@ -38,7 +40,7 @@ impl NodeSlots<'_> {
         let mut channels = vec![0];
         for (axis, &extent) in result.iter().enumerate().skip(from) {
             let own = axis.checked_sub(missing).map_or(1, |axis| slot.dims[axis]);
-            // The order is row-major, so the next axis is the inner one; an extent of 1 is repeated.
+            // The order is row-major, so each later axis lies inside of the earlier ones. An extent of 1 is repeated.
             let step = |&at: &usize| (0..extent).map(move |i| at * own + if own == 1 { 0 } else { i });
             channels = channels.iter().flat_map(step).collect();
         }
@@ -48,7 +50,7 @@ impl NodeSlots<'_> {
     }
 }
 
-/// The bytes of a sum or a requantization whose channels an operand may pick.
+/// The bytes that a sum or a requantization needs if an operand picks its channels.
 pub(super) fn scratch(y: &TensorType, types: &Types<'_>) -> Scratch {
     let planes = types.operands.iter().flatten().skip(1).map(|picks| plane(y, picks));
     Scratch {
@@ -60,7 +62,7 @@ pub(super) fn scratch(y: &TensorType, types: &Types<'_>) -> Scratch {
     }
 }
 
-/// Number of positions along the axes of the result in which `picks` differ.
+/// Number of positions along those axes of the result along which `picks` may differ.
 fn plane(y: &TensorType, picks: &TensorType) -> u64 {
     let apart = picks.shape.iter().position(|dim| dim.fixed() != Some(1));
     let behind = apart.map_or(2, |axis| picks.shape.len() - axis).min(y.shape.len());

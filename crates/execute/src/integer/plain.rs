@@ -1,4 +1,4 @@
-//! Runs a primitive by its reference definition, if there is no fast loop.
+//! Runs a primitive by its reference definition if it has no fast loop.
 
 use crate::prelude::*;
 use crate::reference::{Array, Primitive, write};

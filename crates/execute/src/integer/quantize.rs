@@ -1,4 +1,4 @@
-//! Quantizes floats to integers, where the integer graph begins.
+//! Quantizes floats to integers. This happens where the integer graph begins.
 
 use crate::prelude::*;
 use crate::reference::Grids;

@@ -1,4 +1,4 @@
-//! Sums and maxima over neighbouring axes, computed as a pool whose window covers all of them.
+//! Sums and maxima over neighbouring axes. They are computed by a pool whose window covers these axes completely.
 
 use super::max_pool::MaxPool;
 use super::operands::{Prepared, carrier, codes};

@@ -1,4 +1,4 @@
-//! Requantizes from one grid to another.
+//! Requantizes numbers on one grid to codes on another grid.
 
 use super::operands::Prepared;
 use super::picked;
@@ -27,7 +27,8 @@ impl Executable for op::Requantize {
 }
 
 pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
-    // A join gives the form together with a clamp. Anything else that is fused is a second requantization.
+    // A join sets `fused` to the form of this node and the clamps after it. Any other fused form is a second
+    // requantization.
     let clamp = match &site.fused {
         None => None,
         Some(Fused {

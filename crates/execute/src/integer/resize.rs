@@ -1,4 +1,5 @@
-//! Linear resizing of codes, one axis after the other. Sums are exact, so their order does not matter.
+//! Resizes codes linearly, one axis after the other. The order of the axes does not change the result, because all sums
+//! are exact.
 
 use super::operands::{Prepared, codes};
 use crate::layout::around;
@@ -11,8 +12,8 @@ use strait_requantize::function::{Neighbours, resampled};
 struct Resize {
     x: Shape,
     out: Elem,
-    /// For each resized axis: its extents `[outer, axis, inner]` when it is resized, and the neighbours of each
-    /// position.
+    /// For each resized axis: the extents `[outer, axis, inner]` when this axis is resized, and the neighbours of each
+    /// position along it.
     axes: Vec<([usize; 3], Vec<Neighbours>)>,
     fraction: u8,
     rounding: Rounding,
@@ -24,7 +25,7 @@ impl Executable for op::IntegerResize {
     }
 
     fn scratch(&self, x: &TensorType, y: &TensorType, _: &Types<'_>) -> Scratch {
-        // As for reals, and each element as the operand has it.
+        // The same memory as for a resize of floats, and a copy of each element of the operand.
         Scratch {
             held: times(sum_from(y, 0), TAPS),
             run: times(between(x, y), 2 * WORD),
@@ -74,7 +75,7 @@ impl Step for Resize {
             }
             values = next;
         }
-        // The weights have at most 16 bits for each axis, and 44 in total.
+        // The weights have at most 16 bits along each axis, and 44 bits in total.
         let bits = self.fraction.saturating_mul(self.axes.len() as u8);
         values
             .iter_mut()

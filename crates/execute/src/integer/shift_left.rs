@@ -7,7 +7,7 @@ use crate::prelude::*;
 use bytemuck::Pod;
 use strait_kernels::integer::Carrier;
 
-/// Shifts codes for which no table is made.
+/// Shifts codes element by element, if no table is made for them.
 struct Shift {
     from: Elem,
     zero: i64,
@@ -21,7 +21,7 @@ pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
         return Ok(None);
     }
     let (carrier, zero) = (carrier(op.accumulator), i64::from(op.zero));
-    // Each result fits its accumulator type, because the op allows only such shifts.
+    // Each entry fits in the accumulator type, because the op only allows such shifts.
     let entry = |code: i32| (i64::from(code) - zero) << op.bits;
     Ok(match (eight_bits(x), carrier) {
         (Some(element), Carrier::I32) => Some(Box::new(Lookup {
@@ -53,7 +53,7 @@ impl Shift {
         let shifted = |x: T| (x.into() - self.zero) << self.bits;
         match self.carrier {
             Carrier::I32 => for_each_piece(io.output::<i32>()?, PIECE, &|first, out| {
-                // Each result fits in i32, because the op allows only such shifts.
+                // Each result fits in i32, because the op only allows such shifts.
                 out.iter_mut()
                     .zip(&x[first..])
                     .for_each(|(to, &x)| *to = shifted(x) as i32);

@@ -1,4 +1,4 @@
-//! Sums of windows, requantized as soon as they are computed.
+//! Computes the sum of each window. The sums are requantized as soon as they are computed.
 
 use super::operands::{Prepared, carrier, codes};
 use super::picked;
@@ -13,12 +13,12 @@ pub(super) struct SumPool {
     pub(super) element: IntType,
     pub(super) pad_value: i32,
     pub(super) carrier: Carrier,
-    /// What a channel of the requantization is: a channel of the image, or a position.
+    /// Along which axis the requantization's channels run: over the channels of the image, or over the positions.
     pub(super) channels: Axis,
     pub(super) loops: Box<dyn Loops>,
 }
 
-/// The first of the spatial axes in [N, C, spatial…], which form a plane.
+/// The first spatial axis of [N, C, spatial…]. The spatial axes form a plane.
 const PLANE: usize = 2;
 
 impl Executable for op::SumPool {

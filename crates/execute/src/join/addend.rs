@@ -1,5 +1,5 @@
-//! Operands of sums that are computed code by code, because a table of all codes would be too large: codes of up to 16
-//! bits, shifted and requantized.
+//! Operands of sums that are shifted and requantized codes of up to 16 bits. They are computed code by code, because a
+//! table of all codes would be too large.
 
 use super::scope::{Joins, Scope};
 use crate::error::ExecuteError;
@@ -8,19 +8,20 @@ use crate::prelude::*;
 use strait_core::{Carrier, NodeId, Op, ValueId};
 use strait_requantize::{IntType, Requantization};
 
-/// An operand that is `requantize((code − zero)·2^bits)` of the codes of another value.
+/// An operand that is `requantize((code − zero)·2^bits)`, where the codes are those of the value `base`.
 pub(super) struct ShiftedOperand {
     pub(super) base: ValueId,
     pub(super) element: IntType,
     pub(super) zero: i32,
     pub(super) bits: u8,
-    /// The requantization, with results of 32 bits.
+    /// The requantization, if there is one. Its results have 32 bits.
     pub(super) form: Option<Requantization>,
-    /// The nodes between the base and the operand, in order.
+    /// The nodes between `base` and the operand, in order.
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// An operand of 32 bits as a function of codes. `None` if it is not one, or if other nodes use values in between.
+/// Follows a 32-bit operand back to the codes from which it is shifted and requantized. `None` if it is not computed in
+/// this way. A node is only followed if nothing else uses its result.
 pub(super) fn behind(
     scope: &Scope<'_>,
     joins: &Joins,

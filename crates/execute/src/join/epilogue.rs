@@ -1,4 +1,4 @@
-//! Joins `producer → requantize → clamp`: the loops do the requantization and the clamp as their last step.
+//! Joins `producer → requantize → clamp`: the loops of the producer also requantize and clamp each accumulator.
 
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::integer;
@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 use strait_core::{Fused, Kind, NodeId, Op, Term, ValueId};
 use strait_requantize::clamp_twice;
 
-/// The steps applied to a node's accumulators, up to the next node that does not belong to the join.
+/// The steps that the loops apply to a node's accumulators: those of all nodes that follow and are part of the join.
 pub(super) struct Epilogue {
     pub(super) fused: Option<Fused>,
-    /// The operand that picks the channels, if it belongs to the requantization and not to the node.
+    /// The operand that picks the channels, if it is an operand of the joined requantization and not of the node.
     pub(super) picks: Option<ValueId>,
     /// The requantization and the clamps that were joined.
     pub(super) nodes: Vec<NodeId>,
@@ -24,7 +24,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let makes_accumulators =
         term.kind() == Kind::Accumulates || matches!(term, Term::ReduceMax | Term::ReduceMin | Term::Requantize);
     let mut site = scope.site(id)?;
-    // An i64 bias has no grid.
+    // An i64 operand that is a bias has no grid.
     let integers =
         site.input(0).is_ok_and(Slot::is_quantized) && site.inputs.iter().flatten().all(|slot| slot.elem.is_integer());
     if !makes_accumulators || !integers {
@@ -55,7 +55,8 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     Ok(Some((join, [vec![id], nodes].concat())))
 }
 
-/// Follows a node to the requantization and the clamps after it. What is fused into the node comes first.
+/// Collects the requantization and the clamps after a node. A requantization that is fused into the node comes before
+/// them.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let mut epilogue = Epilogue {
         fused: None,
@@ -84,7 +85,7 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
                 };
                 fits.then(|| Fused::new(op.form.clone(), None))
             }
-            // A target's loops only support what its table's forms compute, which may not include this clamp. Then the
+            // A target's loops only compute the forms of its table, and these may not include this clamp. Then the
             // clamp stays a node of its own.
             (Op::Clamp(op), Some(fused)) => {
                 let clamp = clamp_twice(fused.clamp, Some([op.min, op.max]));

@@ -21,7 +21,7 @@ use strait_core::{Graph, Module, NodeId};
 pub(crate) use scope::{Joins, Replacement};
 
 impl Joins {
-    /// Finds all joins in a graph whose nodes are in topological `order`.
+    /// Finds all joins in a graph. `order` has the graph's nodes in the order in which they run.
     pub(crate) fn find(
         module: &Module,
         graph: &Graph,
@@ -30,7 +30,8 @@ impl Joins {
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
         let scope = Scope { module, graph, options };
-        // Sums are looked for first: they need whole operands, of which other joins would take parts.
+        // Sums are joined first. Their operands have to be complete chains of nodes, and the other joins would take
+        // nodes out of these chains.
         for look in [sum::look, epilogue::look, chain::look] {
             for &node in order {
                 if !joins.taken[node.index()]

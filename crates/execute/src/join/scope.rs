@@ -1,4 +1,4 @@
-//! Joins, and the graph in which they are looked for.
+//! The joins that were found, and the graph that is searched for them.
 
 use crate::error::ExecuteError;
 use crate::options::PlanOptions;
@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use strait_core::{Graph, Module, Node, NodeId, ValueId};
 
-/// Several nodes as one step.
+/// Several nodes that run as one step.
 pub(crate) struct Join {
-    /// The node that errors name.
+    /// The node that is named in errors.
     pub(crate) node: NodeId,
     pub(crate) inputs: SmallVec<[Option<ValueId>; 3]>,
     pub(crate) output: ValueId,
@@ -19,7 +19,7 @@ pub(crate) struct Join {
 
 /// The joins of a graph.
 pub(crate) struct Joins {
-    /// The joins by their last node, in whose place they run.
+    /// The joins, each by its last node. A join runs in the place of that node.
     by_tail: BTreeMap<NodeId, Join>,
     /// For each node: whether it belongs to a join.
     pub(super) taken: Vec<bool>,
@@ -31,12 +31,12 @@ pub(crate) enum Replacement {
     Alone,
     /// Nothing runs, because a join computes the node elsewhere.
     Elsewhere,
-    /// The join runs that ends with this node.
+    /// The join whose last node is this one runs here.
     Here(Join),
 }
 
 impl Joins {
-    /// The joins of a graph before any is found.
+    /// An empty list of joins for a graph.
     pub(crate) fn none(graph: &Graph) -> Joins {
         Joins {
             by_tail: BTreeMap::new(),
@@ -51,7 +51,7 @@ impl Joins {
         }
     }
 
-    /// What runs in the place of a node. A join is returned only once.
+    /// What runs in the place of a node. Each join is returned only once.
     pub(crate) fn take(&mut self, node: NodeId) -> Replacement {
         match self.by_tail.remove(&node) {
             Some(join) => Replacement::Here(join),
@@ -61,10 +61,10 @@ impl Joins {
     }
 }
 
-/// A join and its nodes, of which it runs in the place of the last one; `None` if there is no join.
+/// A join and its nodes; the join runs in the place of the last of them. `None` if there is no join.
 pub(super) type FoundJoin = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
 
-/// The graph in which joins are searched.
+/// The graph that is searched for joins.
 pub(super) struct Scope<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
@@ -89,7 +89,8 @@ impl<'a> Scope<'a> {
         slot(self.module, self.graph, id)
     }
 
-    /// The only node that uses the result of `id`, if it is not joined yet and takes the result as its first operand.
+    /// The only node that uses the result of `id`, if it takes the result as its first operand and is not part of a
+    /// join yet.
     pub(super) fn follower(&self, joins: &Joins, id: NodeId) -> Option<(NodeId, &'a Node)> {
         let only = self.graph.only_use(self.result(id)?)?;
         let free = only.operand == 0 && !joins.taken[only.node.index()];

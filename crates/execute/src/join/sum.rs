@@ -1,5 +1,5 @@
-//! Joins `f(a) ± g(b) → requantize → clamp`, where f and g are tables, or shift and requantize codes. All ways of
-//! lowering an addition end up in this form, whether over a common shift or a common grid.
+//! Joins `f(a) ± g(b) → requantize → clamp`. Each of f and g is a table, or shifts and requantizes codes. Every way of
+//! lowering an addition, whether over a common shift or over a common grid, ends up in this form.
 
 use super::addend::{self, ShiftedOperand};
 use super::epilogue;
@@ -18,11 +18,11 @@ struct Sum {
     loops: Box<dyn Loops>,
 }
 
-/// An operand, and how it is transformed before it is added.
+/// An operand of the sum: how it is computed before it is added.
 enum Operand {
-    /// A table with one accumulator for each 8-bit code.
+    /// A table of accumulators, one for each 8-bit code.
     Table(Box<[i32; 256]>),
-    /// Computed by `±requantize((code − zero)·2^bits)`.
+    /// Each element is `±requantize((code − zero)·2^bits)`.
     Codes {
         zero: i32,
         bits: u8,
@@ -31,7 +31,7 @@ enum Operand {
     },
 }
 
-/// Where an operand comes from.
+/// An operand of the sum, and the value whose codes it is computed from.
 struct Origin {
     base: ValueId,
     element: IntType,
@@ -82,7 +82,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     Ok(Some((join, nodes)))
 }
 
-/// Finds where an operand comes from: by a table if possible, or else from codes.
+/// Finds from which codes an operand is computed: by a table if possible, and otherwise code by code.
 fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result<Option<Origin>, ExecuteError> {
     if let Some(table) = table::behind(scope, joins, value)?
         && let Some(entries) = accumulators(&table, sign)
@@ -108,7 +108,7 @@ fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result
     else {
         return Ok(None);
     };
-    // A target's loops only support what its table's forms compute.
+    // A target's loops only compute the forms of its table.
     let loops = match form.map(|form| scope.options.loops.loops_for(&form, None)) {
         Some(Err(_)) => return Ok(None),
         Some(Ok(loops)) => Some(loops),
@@ -127,7 +127,7 @@ fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result
     }))
 }
 
-/// The table's entries as signed accumulators, if they fit.
+/// The entries of a table as accumulators with a sign, if all of them fit.
 fn accumulators(table: &Table, sign: i64) -> Option<Box<[i32; 256]>> {
     let entries = table.entries.iter().map(|&entry| i32::try_from(sign * entry).ok());
     let entries: Vec<i32> = entries.collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! Functions of 8-bit codes as tables.
+//! Tables for functions of 8-bit codes.
 
 use super::scope::{Joins, Scope};
 use crate::error::ExecuteError;
@@ -8,18 +8,18 @@ use smallvec::smallvec;
 use strait_core::{NodeId, Op, ValueId};
 use strait_requantize::IntType;
 
-/// A value as a table over the codes of another value.
+/// A value that is computed by a table from the 8-bit codes of another value.
 pub(super) struct Table {
-    /// The value with 8-bit codes.
+    /// The value with the 8-bit codes.
     pub(super) base: ValueId,
     pub(super) element: IntType,
     /// One entry per code, starting with the smallest code.
     pub(super) entries: Vec<i64>,
-    /// The nodes between both values, in order.
+    /// The nodes from `base` to the value, in order.
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// True if a node applies the same function to each element.
+/// True if a node applies the same function of one operand to every element.
 pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     scope.node(id).is_some_and(|node| {
         let plain = match &node.op {
@@ -35,9 +35,9 @@ pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     })
 }
 
-/// Follows a value back to the nearest value with 8-bit codes (the value itself, if it has 8 bits), and gives it as a
-/// table over those codes. `None` if it does not come from such a value through functions of one operand, if other
-/// nodes use values in between, or if a requantization is not defined for a code.
+/// Follows a value back to the nearest value with 8-bit codes (which may be the value itself), and gives the table that
+/// computes the one from the other. `None` if the nodes between them are not all functions of one operand, if other
+/// nodes use values between them, or if a requantization is not defined for a code.
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
     let mut base = value;
     let mut nodes = Vec::new();
@@ -66,7 +66,8 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result
     }
 }
 
-/// Applies the nodes one after the other to every code of a type, by their reference definitions.
+/// Applies the nodes, one after the other, to every code of the type `element`. The nodes are computed by their
+/// reference definitions.
 pub(super) fn entries(scope: &Scope<'_>, element: IntType, nodes: &[NodeId]) -> Result<Option<Vec<i64>>, ExecuteError> {
     let mut values: Vec<i64> = element.range().map(i64::from).collect();
     for &id in nodes {

@@ -1,4 +1,4 @@
-//! Steps that are prepared at run time, whenever new extents occur.
+//! Steps that are prepared at run time, for each set of extents that occurs.
 
 use super::zeros::zeros;
 use crate::layout::is_alias;
@@ -14,24 +14,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use strait_core::{Op, TensorData};
 use strait_kernels::Context;
 
-/// How many steps are kept for one node. The oldest is dropped for a new one.
+/// How many prepared steps a node keeps. If there are more, the oldest is dropped.
 const MOST_KEPT: usize = 8;
 
-/// The steps of one node, by attributes and extents.
+/// The prepared steps of one node, found by the node's attributes and extents.
 pub(super) struct AtExtents {
-    /// The operands that are the same in every run.
+    /// The operands that are constant, and so the same in every run.
     constants: Vec<Option<TensorData>>,
     kept: Mutex<Vec<Arc<Prepared>>>,
 }
 
 type Types = SmallVec<[Option<(Elem, Dims)>; 3]>;
 
-/// A step for one set of extents.
+/// A step that was prepared for one set of extents.
 struct Prepared {
     op: Op,
     operands: Types,
     results: Vec<(Elem, Dims)>,
-    /// The step; `None` if the result has the bytes of the first operand.
+    /// The step; `None` if the result has the bytes of the first operand, so that nothing is computed.
     step: Option<Box<dyn Step>>,
 }
 
@@ -43,7 +43,7 @@ impl AtExtents {
         }
     }
 
-    /// Computes the results of `op` on these operands.
+    /// Computes the results of `op` on operands with the extents of this run.
     pub(super) fn run(
         &self,
         op: &Op,

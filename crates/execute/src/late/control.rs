@@ -12,13 +12,13 @@ use strait_core::{Module, Op};
 /// How deep graphs may be nested.
 const DEEPEST: usize = 32;
 
-/// The largest number of runs of a loop body. It ends a loop whose condition never becomes false.
+/// The largest number of runs of a loop body. It ends loops whose condition never becomes false.
 const MOST_RUNS: u64 = 1 << 20;
 
-/// The graphs that a node runs, each with a plan of its own.
+/// The graphs that one node runs, each with a plan of its own.
 pub(super) struct Bodies {
     plans: Vec<Plan>,
-    /// For each graph: the types of its outputs.
+    /// For each graph: the types of its outputs, as the graph states them.
     outputs: Vec<Vec<TensorType>>,
 }
 
@@ -145,7 +145,7 @@ fn truth(condition: TensorView<'_>) -> Result<bool, StepError> {
 
 /// Stacks tensors of the same shape along a new first axis.
 fn joined(stack: &[Tensor], ty: &TensorType) -> Result<Tensor, StepError> {
-    // Without any tensors, an unknown extent becomes 0.
+    // If there are no tensors to stack, each unknown extent becomes 0.
     let stated = || ty.shape.iter().map(|dim| dim.fixed().unwrap_or(0) as usize).collect();
     let inner: Vec<usize> = stack.first().map_or_else(stated, |first| first.shape().to_vec());
     if let Some(other) = stack.iter().find(|element| element.shape() != inner) {

@@ -23,22 +23,21 @@ use strait_kernels::Context;
 pub(crate) struct Late {
     op: Op,
     context: Context,
-    /// The types of its results according to the graph.
+    /// The types of the node's results, as the graph states them.
     results: Vec<TensorType>,
     how: How,
 }
 
 enum How {
-    /// The node is computed by a function in this module, because the extents of its results depend on data.
+    /// A function in this module computes the node, because the extents of its results depend on data.
     Own,
-    /// The node is computed by a step that is prepared for the current extents.
+    /// A step computes the node. It is prepared for the extents of the current run.
     Steps(AtExtents),
-    /// The node is computed by running the graphs that it contains.
+    /// The node runs the graphs that it contains.
     Graphs(Bodies),
 }
 
-/// True if a node runs in this way, because it reads or makes a value with an unknown extent, or because its op
-/// requires it.
+/// True if a node has to run on owned tensors: it reads or makes a value with an unknown extent, or its op always does.
 pub(crate) fn applies(graph: &Graph, node: &Node) -> bool {
     let is_open = |value| {
         graph
@@ -60,7 +59,7 @@ fn has_late_operands(op: &Op, present: impl Iterator<Item = bool>) -> bool {
         .is_some_and(|first| present.skip(first).any(|present| present))
 }
 
-/// True for ops whose results have extents that do not follow from those of the operands.
+/// True for ops for which the extents of the operands do not determine the extents of the results.
 fn has_own(op: &Op) -> bool {
     matches!(
         op,
@@ -68,12 +67,12 @@ fn has_own(op: &Op) -> bool {
     )
 }
 
-/// True for such an op, and for an op with operands in place of attributes.
+/// True for an op whose result extents depend on data, and for an op with operands in place of attributes.
 pub(crate) fn is_late(op: &Op, present: impl Iterator<Item = bool>) -> bool {
     has_own(op) || has_late_operands(op, present)
 }
 
-/// The results of an op for which [`is_late`] is true.
+/// Computes the results of an op for which [`is_late`] is true.
 pub(crate) fn evaluate(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
     if has_own(op) {
         return own(op, operands);
@@ -110,10 +109,10 @@ impl Late {
         })
     }
 
-    /// Runs the node once. `replace` sees the values of the graphs that it runs.
+    /// Runs the node once. `replace` sees the values of the graphs that the node runs.
     ///
     /// # Errors
-    /// The op is not defined at these extents, or its results differ from what the graph states.
+    /// The op is not defined at these extents, or the types of its results differ from what the graph states.
     pub(crate) fn run(
         &self,
         operands: &[Option<TensorView<'_>>],
@@ -142,7 +141,7 @@ impl Late {
     }
 }
 
-/// The op with operands turned into attributes, and the operands that remain.
+/// Turns operands into attributes of the op. Returns the op and the remaining operands.
 fn bound<'o, 't>(
     op: &Op,
     operands: &'o [Option<TensorView<'t>>],

@@ -1,11 +1,11 @@
-//! Non-maximum suppression: the boxes with the best scores that do not overlap.
+//! Non-maximum suppression: keeps the boxes with the best scores, except boxes that overlap a better one.
 
 use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
 use strait_core::op::NonMaxSuppression;
 use strait_core::tensor::Element;
 
-/// Runs [`NonMaxSuppression`] in f32, as ONNX Runtime's kernel does.
+/// Runs [`NonMaxSuppression`] with arithmetic in f32, as ONNX Runtime's kernel does.
 pub(super) fn run(op: &NonMaxSuppression, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
     let operand = |index: usize| operands.get(index).copied().flatten();
     let (Some(boxes), Some(scores)) = (operand(0), operand(1)) else {
@@ -56,7 +56,7 @@ fn single<T: Element>(operand: Option<TensorView<'_>>) -> Result<Option<T>, Step
     }
 }
 
-/// The smallest and largest y, and the smallest and largest x.
+/// The smallest y, the largest y, the smallest x and the largest x of a box.
 fn corners(op: &NonMaxSuppression, b: &[f32]) -> [f32; 4] {
     match op.centers {
         true => {
@@ -72,7 +72,7 @@ fn corners(op: &NonMaxSuppression, b: &[f32]) -> [f32; 4] {
     }
 }
 
-/// The intersection over union of two boxes; 0 if a box has no area.
+/// The intersection over union of two boxes; 0 if one of them has no area.
 fn overlap(a: [f32; 4], b: [f32; 4]) -> f32 {
     let shared = [a[1].min(b[1]) - a[0].max(b[0]), a[3].min(b[3]) - a[2].max(b[2])];
     if shared[0] <= 0.0 || shared[1] <= 0.0 {

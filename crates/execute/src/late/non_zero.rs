@@ -3,12 +3,13 @@
 use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
 
-/// Runs [`strait_core::op::NonZero`]: the result has a row for each axis and a column for each element that was found.
+/// Runs [`strait_core::op::NonZero`]. The result has a row for each axis, and a column for each element that is not
+/// zero.
 pub(super) fn run(x: TensorView<'_>) -> Result<Vec<Tensor>, StepError> {
     let found: Vec<usize> = match x.elem() {
         Elem::F32 => at(x.values::<f32>()?, |&v| v != 0.0),
         Elem::F64 => at(x.values::<f64>()?, |&v| v != 0.0),
-        // For every other type, zero is the element whose bits are all 0.
+        // In every other type, an element is zero if all of its bits are 0.
         elem => {
             let elements: Vec<&[u8]> = x.bytes().chunks_exact(elem.size()).collect();
             at(&elements, |bytes| bytes.iter().any(|&byte| byte != 0))

@@ -4,7 +4,7 @@ use super::zeros::LARGEST;
 use crate::prelude::*;
 use crate::tensor::{Tensor, TensorView};
 
-/// Runs [`strait_core::op::Range`] on start, limit and delta.
+/// Runs [`strait_core::op::Range`]. The operands are start, limit and delta.
 pub(super) fn run(operands: [TensorView<'_>; 3]) -> Result<Vec<Tensor>, StepError> {
     match operands[0].elem() {
         Elem::I64 => {
@@ -14,7 +14,7 @@ pub(super) fn run(operands: [TensorView<'_>; 3]) -> Result<Vec<Tensor>, StepErro
             if step == 0 {
                 return Err(StepError::Model("a range has a distance of 0".into()));
             }
-            // ⌈distance / step⌉
+            // This is ⌈distance / step⌉.
             let count = (distance + step - step.signum()) / step;
             let count = if (distance < 0) == (step < 0) { count } else { 0 };
             let values: Vec<i64> = (0..checked(count as f64)? as i64)
@@ -48,7 +48,7 @@ fn numbers<T: strait_core::tensor::Element>(operands: [TensorView<'_>; 3]) -> Re
     }
 }
 
-/// The number of elements, if a result may have that many.
+/// Checks that a result may have this many elements.
 fn checked(count: f64) -> Result<usize, StepError> {
     match count {
         count if count <= 0.0 => Ok(0),

@@ -3,10 +3,10 @@
 use crate::prelude::*;
 use crate::tensor::Tensor;
 
-/// The largest tensor outside of the arena, in bytes: 1 GiB.
+/// The largest size of a tensor outside of the arena, in bytes: 1 GiB.
 pub(super) const LARGEST: usize = 1 << 30;
 
-/// A tensor of zeros, if its size is allowed at run time.
+/// Makes a tensor of zeros, if a tensor of its size is allowed at run time.
 pub(crate) fn zeros(elem: Elem, shape: &[usize]) -> Result<Tensor, StepError> {
     let bytes = crate::tensor::byte_count(elem, shape);
     match bytes.filter(|&bytes| bytes <= LARGEST) {

@@ -5,8 +5,8 @@ use crate::prelude::*;
 
 struct Concat {
     elem: Elem,
-    /// For each operand: the number of elements that it contributes for each position of the axes before the joined
-    /// one.
+    /// For each operand: the number of elements that it contributes for each position along the axes before the joined
+    /// axis.
     blocks: Vec<usize>,
 }
 

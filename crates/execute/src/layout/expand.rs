@@ -4,7 +4,8 @@ use super::{by_width, strided};
 use crate::prelude::*;
 use crate::tensor::Dims;
 
-/// Extents of the result, and the strides of its axes in the operand and in itself.
+/// Repeats a tensor. The fields are the extents of the result, and the strides of these axes in the operand and in the
+/// result.
 struct Expand {
     elem: Elem,
     result: Dims,

@@ -5,9 +5,9 @@ use crate::prelude::*;
 
 struct Gather {
     elem: Elem,
-    /// Extents before the axis, of the axis, and after it.
+    /// The product of the extents before the axis, the extent of the axis, and the product of those after it.
     extents: [usize; 3],
-    /// Extent of the axis, for the error.
+    /// The extent of the gathered axis, for error texts.
     positions: usize,
 }
 

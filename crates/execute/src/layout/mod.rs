@@ -18,7 +18,8 @@ pub(crate) use strided::{around, axis};
 use crate::prelude::*;
 use strait_core::Op;
 
-/// Evaluates `$body` with `$t` as an unsigned integer as wide as an element of `$elem`, which is all that moving needs.
+/// Evaluates `$body` with `$t` as an unsigned integer as wide as an element of `$elem`. To move elements, their width
+/// is enough.
 macro_rules! by_width {
     ($elem:expr, $t:ident => $body:expr) => {
         match $elem.size() {
@@ -55,7 +56,7 @@ pub(crate) fn is_alias(site: &NodeSlots<'_>) -> bool {
         op if op.term().keeps_order() => operand.elem == result.elem && operand.count() == result.count(),
         Op::Cast(cast) => cast.to == operand.elem,
         Op::BitCast(_) => true,
-        // Only axes of extent 1 change their position.
+        // A transposition keeps the order of the elements if only axes of extent 1 change their place.
         Op::Transpose(op) => {
             let kept = op
                 .permutation

@@ -6,20 +6,20 @@ use crate::tensor::Dims;
 use smallvec::SmallVec;
 use strait_core::op::PadMode;
 
-/// Padding with a constant: fills the result, then copies what overlaps.
+/// Pads with a constant: fills the result with it, then copies the part that operand and result have in common.
 struct Constant {
     elem: Elem,
-    /// The extents of the part that overlaps.
+    /// The extents of the common part.
     overlap: Dims,
-    /// Where that part begins in the operand, and in the result.
+    /// The index at which the common part begins: in the operand, and in the result.
     starts: [usize; 2],
     /// The strides of the operand, and of the result.
     strides: [Dims; 2],
-    /// The bytes of one padding element.
+    /// The bytes of one element of the padding.
     value: SmallVec<[u8; 8]>,
 }
 
-/// Padding with elements of the operand: a list of positions for each axis.
+/// Pads with elements of the operand. There is a list of positions for each axis.
 struct Mirror {
     elem: Elem,
     dims: Dims,
@@ -33,7 +33,8 @@ impl Executable for op::Pad {
             let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
             let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
             for (axis, &begin) in self.amounts[..x.dims.len()].iter().enumerate() {
-                // The positions in the result that are also in the operand. A negative begin crops.
+                // The range of positions that result and operand have in common. A negative pad at the beginning crops
+                // the operand.
                 let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
                 let first = begin.clamp(0, wide);
                 let end = own.saturating_add(begin).clamp(first, wide);
@@ -54,7 +55,7 @@ impl Executable for op::Pad {
             let position = |i: usize| {
                 let at = i as i64 - begin;
                 match self.mode {
-                    // Mirrors at both borders without repeating the border elements.
+                    // Mirrors at both borders, where the border elements are not repeated.
                     PadMode::Reflect if at < 0 => -at,
                     PadMode::Reflect if at >= extent => 2 * (extent - 1) - at,
                     _ => at,
@@ -86,7 +87,7 @@ impl Executable for op::Pad {
     }
 }
 
-/// The bytes of one element. Integers are given as floats, which can represent every code of up to 16 bits.
+/// The bytes of one element. The value is a float even for integers; an f32 can represent every code of up to 16 bits.
 fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
     let bytes: &[u8] = match elem {
         Elem::F32 => &value.to_ne_bytes(),

@@ -4,7 +4,8 @@ use super::{by_width, strided};
 use crate::prelude::*;
 use crate::tensor::Dims;
 
-/// Extents of the result, and the strides of its axes in each of the three operands and in itself.
+/// Selects elements. The fields are the extents of the result, and the strides of these axes in each of the three
+/// operands and in the result.
 struct Select {
     elem: Elem,
     result: Dims,

@@ -6,7 +6,7 @@ use crate::step::elements_mut;
 
 struct Split {
     elem: Elem,
-    /// For each result: the number of its elements for each position of the axes before the split one.
+    /// For each result: the number of its elements for each position along the axes before the split axis.
     blocks: Vec<usize>,
 }
 

@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::tensor::Dims;
 use smallvec::SmallVec;
 
-/// The strides, in elements, of a row-major tensor with these extents.
+/// The distances, in elements, between neighbours along each axis of a row-major tensor with these extents.
 pub(super) fn strides(dims: &[usize]) -> Dims {
     let mut strides: Dims = (dims.iter().rev())
         .scan(1, |next, &extent| Some(std::mem::replace(next, *next * extent)))
@@ -13,8 +13,8 @@ pub(super) fn strides(dims: &[usize]) -> Dims {
     strides
 }
 
-/// The strides of an operand with extents `dims` that is broadcast to `result` by NumPy's rule; 0 where an extent of 1
-/// is repeated.
+/// The strides of an operand with extents `dims` that is broadcast to the extents `result` by NumPy's rule. The stride
+/// is 0 along an axis where an extent of 1 is repeated.
 pub(super) fn repeated(dims: &[usize], result: &[usize]) -> Result<Dims, StepError> {
     let apart = || StepError::Ours(format!("{dims:?} is not repeated to {result:?}"));
     let behind = result.len().checked_sub(dims.len()).ok_or_else(apart)?;
@@ -27,9 +27,9 @@ pub(super) fn repeated(dims: &[usize], result: &[usize]) -> Result<Dims, StepErr
     result.iter().enumerate().map(stride).collect()
 }
 
-/// Calls `row(length, starts, strides)` for each row, along the innermost axis, of a box with extents `dims`. The box
-/// lies in several arrays; for each of them there is a start and the strides of the axes. Axes that are contiguous in
-/// all arrays are joined.
+/// Calls `row(length, starts, strides)` for each row of a box with extents `dims`, along the innermost axis. The box
+/// lies in several arrays. For each array there are the index where the box starts, and the strides of the axes. Axes
+/// that are contiguous in all arrays are joined first.
 pub(super) fn rows<const N: usize>(
     dims: &[usize],
     strides: [&[usize]; N],
@@ -69,8 +69,8 @@ fn walk<const N: usize>(
     }
 }
 
-/// Copies a box with extents `dims`, given where it begins in `input` and in `out` and the strides of its axes in both.
-/// The steps have checked that it lies inside of both.
+/// Copies a box with extents `dims` from `input` to `out`. For both, the index where the box begins and the strides of
+/// the axes are given. The steps have already checked that the box lies inside of both arrays.
 pub(super) fn copy<T: Copy>(
     dims: &[usize],
     (input, start, strides): (&[T], usize, &[usize]),
@@ -88,7 +88,7 @@ pub(super) fn copy<T: Copy>(
     );
 }
 
-/// The product of the extents before an axis, its own extent, and the product of those after it.
+/// The product of the extents before an axis, the extent of the axis itself, and the product of those after it.
 pub(crate) fn around(dims: &[usize], axis: usize) -> [usize; 3] {
     let product = |dims: &[usize]| dims.iter().product::<usize>();
     [
@@ -98,7 +98,7 @@ pub(crate) fn around(dims: &[usize], axis: usize) -> [usize; 3] {
     ]
 }
 
-/// An axis counted from the front; `-1` is the last one.
+/// Counts an axis from the front; `-1` is the last axis.
 pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, StepError> {
     let counted = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(counted)
@@ -107,12 +107,12 @@ pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, StepError> {
         .ok_or_else(|| StepError::Model(format!("axis {axis} is outside rank {rank}")))
 }
 
-/// For each position along one axis of the result: the position in the operand.
+/// For each position along one axis of the result: the position in the operand to copy from.
 pub(crate) type Picks = Vec<usize>;
 
-/// Copies `input` to `out`, which has extents `dims`. Along an axis with picks, position `i` of the result comes from
-/// position `picks[axis][i]` of the operand; along any other axis the position is the same. Trailing axes without picks
-/// are copied as a whole.
+/// Copies `input` to `out`, which has extents `dims`. Along an axis with `picks`, position `i` of the result comes from
+/// position `picks[axis][i]` of the operand; along any other axis, both positions are the same. Trailing axes without
+/// picks are copied as a whole.
 pub(super) fn pick<T: Copy>(
     input_dims: &[usize],
     picks: &[Option<Picks>],

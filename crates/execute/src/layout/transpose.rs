@@ -4,7 +4,8 @@ use super::{by_width, strided};
 use crate::prelude::*;
 use crate::tensor::Dims;
 
-/// Extents of the result, and the strides of its axes in the operand and in itself.
+/// Permutes axes. The fields are the extents of the result, and the strides of these axes in the operand and in the
+/// result.
 struct Transpose {
     elem: Elem,
     result: Dims,

@@ -15,10 +15,11 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, NodeId, TensorData, ValueId};
 
-/// The largest arena: 64 GiB, so that a malicious model is refused before anything is allocated.
+/// The largest size that is allowed for the arena: 64 GiB. A malicious model that needs more is refused before anything
+/// is allocated.
 const LARGEST_ARENA: usize = 1 << 36;
 
-/// A step whose operands have not been placed yet.
+/// A step before its operands have been placed in memory.
 struct Draft {
     node: NodeId,
     inputs: SmallVec<[Option<ValueId>; 3]>,
@@ -26,16 +27,16 @@ struct Draft {
     work: Drafted,
 }
 
-/// What a draft computes.
+/// What the step of a draft computes.
 enum Drafted {
-    /// Nothing: the result shares its operand's bytes.
+    /// Nothing, because the result shares the bytes of its operand.
     Shares,
     Step(Box<dyn Step>),
     Late(Box<late::Late>),
 }
 
-/// Builds a plan. `depth` is given for a graph that a node runs; its inputs may have extents that are only known at run
-/// time.
+/// Builds a plan. `depth` is `Some` for a graph that a node runs. The inputs of such a graph may have extents that are
+/// only known at run time.
 pub(super) fn build(
     module: &Module,
     graph: GraphId,
@@ -44,7 +45,7 @@ pub(super) fn build(
 ) -> Result<Plan, ExecuteError> {
     let (id, (graph, order)) = (graph, ordered(module, graph)?);
     let mut builder = Builder::new(module, graph, options, depth)?;
-    // No accumulator has an extent that depends on data, so such graphs are not joined.
+    // Joins are only looked for if no extent depends on data. Accumulators never have such extents.
     let mut joins = match options.join && builder.open.is_empty() {
         true => Joins::find(module, graph, options, &order)?,
         false => Joins::none(graph),
@@ -84,18 +85,18 @@ struct Builder<'a> {
     graph: &'a Graph,
     options: &'a PlanOptions<'a>,
     drafts: Vec<Draft>,
-    /// For each value: its type. `None` if the value has been removed.
+    /// The type of each value; `None` if the value has been removed from the graph.
     slots: Vec<Option<Slot<'a>>>,
-    /// For each value: the value whose bytes it shares, which is mostly itself.
+    /// For each value: the value whose bytes it shares (its root). Most values are their own root.
     roots: Vec<usize>,
-    /// For each root: the last step that touches it, or a number after the last step for graph outputs.
+    /// For each root: the last step that touches its bytes. For graph outputs, this is a number after the last step.
     last_uses: Vec<usize>,
     /// For each root: its buffer in the arena.
     buffers: Vec<Option<usize>>,
     requests: Vec<Request>,
-    /// For each step: the operand whose buffer its first result takes over.
+    /// For each step: the operand whose buffer the step's first result takes over, if there is one.
     in_place: Vec<Option<usize>>,
-    /// Values with an extent that is only known at run time, and the number of the owned tensor for each.
+    /// The values with an extent that is only known at run time, and for each the number of its owned tensor.
     open: BTreeMap<ValueId, usize>,
     depth: usize,
 }
@@ -112,7 +113,7 @@ impl<'a> Builder<'a> {
         let mut open = BTreeMap::new();
         for (id, value) in graph.values() {
             let is_open = value.ty.shape.iter().any(|dim| dim.fixed().is_none());
-            // The extents of an input have to be bound, except in a graph that a node runs.
+            // The extents of an input must have numbers, except in a graph that a node runs.
             if is_open && (depth.is_some() || !matches!(value.def, Def::Input(_))) {
                 open.insert(id, open.len());
             } else {
@@ -199,8 +200,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives each root a buffer: a new one, or the buffer of an operand that is not used after this step and may be
-    /// overwritten.
+    /// Gives each root a buffer: a new buffer, or the buffer of an operand that may be overwritten and that no later
+    /// step uses.
     fn share_buffers(&mut self) {
         for &input in self
             .graph
@@ -224,7 +225,7 @@ impl<'a> Builder<'a> {
                         let request = &mut self.requests[buffer];
                         request.last = request.last.max(self.last_uses[root]);
                     }
-                    // An alias has the buffer of its root, and a constant has none.
+                    // An alias has the buffer of its root, and a constant needs no buffer.
                     _ if self.buffers[root].is_some() || self.constant(root).is_some() => {}
                     _ if self.open.contains_key(&ValueId::new(root)) => {}
                     _ => {
@@ -310,7 +311,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A value as an observer sees it. An extent that is only known at run time is 0 here.
+    /// Describes a value as an observer sees it. An extent that is only known at run time is 0 here.
     fn shown(&self, value: ValueId, place: Storage) -> Result<Shown, ExecuteError> {
         let found = self.graph.value(value);
         let found = found.ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))?;
@@ -374,15 +375,15 @@ impl<'a> Builder<'a> {
                 });
             }
         }
-        // All operands in the same buffer share one piece. Results come first in the list, so they are the ones that
-        // stay.
+        // All operands in the same buffer share one piece. The sort is stable and results come first in the list, so
+        // the piece that is kept is the result's.
         pieces.sort_by_key(|piece| piece.offset);
         pieces.dedup_by(|later, earlier| later.result.is_none() && later.offset == earlier.offset);
         let source = |(operand, place): (usize, &Option<Storage>)| match *place {
             _ if in_place == Some(operand) => Source::InPlace,
             None => Source::Absent,
             Some(Storage::Constant(index)) => Source::Constant(index),
-            // A late step reads tensors of its own; it finds them by itself and needs no source.
+            // A late step finds its operands, which are owned tensors, by itself. It needs no source.
             Some(Storage::Owned(_)) => Source::Absent,
             // The search succeeds, because the piece was added above.
             Some(Storage::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
@@ -413,7 +414,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// True if a plan can read a constant in place: it is aligned for its elements, and each element has bytes of its own.
+/// True if a plan can read the bytes of a constant in place: they are aligned for its elements, and no two elements
+/// share a byte.
 pub(crate) fn is_aligned(tensor: &TensorData) -> bool {
     !tensor.elem().is_packed() && (tensor.bytes().as_ptr() as usize).is_multiple_of(tensor.elem().size())
 }

@@ -1,6 +1,7 @@
 //! The plan: steps in order, constants, and a place in the arena for every value.
 //!
-//! This file, `build`, `late` and `late/control` use each other: a node that names graphs runs each of them by a plan of its own.
+//! This file, `build`, `late` and `late/control` use each other, because a node that contains graphs runs each of these
+//! graphs by a plan of its own.
 
 mod build;
 
@@ -29,14 +30,14 @@ pub struct Port {
     pub name: String,
     /// Element type.
     pub elem: Elem,
-    /// Extents, outermost first; 0 for the axes listed in `open`.
+    /// Extents, outermost first. Axes that are listed in `open` have extent 0 here.
     pub shape: Vec<usize>,
     /// The axes whose extent depends on data.
     pub open: Vec<usize>,
 }
 
-/// A graph that is prepared to run. It is immutable and can be shared between threads. See the documentation of the
-/// crate.
+/// A graph that is prepared to run. A plan is immutable and can be shared between threads. The documentation of the
+/// crate says more.
 pub struct Plan {
     graph: GraphId,
     context: Context,
@@ -45,11 +46,11 @@ pub struct Plan {
     inputs: Vec<(Port, Storage)>,
     outputs: Vec<(Port, Storage)>,
     arena_bytes: usize,
-    /// The number of values outside of the arena.
+    /// The number of owned tensors: values outside of the arena.
     owned: usize,
 }
 
-/// A callback that sees each value of a graph as it is made, and may return a tensor that replaces it.
+/// A callback that gets each value of a graph as soon as it is made, and may return a tensor that replaces the value.
 pub(crate) type Replace<'r> = dyn FnMut(GraphId, ValueId, TensorView<'_>) -> Option<Tensor> + Send + 'r;
 
 /// Where a value is stored.
@@ -60,11 +61,11 @@ enum Storage {
         bytes: usize,
     },
     Constant(usize),
-    /// In an owned tensor, which is made during the run.
+    /// In an owned tensor outside of the arena. The tensor is made during the run.
     Owned(usize),
 }
 
-/// A constant: its own bytes if they are aligned for its type, and a copy otherwise.
+/// A constant. If its bytes are aligned for its type they are used as they are, and otherwise copied.
 enum Constant {
     Shared(Bytes),
     Copied(AlignedBytes),
@@ -79,7 +80,7 @@ impl Constant {
     }
 }
 
-/// A step, with the places of its operands and results.
+/// A step, and where its operands and results are.
 struct PlannedStep {
     node: Box<str>,
     op: &'static str,
@@ -92,10 +93,10 @@ struct PlannedStep {
 
 /// What a step computes.
 enum Work {
-    /// Nothing: the result shares its operand's bytes.
+    /// Nothing, because the result shares the bytes of its operand.
     Shares,
     Step(Box<dyn Step>),
-    /// A node on owned tensors. Its operands are listed here, with their places.
+    /// A node on owned tensors, and for each operand where it is stored.
     Late(Box<Late>, Vec<Option<Shown>>),
 }
 
@@ -105,20 +106,20 @@ enum Source {
     Absent,
     InPlace,
     Constant(usize),
-    /// From the piece at this position in `pieces`.
+    /// In the piece with this index in `pieces`.
     Piece(usize),
 }
 
-/// A range of the arena, and how a step uses it.
+/// A range of the arena that a step touches, and how the step uses it.
 #[derive(Clone, Copy)]
 struct Piece {
     offset: usize,
     bytes: usize,
-    /// The position of the result that is written here; `None` if the range is only read.
+    /// The index of the result that is written to this range; `None` if the range is only read.
     result: Option<usize>,
 }
 
-/// A value as an observer sees it. The extents of an owned tensor are taken from the tensor.
+/// A value as an observer sees it. If the value is an owned tensor, its extents are those of the tensor.
 #[derive(Clone)]
 struct Shown {
     value: ValueId,
@@ -128,7 +129,7 @@ struct Shown {
 }
 
 impl Workspace {
-    /// Allocates the memory for one run of `plan` at a time.
+    /// Allocates memory in which one run of `plan` at a time can work.
     pub fn new(plan: &Plan, threads: &Threads) -> Workspace {
         Workspace::with_arena(plan.arena_bytes, threads)
     }
@@ -143,8 +144,8 @@ impl Plan {
         build::build(module, graph, options, None)
     }
 
-    /// Plans a graph that a node runs; `depth` is the number of graphs around it. Its inputs may have extents that are
-    /// only known at run time.
+    /// Plans a graph that a node runs. `depth` is the number of graphs around it. The inputs of such a graph may have
+    /// extents that are only known at run time.
     pub(crate) fn body(
         module: &Module,
         graph: GraphId,
@@ -169,7 +170,8 @@ impl Plan {
         self.arena_bytes
     }
 
-    /// The values that a run shows to an observer, besides the inputs, in the order in which they are made.
+    /// The values that a run shows to an observer, in the order in which they are made. The inputs, which it also
+    /// shows, are not among them.
     pub fn shown(&self) -> impl Iterator<Item = ValueId> + '_ {
         self.steps
             .iter()
@@ -177,7 +179,7 @@ impl Plan {
             .map(|shown| shown.value)
     }
 
-    /// The number of steps. It is smaller than the number of nodes if some were joined.
+    /// The number of steps. If nodes were joined, there are fewer steps than nodes.
     pub fn step_count(&self) -> usize {
         self.steps.len()
     }
@@ -190,8 +192,8 @@ impl Plan {
         self.run_observed(workspace, inputs, &mut |_, _| {})
     }
 
-    /// Like [`Plan::run`], but calls `observe` with the graph's inputs, and then with each value as it is made, before
-    /// its bytes are reused. Constants and values inside a join are not shown.
+    /// Like [`Plan::run`], but calls `observe` with each of the graph's inputs, and then with each value as soon as it
+    /// is made. Constants and values inside a join are not shown.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -208,10 +210,12 @@ impl Plan {
     }
 
     /// Like [`Plan::run`], but `replace` may return a tensor instead of the value that a step has made. All later steps
-    /// read that tensor, and it becomes the output if the value is one. Inputs are not replaced.
+    /// read that tensor instead. If the value is an output of the graph, the tensor is returned as that output. Inputs
+    /// are not replaced.
     ///
     /// # Errors
-    /// As for [`Plan::run`]; also if a tensor does not have the value's type and shape, which is the caller's fault.
+    /// As for [`Plan::run`]; also an error, which is the caller's fault, if a tensor does not have the type and shape
+    /// of the value that it replaces.
     pub fn run_replacing(
         &self,
         workspace: &mut Workspace,
@@ -227,7 +231,7 @@ impl Plan {
         threads.run(|| self.run_steps(arena, inputs, &mut own))
     }
 
-    /// Like [`Plan::run_observed`], but also shows the values of the graphs that nodes run, as often as they run.
+    /// Like [`Plan::run_observed`], but also shows the values of the graphs that nodes run, in each of their runs.
     ///
     /// # Errors
     /// As for [`Plan::run`].
@@ -331,7 +335,8 @@ impl Plan {
             }
             Work::Step(step) => step,
         };
-        // The pieces are ascending and disjoint, so the arena is split from the front to borrow each piece separately.
+        // Each piece has to be borrowed separately. The pieces are ascending and disjoint, so they are split off the
+        // front of the arena one after the other.
         let mut rest = arena;
         let mut position = 0;
         let mut reads: SmallVec<[&[u8]; 4]> = SmallVec::new();
@@ -404,7 +409,7 @@ impl Plan {
     }
 }
 
-/// Replaces a result by a tensor.
+/// Stores a tensor in place of a result.
 fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
     let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {

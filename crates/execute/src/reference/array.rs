@@ -1,4 +1,4 @@
-//! Tensors of the reference interpreter: each element is an i64.
+//! Tensors of the reference interpreter. Each element is an i64.
 
 use crate::error::StepError;
 use crate::site::Shape;
@@ -10,13 +10,13 @@ use strait_core::Elem;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub(crate) dims: Dims,
-    /// The code of real zero; 0 if the tensor has no grid of its own.
+    /// The code that stands for the real number 0; 0 if the tensor has no grid of its own.
     pub(crate) zero_point: i64,
     pub(crate) values: Vec<i64>,
 }
 
 impl Array {
-    /// Reads elements from `bytes`, which have the type of `shape`.
+    /// Reads elements from `bytes`. They have the type of `shape`.
     pub(crate) fn read(shape: &Shape, bytes: &[u8]) -> Result<Array, StepError> {
         fn widen<T: bytemuck::Pod + Into<i64>>(bytes: &[u8]) -> Result<Vec<i64>, StepError> {
             Ok(elements::<T>(bytes)?.iter().map(|&v| v.into()).collect())
@@ -50,7 +50,7 @@ impl Array {
     }
 }
 
-/// Writes values as elements of `elem`. A value that does not fit is an accumulator that has overflowed, and an error.
+/// Writes values as elements of `elem`. A value that does not fit is an error: an accumulator has overflowed.
 pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
     fn narrow<T: bytemuck::Pod + TryFrom<i64>>(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
         let out = elements_mut::<T>(out)?;
@@ -61,7 +61,7 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
                 out.len()
             )));
         }
-        // A 4-bit type has fewer values than the byte it is stored in.
+        // A type of 4 bits has fewer values than the byte in which an element is stored, so its ends are checked.
         let ends = elem
             .int_type()
             .filter(|_| elem.is_packed())

@@ -16,13 +16,14 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// saturate(round(x / scale) + zero), or with the zero point added before rounding. The quotient is first rounded
-    /// to f32; with `reciprocal` it is x·(1 / scale). Infinities saturate, and a NaN counts as 0.
+    /// Computes saturate(round(x / scale) + zero), or adds the zero point before rounding if `op` says so. The quotient
+    /// is rounded to f32 first; with `reciprocal` it is computed as x·(1 / scale). Infinities saturate, and a NaN
+    /// counts as 0.
     pub(crate) fn quantize(self, x: f32, op: &op::Quantize, to: IntType) -> i32 {
         self.quantization(op, to).eval(x)
     }
 
-    /// The quantization that `op` does on this grid.
+    /// The quantization that `op` does on this grid, for the kernels.
     pub(crate) fn quantization(self, op: &op::Quantize, to: IntType) -> Quantization {
         let scaling = if op.reciprocal {
             Scaling::Times(1.0 / self.scale)
@@ -32,12 +33,12 @@ impl Grid {
         Quantization::new(scaling, (self.zero, op.zero_point), op.rounding, to)
     }
 
-    /// scale·(q − zero). The difference is exact and rounded to f32 once, and then the product is rounded.
+    /// Computes scale·(q − zero). The difference is exact and rounded to f32 once, and then the product is rounded.
     pub(crate) fn dequantize(self, q: i64) -> f32 {
         self.dequantization().eval(q)
     }
 
-    /// The dequantization on this grid.
+    /// The dequantization on this grid, for the kernels.
     pub(crate) fn dequantization(self) -> Dequantization {
         Dequantization {
             scale: self.scale,
@@ -47,17 +48,17 @@ impl Grid {
     }
 }
 
-/// The grids of a quantized value along one axis: one for each index, or one for each block.
+/// The grids of a quantized value: a single one, or along one axis one for each index or for each block of indices.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grids {
-    /// A single grid, one per channel, or one for each run of elements in a block.
+    /// A single grid, one grid per channel, or one grid for each run of elements in the same block.
     grids: Vec<Grid>,
     /// Number of consecutive elements with the same grid.
     inner: usize,
 }
 
 impl Grids {
-    /// The grids of a slot, which must have at least one.
+    /// The grids of a slot. The slot must have at least one grid.
     pub(crate) fn of(slot: &Slot<'_>) -> Result<Grids, StepError> {
         let quant: &QuantParams = slot
             .quant
@@ -86,7 +87,7 @@ impl Grids {
         let (grids, inner) = match (channels, quant.block, parts) {
             (None, ..) => (grids, slot.count()),
             (Some(_), None, _) | (Some(_), _, None) => (grids, inner),
-            // Along the last axis, the elements of a block are contiguous. Along any other axis they are not.
+            // Only along the last axis are the elements of a block contiguous.
             (Some(_), Some(block), Some(_)) if inner == 1 => (grids, block.get() as usize),
             (Some(_), Some(_), Some(parts)) => {
                 let grid = |index| grids.get(parts.of(index)).copied();
@@ -96,7 +97,7 @@ impl Grids {
         Ok(Grids { grids, inner })
     }
 
-    /// Applies a function to each grid, for the kernels.
+    /// Applies a function to each grid, and gives the results in the form that the kernels take.
     pub(crate) fn per<T>(&self, function: impl Fn(Grid) -> T) -> Per<T> {
         match self.grids[..] {
             [grid] => Per::Tensor(function(grid)),
@@ -104,7 +105,8 @@ impl Grids {
         }
     }
 
-    /// Outer extents, channels and inner extents of an array with `count` elements and these grids.
+    /// The outer extents, the number of channels and the inner extents of an array with `count` elements, where each
+    /// channel has a grid.
     pub(crate) fn extents(&self, count: usize) -> [usize; 3] {
         let channels = self.grids.len();
         let outer = count.checked_div(channels * self.inner).unwrap_or(0);

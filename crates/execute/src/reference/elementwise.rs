@@ -1,4 +1,4 @@
-//! Elementwise primitives, computed by their definitions.
+//! Elementwise primitives, computed as they are defined.
 
 use super::array::{Array, positions};
 use crate::error::StepError;
@@ -6,7 +6,7 @@ use crate::tensor::Dims;
 use strait_core::Fused;
 use strait_requantize::Requantization;
 
-/// A function of two operands that broadcast as in NumPy.
+/// Applies a function to each pair of elements of two operands, which broadcast as in NumPy.
 pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i128, i128) -> i128) -> Result<Vec<i128>, StepError> {
     let rank = a.dims.len().max(b.dims.len());
     let extent = |array: &Array, axis: usize| (axis + array.dims.len()).checked_sub(rank).map_or(1, |i| array.dims[i]);
@@ -25,7 +25,7 @@ pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i128, i128) -> i128
         .collect())
 }
 
-/// The element of an operand that is used for a position of the result, after broadcasting.
+/// The element of an operand that belongs to a position of the result, after broadcasting.
 pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
     let own = position[position.len() - array.dims.len()..].iter().zip(&array.dims);
     array.at(&own
@@ -38,11 +38,11 @@ pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
 pub(super) enum Channels<'a> {
     /// The channel is the index along an axis.
     Axis(usize),
-    /// The channel is given by an operand that broadcasts to the result.
+    /// An operand, which broadcasts to the result, gives the channel.
     Picked(&'a Array),
 }
 
-/// Requantizes each value with the parameters of its channel.
+/// Requantizes each value with the parameters for the channel of the value.
 pub(super) fn requantize(
     form: &Requantization,
     channels: Channels<'_>,
@@ -66,7 +66,7 @@ pub(super) fn requantize(
         .collect()
 }
 
-/// Applies the steps that are fused into a node to its accumulators.
+/// Applies the requantization and the other steps that are fused into a node to the node's accumulators.
 pub(super) fn epilogue(
     fused: &Fused,
     channels: Channels<'_>,

@@ -1,10 +1,10 @@
 //! The reference interpreter of integer graphs: it runs one node at a time, every number is an i64, and every
-//! requantization is evaluated by `strait-requantize`. It defines what a graph means. [`Plan`](crate::Plan) computes
-//! the same, fast.
+//! requantization is evaluated by `strait-requantize`. The interpreter defines what a graph means.
+//! [`Plan`](crate::Plan) computes the same results, but fast.
 //!
-//! A sum that exceeds its accumulator type (i32 or i64) is an error here, and wraps in the loops; lowering makes sure
-//! that it does not happen. Operators that a target leaves on the host are computed by the float executor, and elements
-//! are moved by the code that a plan uses.
+//! A sum that exceeds its accumulator type (i32 or i64) is an error here, but wraps in the loops. Lowering makes sure
+//! that no sum does. For operators that a target leaves to the host, and for ops that only move elements, the
+//! interpreter uses the same code as a plan.
 
 mod array;
 mod boundary;
@@ -33,7 +33,7 @@ use strait_kernels::{Context, Isa};
 /// Runs a graph once. `observe` sees each value as it is made.
 ///
 /// # Errors
-/// As [`Plan::new`](crate::Plan::new) and [`Plan::run`](crate::Plan::run).
+/// As for [`Plan::new`](crate::Plan::new) and [`Plan::run`](crate::Plan::run).
 pub fn run(
     module: &Module,
     graph: GraphId,
@@ -145,7 +145,7 @@ fn interpret(site: &NodeSlots<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<T
             result.bytes_mut().copy_from_slice(x.view().bytes());
         }
         _ => {
-            // Elements do not change, so the plan's own step is prepared and used once.
+            // The op only moves elements, so the step that a plan would use is prepared and run once.
             prepare(site)?.run(&mut Io {
                 context: &site.options.context,
                 inputs: operands.iter().map(|&tensor| input(tensor)).collect(),

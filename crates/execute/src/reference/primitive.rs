@@ -9,7 +9,7 @@ use crate::site::{NodeSlots, Slot};
 use smallvec::SmallVec;
 use strait_core::{Addend, Elem, Fused, Kind, Op, TensorType};
 
-/// A primitive, with what it has to know besides its operands.
+/// A primitive, and what has to be known to compute it besides its operands.
 #[derive(Clone, Debug)]
 pub(crate) struct Primitive {
     pub(crate) op: Op,
@@ -18,12 +18,12 @@ pub(crate) struct Primitive {
     pub(crate) elem: Elem,
     /// Extents of the result.
     pub(crate) dims: crate::tensor::Dims,
-    /// The type of the result before fused steps. If the primitive sums, this is the type of its accumulators.
+    /// The type of the result before fused steps. For sums, this is the accumulator type.
     pub(crate) accumulator: Elem,
 }
 
 impl Primitive {
-    /// True if the op has a definition here.
+    /// True if this module defines the op.
     pub(crate) fn is_defined(op: &Op) -> bool {
         matches!(
             op.term().kind(),
@@ -31,10 +31,11 @@ impl Primitive {
         )
     }
 
-    /// The result, including fused requantization and clamp.
+    /// Computes the result, including a fused requantization and clamp.
     ///
     /// # Errors
-    /// [`StepError::Model`] if an accumulator does not fit its type, or a form is not defined for it.
+    /// [`StepError::Model`] if an accumulator does not fit its type, or a form of requantization is not defined for
+    /// this accumulator.
     pub(crate) fn compute(&self, operands: &[Option<Array>]) -> Result<Vec<i64>, StepError> {
         let exact = self.accumulate(operands)?;
         let values = exact
@@ -60,7 +61,7 @@ impl Primitive {
         }
     }
 
-    /// Adds another tensor to the accumulators.
+    /// Adds the fused addend to the accumulators.
     fn added(
         &self,
         Addend { zero, form }: &Addend,
@@ -77,7 +78,7 @@ impl Primitive {
             .collect()
     }
 
-    /// Checks that a number fits the type of the accumulators.
+    /// Checks that a number fits the accumulator type.
     fn held(&self, value: i128) -> Result<i64, StepError> {
         let codes = self.accumulator.int_type();
         let fits = |value: &i64| codes.is_none_or(|t| (i64::from(t.min())..=i64::from(t.max())).contains(value));
@@ -87,7 +88,7 @@ impl Primitive {
             .ok_or_else(|| StepError::Model(format!("{value} does not fit into {}", self.accumulator)))
     }
 
-    /// How the channels of the result's elements are found.
+    /// How to find the channel of each element of the result.
     fn channels<'a>(&self, operands: &'a [Option<Array>]) -> Option<Channels<'a>> {
         let picks = self
             .op
@@ -99,8 +100,8 @@ impl Primitive {
         }
     }
 
-    /// The result before fused steps, whether it fits its type or not. A product of two i64, each minus a zero point,
-    /// has 127 bits. Sums of products have fewer, because they are of codes.
+    /// Computes the result before fused steps, whether or not its values fit the accumulator type. A product of two
+    /// i64, each minus a zero point, has 127 bits. Sums of products are sums over codes, so they have fewer bits.
     fn accumulate(&self, operands: &[Option<Array>]) -> Result<Vec<i128>, StepError> {
         let optional = |index: usize| operands.get(index).and_then(Option::as_ref);
         let operand =
@@ -180,12 +181,12 @@ impl Primitive {
             Op::ShiftLeft(op) => (x.values.iter())
                 .map(|&v| (i128::from(v) - i128::from(op.zero)) << op.bits.min(64))
                 .collect(),
-            // None of the others is a primitive ([`Primitive::is_defined`]).
+            // No other op is a primitive (see [`Primitive::is_defined`]).
             _ => return Err(StepError::Unsupported(format!("{} on integers", self.op.term()))),
         })
     }
 
-    /// The smallest value of the operand's type.
+    /// The smallest value of the type of the first operand.
     fn lowest(&self) -> i64 {
         self.elem.int_type().map_or(i64::MIN, |t| i64::from(t.min()))
     }
@@ -207,7 +208,7 @@ impl NodeSlots<'_> {
         })
     }
 
-    /// The type of the first result before the fused steps.
+    /// The type of the first result before fused steps.
     fn accumulator(&self) -> Result<Elem, StepError> {
         let own = self.node.own_inputs().len();
         let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter().take(own))

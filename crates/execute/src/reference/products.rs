@@ -1,4 +1,4 @@
-//! Sums of products, computed by their definitions.
+//! Sums of products, computed as they are defined.
 
 use super::array::{Array, positions};
 use super::elementwise::broadcast;
@@ -7,7 +7,7 @@ use crate::error::StepError;
 use crate::tensor::Dims;
 use strait_core::op;
 
-/// Σ (weight − zero)·x + bias over one to three spatial axes. Elements of the padding are `pad_value`.
+/// Computes Σ (weight − zero)·x + bias over one to three spatial axes. Elements of the padding are `pad_value`.
 pub(super) fn conv(
     op: &op::Conv,
     x: &Array,
@@ -44,7 +44,7 @@ pub(super) fn conv(
     Ok(positions(dims).map(|position| at(&position)).collect())
 }
 
-/// Σ a·(b − zero) + bias.
+/// Computes Σ a·(b − zero) + bias.
 pub(super) fn gemm(
     op: &op::Gemm,
     a: &Array,
@@ -91,7 +91,7 @@ pub(super) fn gemm(
     }
 }
 
-/// Σ (a − a_zero)·(b − b_zero), batched.
+/// Computes Σ (a − a_zero)·(b − b_zero), batched.
 pub(super) fn matmul(op: &op::MatMul, a: &Array, b: &Array) -> Result<Vec<i128>, StepError> {
     let Batches {
         extents: [rows, columns, depth],

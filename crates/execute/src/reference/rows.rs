@@ -1,4 +1,4 @@
-//! Functions of whole rows of codes, computed by their definitions.
+//! Ops that compute on whole rows of codes, computed as they are defined.
 
 use super::array::Array;
 use crate::error::StepError;

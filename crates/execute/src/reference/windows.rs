@@ -1,4 +1,4 @@
-//! Pools and reductions, computed by their definitions.
+//! Pools and reductions, computed as they are defined.
 
 use super::array::{Array, positions};
 use crate::error::StepError;
@@ -16,40 +16,40 @@ pub(super) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The number of taps; saturates.
+    /// The number of taps of one window. It saturates.
     fn taps(&self) -> u128 {
         let each = self.size.iter().map(|&extent| u128::from(extent));
         each.fold(1, u128::saturating_mul)
     }
 }
 
-/// The largest number of taps of a window. Sums of that many 32-bit numbers, padding included, stay far inside 128
-/// bits.
+/// The largest number of taps that a window may have. A sum of so many 32-bit numbers, including padding, always fits
+/// into 128 bits.
 const MOST_TAPS: u128 = 1 << 40;
 
-/// A window at one position of the result, restricted to elements inside of the operand. Its size does not grow with
-/// the padding.
+/// The part of a window at one position of the result that lies inside of the operand. The size of this value does not
+/// grow with the padding.
 struct Under<'a> {
     x: &'a Array,
-    /// The position along batch and channels.
+    /// The index along the batch and along the channels.
     image: &'a [usize],
     axes: SmallVec<[Along; 3]>,
     /// For each axis: the number of taps inside of the operand.
     inside: Dims,
 }
 
-/// The taps of a window along one axis. They ascend, so those inside of the operand are consecutive.
+/// The taps of a window along one axis. Their positions ascend, so the taps inside of the operand follow each other.
 struct Along {
-    /// The position of the first element inside, if there is one.
+    /// The position of the first tap inside of the operand, if there is one.
     first: usize,
     dilation: usize,
-    /// The number of taps inside of the operand or its padding. Taps beyond the padding, which occur if the result's
-    /// extent is rounded up, do not count.
+    /// The number of taps inside of the operand or its padding. If the result's extent is rounded up, there are taps
+    /// beyond the padding, which are not counted.
     padded: usize,
 }
 
 impl Under<'_> {
-    /// The elements under the window.
+    /// The elements of the operand that the window covers.
     fn elements(&self) -> impl Iterator<Item = i64> + '_ {
         positions(&self.inside).map(|taps| {
             let along = self
@@ -62,18 +62,18 @@ impl Under<'_> {
         })
     }
 
-    /// The number of elements under the window.
+    /// The number of elements of the operand that the window covers.
     fn inside(&self) -> i128 {
         self.inside.iter().map(|&taps| taps as i128).product()
     }
 
-    /// The number of elements and padding elements under the window.
+    /// The number of elements of the padded operand that the window covers.
     fn padded(&self) -> i128 {
         self.axes.iter().map(|axis| axis.padded as i128).product()
     }
 }
 
-/// Applies `fold` to each window.
+/// Applies `fold` to the window at each position of the result.
 fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'_>) -> T) -> Result<Vec<T>, StepError> {
     let spatial = window.size.len();
     if window.taps() > MOST_TAPS {
@@ -88,7 +88,7 @@ fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'
         for (axis, &at) in position.iter().enumerate().take(spatial) {
             let (begin, end) = (window.pad[axis] as usize, window.pad[axis + spatial] as usize);
             let (extent, dilation) = (x.dims[axis + 2], window.dilation[axis] as usize);
-            // Coordinates count from the start of the padding, where the first tap is at 0.
+            // This coordinate counts from the start of the padding, where the first window begins.
             let start = at * window.stride[axis] as usize;
             let below = |end: usize| {
                 end.saturating_sub(start)
@@ -108,12 +108,13 @@ fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'
     Ok(positions(dims).map(|position| under(&position)).collect())
 }
 
-/// The largest element; without an element, the smallest code of the type, `lowest`.
+/// The largest element of each window. If a window covers no element, the result is `lowest`, the smallest code of the
+/// type.
 pub(super) fn max_pool(window: &Window<'_>, x: &Array, dims: &[usize], lowest: i64) -> Result<Vec<i64>, StepError> {
     each(window, x, dims, |under| under.elements().max().unwrap_or(lowest))
 }
 
-/// Σ x, where every tap outside of the operand counts as `pad_value`.
+/// The sum of each window. Every tap outside of the operand counts as `pad_value`.
 pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value: i64) -> Result<Vec<i128>, StepError> {
     let taps = window.taps() as i128;
     each(window, x, dims, |under| {
@@ -122,8 +123,8 @@ pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value
     })
 }
 
-/// Σ x / count, rounded half away from zero. Padding has the value of the zero point, and counts only with
-/// `count_padding`.
+/// The mean of each window: Σ x / count, rounded half away from zero. Padding has the value of the zero point, and is
+/// only counted if `count_padding` is true.
 pub(super) fn average_pool(
     window: &Window<'_>,
     x: &Array,
@@ -142,7 +143,7 @@ pub(super) fn average_pool(
     })
 }
 
-/// The mean over all spatial axes.
+/// The mean of each channel over all spatial axes.
 pub(super) fn global_average_pool(x: &Array) -> Vec<i128> {
     let plane: usize = x.dims[2..].iter().product();
     let mean = |values: &[i64]| divide_half_away(values.iter().map(|&v| i128::from(v)).sum(), plane as i128);
@@ -152,12 +153,12 @@ pub(super) fn global_average_pool(x: &Array) -> Vec<i128> {
     x.values.chunks(plane).map(mean).collect()
 }
 
-/// The nearest integer to the quotient, ties away from zero; `count` is positive.
+/// The integer that is nearest to the quotient; ties are rounded away from zero. `count` is positive.
 fn divide_half_away(sum: i128, count: i128) -> i128 {
     sum.signum() * ((2 * sum.abs() + count) / (2 * count))
 }
 
-/// The sum, maximum or minimum over axes.
+/// The sum, maximum or minimum of elements over axes.
 pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError> {
     let reduced = op.reduced(x.dims.len())?;
     let extents: Dims = reduced.iter().map(|&axis| x.dims[axis]).collect();
@@ -187,7 +188,7 @@ pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError>
     positions(&kept_dims).map(|position| at(&position)).collect()
 }
 
-/// Each element as the rounded weighted sum of its neighbours along all resized axes at once.
+/// Computes each element as the weighted sum of its neighbours along all resized axes at once, rounded.
 pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Vec<i64>, StepError> {
     let resized: Vec<usize> = (0..dims.len())
         .filter(|&axis| x.dims.get(axis) != Some(&dims[axis]))
@@ -200,7 +201,8 @@ pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Ve
         });
         let near: Vec<_> = near.collect::<Option<_>>().ok_or_else(none)?;
         let mut sum = 0;
-        // There is a corner for each choice between the neighbour before and the one after, along each axis.
+        // Each corner is one way to choose, for every axis, between the neighbour before and the neighbour after the
+        // position.
         for corner in 0..1usize << resized.len() {
             let (mut at, mut weight) = (position.clone(), 1i64);
             for (bit, (&axis, near)) in resized.iter().zip(&near).enumerate() {

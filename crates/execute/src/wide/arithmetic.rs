@@ -10,7 +10,7 @@ use strait_core::op::BinaryFunction;
 struct Two<T, F> {
     broadcast: Broadcast,
     function: F,
-    /// True if a divisor of 0 is an error.
+    /// True if a zero in the second operand is an error.
     divides: bool,
     elements: PhantomData<T>,
 }
@@ -52,26 +52,26 @@ pub(super) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         (Elem::I64, Op::Add(_)) => step(site, false, i64::wrapping_add),
         (Elem::I64, Op::Sub(_)) => step(site, false, i64::wrapping_sub),
         (Elem::I64, Op::Mul(_)) => step(site, false, i64::wrapping_mul),
-        // The divisors are checked before the loop, so none is 0 here.
+        // All divisors are checked before the loop, so none of them is 0 here.
         (Elem::I64, Op::Div(_)) => step(site, true, i64::wrapping_div),
         (Elem::I64, Op::Pow(_)) => step(site, false, integer_power),
         _ => unsupported(site),
     }
 }
 
-/// a^b modulo 2^64. With a negative exponent it is 1 / a^|b|, truncated.
+/// Computes a^b modulo 2^64. For a negative exponent this is 1 / a^|b|, truncated.
 fn integer_power(a: i64, b: i64) -> i64 {
     match (a, u32::try_from(b)) {
         (_, Ok(exponent)) => a.wrapping_pow(exponent),
         (0 | 1, Err(_)) => a,
         (-1, Err(_)) => [1, -1][(b & 1) as usize],
-        // With an exponent of 2^32 or more, an even base has wrapped to 0.
+        // If the exponent is 2^32 or more, the power of an even base is 0 modulo 2^64.
         (_, Err(_)) if b > 0 => wide_power(a, b.unsigned_abs()),
         (_, Err(_)) => 0,
     }
 }
 
-/// a^b modulo 2^64, by repeated squaring.
+/// Computes a^b modulo 2^64, by repeated squaring.
 fn wide_power(mut base: i64, mut exponent: u64) -> i64 {
     let mut result = 1i64;
     while exponent > 0 {
@@ -90,7 +90,7 @@ impl Executable for op::Binary {
     }
 }
 
-/// A function of two operands. Minimum and maximum also work on codes.
+/// Prepares a function of two operands. Minimum and maximum also work on codes.
 pub(crate) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     use BinaryFunction as B;
     match (site.input(0)?.elem, function) {
@@ -114,7 +114,7 @@ pub(crate) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<B
             rest if rest != 0 && (rest < 0) != (b < 0) => rest.wrapping_add(b),
             rest => rest,
         }),
-        // The remainder of IEEE operands is exact.
+        // The remainder of IEEE numbers is exact.
         (Elem::F32, B::Remainder) => step(site, false, |a: f32, b| a % b),
         (Elem::F64, B::Remainder) => step(site, false, |a: f64, b| a % b),
         (Elem::I64, B::Remainder) => step(site, true, i64::wrapping_rem),
@@ -131,7 +131,7 @@ pub(crate) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<B
     }
 }
 
-/// The remainder with the sign of the divisor.
+/// The remainder of a division, with the sign of the divisor.
 fn modulo(a: f64, b: f64) -> f64 {
     let rest = a % b;
     if rest != 0.0 && (rest < 0.0) != (b < 0.0) {

@@ -18,7 +18,7 @@ impl Executable for op::Compare {
     }
 }
 
-/// Prepares a comparison. It also works on codes of one grid, whose order is that of the real numbers.
+/// Prepares a comparison. Codes of the same grid can be compared too, because they have the order of the real numbers.
 pub(crate) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     fn step<T: Pod + Send + Sync + PartialOrd>(
         relation: Relation,

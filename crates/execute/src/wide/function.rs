@@ -27,7 +27,7 @@ fn step<T: Pod + Send + Sync>(function: impl Fn(T) -> T + Send + Sync + 'static)
     }))
 }
 
-/// Prepares a function. Functions of f64 are those of `libm`, which are the same on every machine.
+/// Prepares a function. Functions of f64 are computed by `libm`, which gives the same results on every machine.
 pub(super) fn prepare(function: Function, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     match site.input(0)?.elem {
         Elem::F64 => step(function.wide()),
@@ -42,7 +42,8 @@ pub(super) fn prepare(function: Function, site: &NodeSlots<'_>) -> Result<Box<dy
     }
 }
 
-/// A clip. A bound beyond the ends of the type has no effect, because a float of 2^63 saturates.
+/// Prepares a clip. A bound beyond the range of the element type has no effect, because its conversion from float
+/// saturates.
 pub(super) fn clip(op: &op::Clip, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (min, max) = (op.min, op.max);
     match site.input(0)?.elem {

@@ -7,12 +7,12 @@ use std::marker::PhantomData;
 use strait_core::op::Reduction;
 
 struct Reduce<T, F, E> {
-    /// The extents `[outer, reduced, inner]` of each call: one for each run of neighbouring axes, starting with the
-    /// last run.
+    /// The extents `[outer, reduced, inner]` of each call. There is one call for each group of neighbouring axes,
+    /// starting with the last group.
     calls: Vec<[usize; 3]>,
-    /// The result for no elements.
+    /// The result of reducing no elements.
     first: T,
-    /// Combines a partial result with one more element.
+    /// Combines a partial result with the next element.
     join: F,
     /// Converts the reduced value to the result.
     end: E,

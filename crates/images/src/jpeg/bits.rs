@@ -1,16 +1,16 @@
-//! Reads the bits of a scan, highest first. `FF 00` stands for the byte FF. Any other FF is a marker; after it, only
-//! zeros are read.
+//! Reads the bits of a scan, the highest bit of each byte first. `FF 00` stands for the byte FF. Any other FF begins a
+//! marker. At a marker the scan's bits end, and only zeros are read.
 
 /// A reader of the bits of a scan.
 pub(super) struct Bits<'a> {
     bytes: &'a [u8],
     /// The position of the next byte to put into the buffer.
     at: usize,
-    /// The bits that have been buffered, from the highest bit on.
+    /// The bits that have been buffered. The next bit is the highest.
     buffer: u64,
-    /// Number of buffered bits; negative after the end.
+    /// Number of buffered bits. It is negative if more bits have been consumed than there were.
     count: i32,
-    /// Number of zero bits that were buffered after the end.
+    /// Number of zero bits that were added after the end.
     missing: u32,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Buffers more bits, so that there are at least 32.
+    /// Buffers more bits, so that at least 32 bits are buffered.
     #[inline(always)]
     pub(super) fn fill(&mut self) {
         if self.count >= 32 {
@@ -33,7 +33,7 @@ impl<'a> Bits<'a> {
         }
         if let Some(&next) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<4>()) {
             let word = u32::from_be_bytes(next);
-            // No byte of the word is FF, because no byte of its complement is 0.
+            // If no byte of the complement is 0, no byte of the word is FF.
             let other = !word;
             if other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080 == 0 {
                 self.buffer |= u64::from(word) << (32 - self.count);
@@ -67,7 +67,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The next `count` bits, 1 to 16, without consuming them.
+    /// Returns the next `count` bits (1 to 16) without consuming them.
     #[inline(always)]
     pub(super) fn peek(&self, count: u32) -> u32 {
         (self.buffer >> (64 - count)) as u32
@@ -79,17 +79,17 @@ impl<'a> Bits<'a> {
         self.count -= count as i32;
     }
 
-    /// Consumes the next `count` buffered bits, 0 to 16.
+    /// Consumes and returns the next `count` buffered bits (0 to 16).
     #[inline(always)]
     pub(super) fn take(&mut self, count: u32) -> u32 {
-        // Shifts in two steps, because a shift by 64 would overflow.
+        // The bits are shifted in two steps, because a single shift by 64 would overflow.
         let found = (self.buffer >> 1 >> (63 - count)) as u32;
         self.skip(count);
         found
     }
 
-    /// Reads a number of `size` bits in JPEG's code for differences. It covers −2^size + 1 to 2^size − 1, except the
-    /// numbers that need fewer bits.
+    /// Reads a number of `size` bits in JPEG's code for differences. With this size, the code has the numbers from
+    /// −2^size + 1 to 2^size − 1 except those that need fewer bits.
     #[inline(always)]
     pub(super) fn signed(&mut self, size: u32) -> i32 {
         let found = self.take(size) as i32;
@@ -97,12 +97,12 @@ impl<'a> Bits<'a> {
         if is_negative { found - (1 << size) + 1 } else { found }
     }
 
-    /// True if bits after the end have been consumed.
+    /// True if more bits have been consumed than the scan has.
     pub(super) fn is_over(&self) -> bool {
         i64::from(self.missing) > i64::from(self.count)
     }
 
-    /// Skips to the next marker. If it is a restart, skips it too; otherwise returns false.
+    /// Skips everything up to and including the next marker. Returns true if the marker is a restart marker.
     pub(super) fn restart(&mut self) -> bool {
         let found = self.marker();
         self.at = found + 2;
@@ -113,7 +113,7 @@ impl<'a> Bits<'a> {
 
     /// The position of the next marker, or of the end.
     pub(super) fn marker(&self) -> usize {
-        // Buffered bytes come before the marker too; bits that are left over only fill up a byte.
+        // All buffered bytes come before the marker. Bits that were not consumed only fill up the last byte.
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let place = rest
             .windows(2)

@@ -1,4 +1,4 @@
-//! Converts components to red, green and blue, in fixed point with 16 fractional bits, as libjpeg does.
+//! Converts components to red, green and blue as libjpeg does, in fixed-point arithmetic with 16 fractional bits.
 //!
 //! ```text
 //! r = y + ((91881 (cr − 128) + 2¹⁵) >> 16)                                        1.402
@@ -9,19 +9,19 @@
 //! CMYK colors are stored inverted, as Adobe does. Pillow's `convert("RGB")` converts each of them to `w − round(c · w
 //! / 255)`, where w is 255 minus black.
 
-/// The color space of the components.
+/// The color space of a file's components.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Space {
     Gray,
     Rgb,
-    /// Luma, and the differences to blue and red.
+    /// Luma, and the differences of blue and of red to it.
     Ycc,
     Cmyk,
-    /// CMYK, with cyan, magenta and yellow stored as luma and differences.
+    /// CMYK, in which cyan, magenta and yellow are stored as luma and two differences.
     Ycck,
 }
 
-/// Appends the first `width` pixels of one row of each component, as converted pixels.
+/// Converts the first `width` pixels of one row of all components, and appends them to `out`.
 pub(super) fn append(rows: &[Vec<u8>], width: usize, space: Space, out: &mut Vec<u8>) {
     let begin = out.len();
     out.resize(begin + 3 * width, 0);
@@ -70,7 +70,7 @@ fn rgb(y: u8, cb: u8, cr: u8) -> [u8; 3] {
     .map(|x| x.clamp(0, 255) as u8)
 }
 
-/// The level of a color from its ink and black, both stored inverted.
+/// The level of a color, from its ink and from black. Both are stored inverted.
 fn printed(ink: u8, black: u8) -> u8 {
     let (ink, white) = (u32::from(255 - ink), u32::from(black));
     let product = ink * white + 128;

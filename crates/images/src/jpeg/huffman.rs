@@ -7,18 +7,19 @@ const FAST: u32 = 9;
 
 /// A Huffman table.
 pub(super) struct Huffman {
-    /// Indexed by the next [`FAST`] bits: the symbol, with the length of its code in the bits above. 0 if the code is
-    /// longer.
+    /// For each value of the next [`FAST`] bits: the symbol whose code begins there, and above the symbol's bits the
+    /// length of the code. 0 if the code is longer than [`FAST`] bits.
     fast: [u16; 1 << FAST],
-    /// Indexed by the length of a code: the first code after those of that length, shifted to 16 bits.
+    /// For each length of a code: the first code that is longer, shifted to 16 bits.
     ends: [u32; 18],
-    /// Indexed by the length of a code: what to add to a code to get the position of its symbol.
+    /// For each length of a code: the number to add to a code to get the position of its symbol.
     offsets: [i32; 17],
     symbols: [u8; 256],
 }
 
 impl Huffman {
-    /// The table with this number of codes of each length; `None` if the numbers are not valid.
+    /// Makes a table from the number of codes of each length; `None` if these numbers are not valid. `listed` has the
+    /// symbols.
     pub(super) fn new(counts: &[u8; 16], listed: &[u8]) -> Option<Huffman> {
         let mut symbols = [0; 256];
         symbols.get_mut(..listed.len())?.copy_from_slice(listed);
@@ -47,7 +48,7 @@ impl Huffman {
             table.ends[at] = code << (16 - bits);
             code <<= 1;
         }
-        // Larger than any code, so that the search ends here.
+        // This is larger than any code, so that the search for a length ends here.
         table.ends[17] = u32::MAX;
         Some(table)
     }

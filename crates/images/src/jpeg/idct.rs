@@ -1,7 +1,8 @@
 //! The inverse DCT of an 8 × 8 block, as in libjpeg's `jidctint.c`, after Loeffler, Ligtenberg and Moschytz (1989).
 //!
-//! Constants have 13 fractional bits. Columns are transformed first and keep two more bits than levels have; the row
-//! pass rounds these away. All arithmetic is in 32 bits. Coefficients that no real image has may wrap around.
+//! Constants have 13 fractional bits. Columns are transformed first. Their results have two fractional bits, which are
+//! rounded away after the rows are transformed. All arithmetic is in 32 bits; it may wrap around for coefficients that
+//! no real image has.
 
 use std::num::Wrapping;
 
@@ -9,14 +10,14 @@ type I = Wrapping<i32>;
 
 /// Number of fractional bits of the constants.
 const BITS: usize = 13;
-/// Number of fractional bits that the results of the column pass keep.
+/// Number of fractional bits of the results of the column pass.
 const KEPT: usize = 2;
 
 const fn constant(x: i32) -> I {
     Wrapping(x)
 }
 
-// 2¹³ times the number in the name, rounded.
+// Each constant is 2¹³ times the number in its name, rounded.
 const C_0_298631336: I = constant(2446);
 const C_0_390180644: I = constant(3196);
 const C_0_541196100: I = constant(4433);
@@ -30,7 +31,7 @@ const C_2_053119869: I = constant(16819);
 const C_2_562915447: I = constant(20995);
 const C_3_072711026: I = constant(25172);
 
-/// The transform of eight numbers, times 2^13.
+/// Transforms eight numbers. The results are multiplied by 2^13.
 #[inline(always)]
 fn one(x: [I; 8]) -> [I; 8] {
     // The even part of the transform.
@@ -73,8 +74,8 @@ fn level(x: I) -> u8 {
     (x.0 + 128).clamp(0, 255) as u8
 }
 
-/// Writes the levels of a block to the first eight places of eight rows, which start `stride` apart. Rows beyond the
-/// end of `out` are left out.
+/// Transforms a block, and writes its levels to the first eight places of eight rows, which begin `stride` apart. Rows
+/// beyond the end of `out` are left out.
 pub(super) fn transform(block: &[i16; 64], table: &[u16; 64], out: &mut [u8], stride: usize) {
     let rows = out.chunks_mut(stride).take(8);
     if block[1..].iter().all(|&coefficient| coefficient == 0) {

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{ImageError, Pixels, exif};
 
-/// An image with more scans is refused, because a scan takes time even if it has few bytes.
+/// The largest number of scans. An image with more scans is refused, because each scan takes time even if it has few
+/// bytes.
 const MOST_SCANS: usize = 256;
 
 /// A position in the bytes of a file.
@@ -19,7 +20,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The next marker. Bytes before it that do not belong to one are skipped.
+    /// Reads the next marker. Bytes that do not belong to a marker are skipped.
     fn marker(&mut self) -> Option<u8> {
         loop {
             let rest = self.bytes.get(self.at..)?;
@@ -35,7 +36,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The content of the segment at this position.
+    /// Reads the content of the segment at this position.
     fn segment(&mut self) -> Result<&'a [u8], ImageError> {
         let cut = || damaged("a segment is cut short");
         let length = self.bytes.get(self.at..self.at + 2).ok_or_else(cut)?;
@@ -46,7 +47,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The pixels, and the orientation in the Exif data.
+/// Decodes a file to pixels. Also returns the orientation in the Exif data.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     let mut reader = Reader { bytes, at: 2 };
     let mut quantization: [Option<Quantization>; 4] = [None; 4];
@@ -56,8 +57,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     let mut seen = [false; 256];
     loop {
         let Some(marker) = reader.marker() else {
-            // Other decoders also accept files without an end marker, if nothing else is missing. A progressive file
-            // without it may lack scans.
+            // Like other decoders, this one accepts a sequential file without an end marker if nothing else is missing.
+            // A progressive file without an end marker is refused, because scans may be missing.
             match &frame {
                 Some(frame) if frame.progressive => return Err(damaged("it is cut short")),
                 _ => break,
@@ -130,7 +131,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Pixels, u8), ImageError> {
     Ok((frame.pixels(space), orientation))
 }
 
-/// Reads Huffman tables: class and position, 16 counts, and the symbols.
+/// Reads Huffman tables. Each has its class and position, 16 counts, and the symbols.
 fn huffman(mut content: &[u8], tables: &mut Tables) -> Result<(), ImageError> {
     let broken = || damaged("a Huffman table is broken");
     while let Some((&head, rest)) = content.split_first() {
@@ -149,7 +150,7 @@ fn huffman(mut content: &[u8], tables: &mut Tables) -> Result<(), ImageError> {
     Ok(())
 }
 
-/// Reads quantization tables: width and position, and 64 steps in zigzag order.
+/// Reads quantization tables. Each has its width and position, and 64 steps in zigzag order.
 fn steps(mut content: &[u8], tables: &mut [Option<Quantization>; 4]) -> Result<(), ImageError> {
     let broken = || damaged("a quantization table is broken");
     while let Some((&head, rest)) = content.split_first() {

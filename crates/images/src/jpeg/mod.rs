@@ -1,5 +1,5 @@
-//! JPEG: sequential and progressive, with Huffman codes and 8 bits (ITU-T T.81). It uses the arithmetic of
-//! libjpeg-turbo, with which Pillow and OpenCV decode, so the levels are the same as theirs.
+//! JPEG: sequential and progressive, with Huffman codes and 8 bits (ITU-T T.81). This decoder uses the arithmetic of
+//! libjpeg-turbo, with which Pillow and OpenCV decode, so it gives the same levels as these libraries.
 //!
 //! ```text
 //! bytes ─▶ markers      tables, frame, scans                         markers.rs
@@ -8,8 +8,8 @@
 //!           ▼ color      upsampled, and red, green and blue of them   upsample.rs, color.rs
 //! ```
 //!
-//! Decoders in other crates use another transform: that of `zune-jpeg` 0.5 differs by up to 3 levels on photographs
-//! without subsampling.
+//! Decoders in other crates use another transform. For example, on photographs without subsampling, the levels of
+//! `zune-jpeg` 0.5 differ by up to 3.
 
 mod bits;
 mod color;
@@ -27,34 +27,34 @@ pub(crate) use markers::decode;
 /// A component of the frame: luma, chroma, or a color.
 struct Component {
     id: u8,
-    /// Sampling factors, horizontal and vertical: 1 to 4.
+    /// The horizontal and the vertical sampling factor, each from 1 to 4.
     sampling: [usize; 2],
-    /// Position of its quantization table.
+    /// The position of the component's quantization table.
     table: usize,
-    /// Width and height in levels, without the padding that fills up blocks.
+    /// Width and height in levels, not including the padding that completes blocks.
     size: [usize; 2],
-    /// Width and height in blocks, with the padding that fills up units of several components.
+    /// Width and height in blocks, including the padding that completes the units of several components.
     blocks: [usize; 2],
     /// For a progressive frame: 64 coefficients for each block, in row-major order of frequencies.
     coefficients: Vec<i16>,
-    /// The levels, in rows of `8 · blocks[0]`.
+    /// The levels. Each row has `8 · blocks[0]` of them.
     levels: Vec<u8>,
 }
 
-/// The size of an image and its components.
+/// The size of an image, and the components of the image.
 struct Frame {
     width: usize,
     height: usize,
     progressive: bool,
-    /// The largest sampling factors of all components.
+    /// The largest horizontal and the largest vertical sampling factor of any component.
     most: [usize; 2],
     components: Vec<Component>,
 }
 
-/// Quantization steps, in row-major order of frequencies.
+/// The quantization steps for the 64 frequencies, in row-major order.
 type Quantization = [u16; 64];
 
-/// Maps zigzag order, in which coefficients are coded, to the position in a row-major block.
+/// For each position in zigzag order, in which coefficients are coded: the position in a row-major block.
 const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21,
     28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
@@ -103,7 +103,7 @@ impl Frame {
                 levels: Vec::new(),
             });
         }
-        // A single component has units of one block, whatever its sampling factors are.
+        // If there is only one component, its unit is one block, whatever its sampling factors are.
         if let [only] = components.as_mut_slice() {
             only.sampling = [1; 2];
         }
@@ -132,7 +132,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Number of units of all components, horizontally and vertically.
+    /// Number of units of all components together, horizontally and vertically.
     fn units(&self) -> [usize; 2] {
         [
             self.width.div_ceil(8 * self.most[0]),

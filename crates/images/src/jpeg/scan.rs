@@ -1,20 +1,21 @@
 //! Decodes the coefficients of a scan.
 //!
-//! A scan has either several components, interleaved in units given by their sampling factors, or a single component,
-//! block by block. A sequential scan has all coefficients of a block. A progressive scan has a band of frequencies:
-//! first the coefficients without their lowest bits, and then one more bit in each scan.
+//! A scan has either a single component, block by block, or several components. These are interleaved in units, whose
+//! sizes follow from the sampling factors of the components. A sequential scan has all coefficients of a block. A
+//! progressive scan has only the coefficients of a band of frequencies. The first scan of a band has the coefficients
+//! without their lowest bits, and each further scan has one more bit of them.
 
 use super::{Component, Frame, Quantization, ZIGZAG, bits::Bits, damaged, huffman::Huffman, idct, no_table};
 use crate::ImageError;
 
-/// The Huffman tables read so far.
+/// The Huffman tables that have been read so far.
 #[derive(Default)]
 pub(super) struct Tables {
     pub(super) dc: [Option<Huffman>; 4],
     pub(super) ac: [Option<Huffman>; 4],
 }
 
-/// A component that a scan covers, with its tables.
+/// A component in a scan, with the component's tables.
 struct Part<'a> {
     /// The component's position in the frame.
     component: usize,
@@ -24,7 +25,7 @@ struct Part<'a> {
     before: i32,
 }
 
-/// Which frequencies and bits a progressive scan has.
+/// The frequencies and bits that a progressive scan has.
 #[derive(Clone, Copy)]
 struct Band {
     /// The first coefficient of the band, in zigzag order.
@@ -33,11 +34,11 @@ struct Band {
     last: usize,
     /// True if earlier scans have already set higher bits of these coefficients.
     refines: bool,
-    /// The position of the lowest bit.
+    /// The position of the lowest bit that this scan has.
     bit: u32,
 }
 
-/// Decodes the scan with this header. Returns the number of bytes of its data.
+/// Decodes the scan with this header. Returns the number of bytes of the scan's data.
 pub(super) fn decode(
     frame: &mut Frame,
     header: &[u8],
@@ -137,12 +138,12 @@ pub(super) fn decode(
 struct Work<'a> {
     bits: Bits<'a>,
     band: Band,
-    /// Number of following blocks without coefficients in the band.
+    /// Number of blocks that follow and have no coefficients in the band.
     run: u32,
 }
 
 impl Work<'_> {
-    /// Decodes a block with all its coefficients and transforms it.
+    /// Decodes all coefficients of a block, and transforms them to levels.
     fn sequential(
         &mut self,
         component: &mut Component,
@@ -182,7 +183,7 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Decodes what a progressive scan has for a block, and adds it to the coefficients.
+    /// Decodes what a progressive scan has for one block, and adds it to the block's coefficients.
     fn progressive(&mut self, component: &mut Component, part: &mut Part<'_>, [x, y]: [usize; 2]) -> Option<()> {
         let at = y * component.blocks[0] + x;
         let (blocks, _) = component.coefficients.as_chunks_mut::<64>();
@@ -236,8 +237,8 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Reads one more bit of the coefficients that are not 0, and new coefficients between them that have only this
-    /// bit.
+    /// Reads one more bit of each coefficient that is not 0. Between these, the scan may have new coefficients, which
+    /// consist of only this bit.
     fn further_bit(&mut self, block: &mut [i16; 64], ac: &Huffman) -> Option<()> {
         let bit = 1i16 << self.band.bit;
         let mut at = self.band.first;

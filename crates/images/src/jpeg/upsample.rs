@@ -1,5 +1,5 @@
-//! Upsamples chroma to the size of the image, as libjpeg-turbo's "fancy upsampling" does. Where the size is doubled,
-//! the weights are ¾ and ¼; for other factors, levels are repeated.
+//! Upsamples chroma to the size of the image, as libjpeg-turbo's "fancy upsampling" does. If the size is doubled, two
+//! neighbouring levels are weighted by ¾ and ¼. For other factors, levels are repeated.
 //!
 //! ```text
 //! across        (3 x + left + 1) >> 2, (3 x + right + 2) >> 2            both ends as they are
@@ -12,7 +12,7 @@
 
 use super::Component;
 
-/// Writes row `y` of the image to `out`. `out` and `sums` have to be at least eight longer than the row.
+/// Writes row `y` of the image to `out`. Both `out` and `sums` must have at least eight elements more than the row.
 pub(super) fn row(component: &Component, most: [usize; 2], y: usize, out: &mut [u8], sums: &mut [u16]) {
     let factors = [0, 1].map(|axis| (most[axis], component.sampling[axis]));
     let stride = 8 * component.blocks[0];

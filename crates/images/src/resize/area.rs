@@ -1,5 +1,5 @@
-//! OpenCV's `INTER_AREA` for an image that shrinks in both directions. Each pixel of the result is the mean of the area
-//! that it covers, in f32, computed along rows first.
+//! OpenCV's `INTER_AREA` for an image that shrinks in both directions. Each pixel of the result is the mean of the
+//! source area that it covers. The mean is computed in f32, first along rows.
 //!
 //! ```text
 //! whole factors     y = round(Σ x · (1 / n))          n pixels, ties to even; of 2 × 2 pixels (Σ x + 2) >> 2
@@ -49,7 +49,7 @@ fn level(x: f32) -> u8 {
     x.round_ties_even().clamp(0.0, 255.0) as u8
 }
 
-/// For each pixel of the result: the source pixels that it covers, with their weights.
+/// For each pixel of the result: the source pixels that the result's pixel covers, with their weights.
 fn shares(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
     let factor = 1.0 / (to as f64 / from as f64);
     let share = |x: usize| {

@@ -1,4 +1,4 @@
-//! Resizing, with the arithmetic of a chosen library.
+//! Resizes images with the arithmetic of a chosen library.
 
 mod area;
 mod opencv;
@@ -9,12 +9,12 @@ use crate::like::{Filter, Like};
 use crate::pixels::admit;
 use crate::{ImageError, Pixels};
 
-/// Resizes the image to `size` (width, height; neither is 0). If the library lacks the filter, the nearest pixel is
-/// taken; callers check with [`Like::filters`] first.
+/// Resizes the image to `size` (width, height; neither is 0). If the library does not have the filter, the nearest
+/// pixel is taken. Callers check this with [`Like::filters`] before.
 pub(crate) fn resize(image: Pixels, size: [usize; 2], filter: Filter, like: Like) -> Result<Pixels, ImageError> {
     let [width, height] = size;
     admit(width as u64, height as u64)?;
-    // Between the two passes, the image has the width of one size and the height of the other.
+    // Between the two passes, one side of the image already has its new length and the other side does not.
     admit(width as u64, image.height as u64)?;
     admit(image.width as u64, height as u64)?;
     if size == [image.width, image.height] {
@@ -26,7 +26,7 @@ pub(crate) fn resize(image: Pixels, size: [usize; 2], filter: Filter, like: Like
     })
 }
 
-/// Picks the pixel at `xs[x]`, `ys[y]` for each pixel of the result.
+/// Makes an image whose pixel at (x, y) is the pixel of the source at (`xs[x]`, `ys[y]`).
 fn pick(image: &Pixels, xs: &[usize], ys: &[usize]) -> Pixels {
     let (row, channels) = (image.row(), image.channels);
     let mut levels = Vec::with_capacity(xs.len() * ys.len() * channels);

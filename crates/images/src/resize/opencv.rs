@@ -13,8 +13,8 @@
 //! nearest    ⌊x · f⌋
 //! ```
 //!
-//! `bilinear` to half the size is computed as [`area`]. `area` to a larger size is computed as `bilinear` at other
-//! positions.
+//! If the image shrinks to half its size, `bilinear` is computed like [`area`]. If the image grows, `area` is computed
+//! like `bilinear`, but at other positions.
 
 use super::{area, pick};
 use crate::Pixels;
@@ -23,7 +23,7 @@ use crate::like::Filter;
 /// Number of fractional bits of a weight.
 const BITS: u32 = 11;
 
-/// For each pixel of the result: the source pixels and their weights.
+/// For each pixel of the result: the source pixels from which it is computed, and their weights.
 type Taps<const N: usize> = Vec<([usize; N], [i32; N])>;
 
 pub(super) fn resize(image: &Pixels, [width, height]: [usize; 2], filter: Filter) -> Pixels {
@@ -47,7 +47,7 @@ pub(super) fn resize(image: &Pixels, [width, height]: [usize; 2], filter: Filter
     }
 }
 
-/// The number of source pixels for one pixel of the result.
+/// The number of source pixels for each pixel of the result.
 fn factor(from: usize, to: usize) -> f64 {
     1.0 / (to as f64 / from as f64)
 }
@@ -59,17 +59,17 @@ fn nearest(from: usize, to: usize) -> Vec<usize> {
         .collect()
 }
 
-/// A weight with [`BITS`] fractional bits, ties to even.
+/// Converts a weight to an integer with [`BITS`] fractional bits. Ties are rounded to even.
 fn fixed(weight: f32) -> i32 {
     (weight * (1 << BITS) as f32).round_ties_even() as i32
 }
 
-/// Clamps a position to the image.
+/// The position in the image that is nearest to `place`.
 fn within(place: i64, from: usize) -> usize {
     place.clamp(0, from as i64 - 1) as usize
 }
 
-/// The position of a pixel in the source: the pixel before it, and the distance from that.
+/// The position of a pixel of the result in the source: the source pixel before it, and the distance from that pixel.
 fn place(x: usize, factor: f64) -> (i64, f32) {
     let place = ((x as f64 + 0.5) * factor - 0.5) as f32;
     let whole = place.floor();
@@ -86,7 +86,7 @@ fn linear(from: usize, to: usize) -> Taps<2> {
     (0..to).map(taps).collect()
 }
 
-/// Like [`linear`], at the positions that `area` uses when an image grows.
+/// Like [`linear`], but at the positions that the filter `area` uses if an image grows.
 fn spread(from: usize, to: usize) -> Taps<2> {
     let (inverse, factor) = (to as f64 / from as f64, factor(from, to));
     let taps = |x: usize| {
@@ -115,7 +115,7 @@ fn cubic(from: usize, to: usize) -> Taps<4> {
     (0..to).map(taps).collect()
 }
 
-/// Resamples a row of the image to the width of `taps`. The results are still multiplied by the weights' unit.
+/// Resamples a row of the image to the width of `taps`. The results still have the fractional bits of the weights.
 fn row<const N: usize>(image: &Pixels, y: usize, taps: &Taps<N>, out: &mut [i32]) {
     let source = &image.levels[y * image.row()..][..image.row()];
     let channels = image.channels;
@@ -129,7 +129,8 @@ fn row<const N: usize>(image: &Pixels, y: usize, taps: &Taps<N>, out: &mut [i32]
     }
 }
 
-/// Computes the rows of the result. Each needs `N` rows of the new width; each of those is computed once.
+/// Computes the rows of the result. Each of them is computed from `N` rows that already have the new width. Each row of
+/// the new width is computed only once.
 fn rows<const N: usize>(
     image: &Pixels,
     across: &Taps<N>,
@@ -138,7 +139,7 @@ fn rows<const N: usize>(
 ) -> Pixels {
     let (width, channels) = (across.len(), image.channels);
     let mut levels = vec![0; width * channels * down.len()];
-    // Row y of the image is kept at index y mod N until another row replaces it.
+    // Row y of the image is kept at index y mod N, until a later row replaces it.
     let mut kept: [(Option<usize>, Vec<i32>); N] = std::array::from_fn(|_| (None, vec![0; width * channels]));
     for (out, (sources, weights)) in levels.chunks_exact_mut(width * channels).zip(down) {
         for &y in sources {

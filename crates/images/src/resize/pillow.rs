@@ -22,8 +22,8 @@ use crate::like::Filter;
 /// Number of fractional bits of a weight.
 const BITS: u32 = 22;
 
-/// The weights of one direction. For each pixel of the result: where its source pixels begin, and `taps` weights, of
-/// which unused ones are 0.
+/// The weights of one direction. For each pixel of the result there is the first of its source pixels, and there are
+/// `taps` weights; weights that are not needed are 0.
 struct Weights {
     begins: Vec<usize>,
     counts: Vec<usize>,
@@ -64,7 +64,7 @@ impl Weights {
         let mut begins = Vec::with_capacity(to);
         for x in 0..to {
             let centre = (x as f64 + 0.5) * factor;
-            // The cast truncates, and gives 0 for a negative number.
+            // The cast truncates. A negative number becomes 0.
             let begin = ((centre - support + 0.5) as usize).min(from - 1);
             let end = ((centre + support + 0.5) as usize).clamp(begin + 1, from);
             let weights: Vec<f64> = (begin..end)
@@ -159,7 +159,8 @@ fn columns(image: &Pixels, weights: &Weights) -> Pixels {
     }
 }
 
-/// The source of each pixel: ⌊½·f + x·f⌋, where the sum is computed by adding f repeatedly.
+/// The source pixel for each pixel of the result: ⌊½·f + x·f⌋. As in Pillow, the sum is computed by adding f
+/// repeatedly.
 fn nearest(from: usize, to: usize) -> Vec<usize> {
     let factor = from as f64 / to as f64;
     let mut place = factor * 0.5;

@@ -1,4 +1,4 @@
-//! Labels that are arrays: classes, masks, references.
+//! Labels in arrays: classes, masks and reference outputs.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use super::LabelCount;
 /// The largest total size of the arrays of a label file, in bytes.
 const MOST_BYTES: u64 = 1 << 40;
 
-/// Reads classes from an array with one whole number for each sample, of any type. The array is found as in
-/// [`label_array`].
+/// Reads classes from an array that has one whole number for each sample, in any numeric type. [`label_array`] says
+/// which array of a file this is.
 ///
 /// # Errors
 /// The file cannot be read, the shape is different, the number of labels does not match, or a label is not a class.
@@ -44,8 +44,8 @@ pub fn read_labels(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Ve
     (0..wanted.samples).map(class).collect()
 }
 
-/// The array of an `.npy`, or the array of an `.npz` that has one of these names or is the only one. It has a label for
-/// each sample along its first axis.
+/// The array of an `.npy`, or an array of an `.npz`: the one that has one of these names, or the only one. Along its
+/// first axis, the array has one label for each sample.
 ///
 /// # Errors
 /// The file cannot be read, the archive has no such array, or the number of labels does not match.
@@ -71,10 +71,10 @@ fn find(path: &Path, names: &[&str]) -> Result<Array, DataError> {
     })
 }
 
-/// Checks that an array has a label for each sample. A single number has none.
+/// Checks that an array has a label for each sample. A single number is refused.
 fn fitting(array: Array, wanted: LabelCount) -> Result<Array, DataError> {
     let labels = array.samples().unwrap_or(0);
-    // A single number is refused even if there are no samples, because it is not an empty list.
+    // A single number is not an empty list of labels, so it is refused even if there are no samples.
     match array.shape().is_empty() || !wanted.fits(labels) {
         true => Err(wanted.refused(array.name(), &counted(labels, "label"), labels)),
         false => Ok(array),

@@ -12,15 +12,16 @@ use crate::error::{DataError, Kind};
 
 use super::{LabelCount, coco};
 
-/// The largest size in bytes of a text file, which has the boxes of one image.
+/// The largest size, in bytes, of a text file with the boxes of one image.
 const MOST_TEXT: u64 = 16 << 20;
-/// The largest size in bytes of a JSON file, which has the boxes of up to a million images.
+/// The largest size, in bytes, of a JSON file, which has the boxes of all images, up to a million.
 const MOST_JSON: u64 = 1 << 30;
 
-/// Larger class numbers are refused as a mistake.
+/// This class number and all larger ones are refused as a mistake.
 pub const MOST_CLASSES: u32 = 1 << 20;
 
-/// Reads the objects of each sample. Boxes in a folder are relative to an image of this `size`, 1 by 1 by default.
+/// Reads the objects of each sample. If `path` is a folder, the boxes are fractions of the image; they are multiplied
+/// by `size`, which is 1 by 1 by default.
 ///
 /// # Errors
 /// Files are missing, cannot be read, or are malformed, or the number of labels does not match.
@@ -66,7 +67,7 @@ fn fitting(path: &Path, found: usize, wanted: LabelCount) -> Result<(), DataErro
     Err(refused.help("a sample without objects has an empty file, or an empty list"))
 }
 
-/// Reads one file for each sample. A list of class names, which is often in the same folder, is not a label file.
+/// Reads one file for each sample. The folder often also has a list of class names, which is not a label file.
 fn of_folder(folder: &Path, size: [f64; 2], wanted: LabelCount) -> Result<Vec<Vec<Object>>, DataError> {
     let unreadable = |path: &Path, error: std::io::Error| {
         DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
@@ -130,7 +131,7 @@ fn of_json(path: &Path, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, Data
             path.display()
         ))
     };
-    // The first character tells which of the two formats it is, so that an error refers to that format.
+    // The first character shows which of the two formats the file has. An error then refers to that format.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return serde_json::from_slice(&bytes).map_err(unread);
     }

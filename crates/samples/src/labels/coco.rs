@@ -1,8 +1,9 @@
 //! Reads boxes from COCO annotations: lists of images, annotations and categories that refer to each other by id.
 //!
-//! Samples are the images in the order of their list. Classes are the categories in the order of their ids, counted
-//! from 0, as in networks that are trained on such a file. A box is left, top, width and height in pixels of its image.
-//! If a size is given, the image is scaled to it. Crowds are left out.
+//! The samples are the images in the order of the list of images. The classes are the categories in the order of their
+//! ids, counted from 0, as in networks that are trained on such a file. A box is given by left, top, width and height
+//! in pixels of its image. If the caller gives a size, boxes are scaled as if the image had that size. Annotations of
+//! crowds are left out.
 
 use std::collections::BTreeMap;
 

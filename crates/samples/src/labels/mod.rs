@@ -1,4 +1,4 @@
-//! Labels of samples: classes, arrays such as masks and references, and boxes of objects.
+//! Labels of samples: classes, boxes of objects, and arrays such as masks and reference outputs.
 
 mod arrays;
 mod boxes;
@@ -18,10 +18,10 @@ pub use arrays::{label_array, read_labels};
 pub use boxes::{MOST_CLASSES, read_boxes};
 pub use object::Object;
 
-/// The word that stands instead of a file if an image's folder is its class.
+/// The word that is given instead of a label file if the class of an image is its folder.
 pub const FOLDERS: &str = "folders";
 
-/// How many labels there have to be: one for each of the samples used, or for all `stored` ones.
+/// How many labels there have to be: one for each sample that is used, or one for each of all `stored` samples.
 #[derive(Clone, Copy, Debug)]
 pub struct LabelCount {
     /// Number of samples that need a label.
@@ -49,20 +49,21 @@ impl LabelCount {
     }
 }
 
-/// True if the file's labels refer to images by name, so that their number does not have to match.
+/// True if the labels in the file refer to images by name. Their number then does not have to match the number of
+/// samples.
 pub fn labels_by_name(labels: &Path) -> bool {
     let is_text = |extension: &std::ffi::OsStr| ["csv", "txt"].iter().any(|text| extension.eq_ignore_ascii_case(text));
     are_folders(labels) || labels.extension().is_some_and(is_text)
 }
 
-/// True if an image's folder is its class.
+/// True if the class of an image is its folder.
 fn are_folders(labels: &Path) -> bool {
     labels == Path::new(FOLDERS)
 }
 
 impl Samples {
-    /// The class of each sample, or of each group of samples. Images may have classes by their names or folders
-    /// ([`labels_by_name`]); all others are read by [`read_labels`].
+    /// The class of each sample, or of each group of samples. The classes of images may be given by the names or
+    /// folders of the images ([`labels_by_name`]). All other labels are read by [`read_labels`].
     ///
     /// # Errors
     /// Labels cannot be read or are not classes, or their number does not match.

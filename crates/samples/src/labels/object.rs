@@ -1,4 +1,4 @@
-//! An object in an image, as labels have it.
+//! A labelled object in an image.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Object {
     /// The object's class.
     pub class: u32,
-    /// Left, top, right and bottom.
+    /// The left, top, right and bottom border of the object's box.
     #[serde(rename = "box")]
     pub corners: [f64; 4],
 }

@@ -1,4 +1,4 @@
-//! Reads the folder of test cases.
+//! Reads test cases from a folder.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use strait_core::Elem;
 use strait_import::ReadOptions;
 
-/// An input or output of a case.
+/// An input or an output of a test case.
 pub(crate) struct Tensor {
     pub(crate) elem: Elem,
     pub(crate) shape: Vec<usize>,
@@ -17,9 +17,9 @@ pub(crate) struct Tensor {
 /// A graph, some inputs, and the outputs that TensorFlow computes for them.
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The operator under test, if the graph has only one.
+    /// The operator that is tested, if the graph has only one operator.
     pub(crate) operator: Option<String>,
-    /// A float may differ by `absolute` plus `relative` times the expected value.
+    /// How far a float may differ from the expected value: `absolute` plus `relative` times the expected value.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
     pub(crate) options: ReadOptions,
@@ -44,7 +44,7 @@ fn element(name: &str) -> Option<Elem> {
     })
 }
 
-/// The cases of a folder, in the order of its list.
+/// The test cases in a folder, in the order of the folder's list.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
     let elements = std::fs::read(folder.join("tensors.bin"))?;
     let mut cases: Vec<Case> = Vec::new();

@@ -2,11 +2,11 @@
 //!
 //! `cargo run -p strait-tensorflow --example graphs -- FOLDER OPERATORS [--bless] [NAME]`
 //!
-//! `xtask/python/tensorflow_operators.py` or `tensorflow_models.py` writes FOLDER. OPERATORS is the list of what each
-//! operator becomes, from which `docs/operators.md` is made; `--bless` writes it. With NAME, only the cases whose name
-//! contains it run. The program fails if a case is refused or its result differs, if an operator that we read has no
-//! case, or if OPERATORS is out of date. For a graph with several operators, the program prints the noise of its
-//! outputs in dB, which has to be at least 70 dB below the outputs.
+//! `xtask/python/tensorflow_operators.py` or `tensorflow_models.py` writes FOLDER. OPERATORS is a file that lists the
+//! ops which each operator becomes; `docs/operators.md` is made from it, and `--bless` writes it. If NAME is given,
+//! only the cases run whose names contain NAME. The program fails if a case is refused or its result differs, if an
+//! operator that we read has no case, or if OPERATORS is out of date. For a graph with several operators, the program
+//! prints the noise of the graph's outputs in dB. The noise has to be at least 70 dB below the outputs.
 
 mod cases;
 #[path = "../../../onnx/examples/node_tests/forms.rs"]
@@ -22,11 +22,11 @@ use strait_core::Elem;
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
 use strait_tensorflow::{operators, read};
 
-/// The smallest allowed ratio between a network's outputs and their differences from TensorFlow's, in dB.
+/// The smallest allowed ratio, in dB, between the outputs of a network and their differences from TensorFlow's outputs.
 const LEAST_DECIBEL: f64 = 70.0;
 
-/// Operators that pass their operand on and have side effects. They have no cases; their lines in OPERATORS are written
-/// by hand.
+/// Operators that have side effects and pass their operand on. There are no cases for these operators; their lines in
+/// OPERATORS are written by hand.
 const NO_CASES: [&str; 3] = ["CheckNumericsV2", "EnsureShape", "Print"];
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -76,7 +76,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// Runs a case, and returns the names of the ops that its operators became.
+/// Runs a case. Returns the names of the ops that the operators of the case became.
 fn run(folder: &Path, case: &Case) -> Result<String, Box<dyn Error>> {
     let module = read(&folder.join(format!("{}.pb", case.name)), &case.options)?;
     strait_core::verifier::verify(&module).map_err(|fault| format!("the module is not valid: {fault}"))?;

@@ -67,7 +67,7 @@ fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), 
     reader.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
-/// For integers, ReLU is the maximum with 0.
+/// Reads ReLU. For integers, it becomes the maximum with 0.
 fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     if reader.ty(0)?.elem.is_float() {
@@ -84,7 +84,8 @@ fn rsqrt(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Unary { function }, &[root])
 }
 
-/// exp(x) − 1 loses precision near 0, because exp(x) is rounded. There we use tanh(x/2)·(exp(x) + 1), which is equal.
+/// Reads exp(x) − 1. Near 0 this form loses precision, because exp(x) is rounded, so the equal form tanh(x/2)·(exp(x) +
+/// 1) is used there.
 fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let exponential = reader.function(Function::Exp, &x)?;
@@ -99,7 +100,8 @@ fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// ln(1 + x) loses precision near 0, because 1 + x is rounded. There we use 2·atanh(x / (2 + x)), which is equal.
+/// Reads ln(1 + x). Near 0 this form loses precision, because 1 + x is rounded, so the equal form 2·atanh(x / (2 + x))
+/// is used there.
 fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let sum = reader.shifted(&x, 1.0)?;
@@ -113,7 +115,8 @@ fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, it loses no precision if the quotient is close to 0.
+/// Computes x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, this is precise even where the softmax is
+/// close to 0.
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
@@ -124,7 +127,7 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Sub {}, &[below, logarithm])
 }
 
-/// scale·x above 0 and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
+/// Computes scale·x where x is above 0, and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
 fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     const SCALE: f64 = 1.050_700_987_355_480_5;
     const ALPHA: f32 = 1.673_263_2;
@@ -133,7 +136,7 @@ fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Mul::float(), &[activated, scale])
 }
 
-/// x / (1 + |x|).
+/// Computes x / (1 + |x|).
 fn softsign(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
     let one = reader.number(&magnitude, 1.0)?;
@@ -141,7 +144,7 @@ fn softsign(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(strait_core::op::Div {}, &[Arg::Operand(0), divisor])
 }
 
-/// |x| < ∞, which is false for NaN.
+/// Computes |x| < ∞, which is false for NaN.
 fn is_finite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
     let bound = reader.number(&magnitude, f64::INFINITY)?;
@@ -156,7 +159,7 @@ fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Compare { relation }, &[magnitude, bound])
 }
 
-/// Only NaN does not equal itself.
+/// Compares x with itself: only NaN does not equal itself.
 fn is_nan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let equal = reader.compare(Relation::Equal, &x, &x)?;

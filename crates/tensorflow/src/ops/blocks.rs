@@ -46,7 +46,7 @@ fn side(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
     side.ok_or_else(|| Refusal::invalid(ReasonCode::Blocks, "`block_size` has to be positive"))
 }
 
-/// The sides of a block (operand 1), and the amount of padding or cropping for each (operand 2).
+/// The sides of a block (operand 1), and the amounts of padding or cropping before and after each axis (operand 2).
 fn block(reader: &mut OperatorReader<'_, '_>, what: &str) -> Result<(Vec<i64>, Vec<[i64; 2]>), Refusal> {
     let block = reader.known_ints(1, "block")?.unwrap_or_default();
     let amounts = amounts(reader, 2, what, block.len())?;

@@ -30,7 +30,7 @@ fn filter(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<SmallVec<[
     }
 }
 
-/// The permutation of a filter's axes that moves the last two to the front, the last one first.
+/// The permutation that moves the last two axes of a filter to the front and swaps them.
 fn turned(axes: usize) -> Vec<u32> {
     let kernel = 0..axes;
     [axes + 1, axes]
@@ -83,7 +83,7 @@ fn convolution(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), R
     finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
-/// A depthwise convolution. Its filter is [kernel…, channels, multiplier]: each input channel has `multiplier` output
+/// A depthwise convolution. The filter is [kernel…, channels, multiplier]: each input channel gives `multiplier` output
 /// channels.
 fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(reader)?;
@@ -102,9 +102,9 @@ fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
-/// The gradient of a convolution with respect to its input, that is, a transposed convolution; operand 0 has the
-/// extents of the result. What the forward convolution would have padded is cut off, and positions that none of its
-/// windows reach are added at the end.
+/// The gradient of a convolution with respect to its input, that is, a transposed convolution. Operand 0 has the
+/// extents of the result. The padding of the forward convolution is cut off, and positions that no window of the
+/// forward convolution reaches are added at the end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
     reader.ignore(&["use_cudnn_on_gpu"]);
     let layout = layout(reader)?;

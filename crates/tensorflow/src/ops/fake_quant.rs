@@ -34,7 +34,7 @@ fn invalid(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::OperandType, text)
 }
 
-/// The smallest and the largest code.
+/// The smallest and the largest code of the operator.
 fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
     let bits = reader.int("num_bits")?.unwrap_or(8);
     if !(2..=16).contains(&bits) {
@@ -44,7 +44,7 @@ fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
     Ok([least, ((1i64 << bits) - 1) as f32])
 }
 
-/// The grid of a fake quantization. Both ends of its range and zero are whole numbers of steps.
+/// The grid of a fake quantization. Zero and both ends of the range are multiples of the step.
 struct Grid {
     min: f32,
     max: f32,
@@ -52,7 +52,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// The grid of a range, computed with f32 operations in the same order as in TensorFlow.
+    /// The grid for a range. It is computed with f32 operations in the same order as in TensorFlow.
     fn nudged(&[least, largest]: &[f32; 2], min: f32, max: f32) -> Result<Grid, Refusal> {
         if !(min.is_finite() && max.is_finite()) || min > max {
             return Err(invalid(format!("its range is {min} to {max}")));
@@ -62,7 +62,7 @@ impl Grid {
         let zero = match zero {
             zero if zero < least => least,
             zero if zero > largest => largest,
-            // If the range is only 0, the step is 0, and this is NaN.
+            // If the range contains only 0, the step is 0, and this is NaN.
             zero => zero.round(),
         };
         Ok(Grid {
@@ -72,7 +72,7 @@ impl Grid {
         })
     }
 
-    /// True if the range is only 0.
+    /// True if the range contains only 0.
     fn is_nothing(&self) -> bool {
         self.step == 0.0
     }
@@ -97,7 +97,7 @@ fn one_grid(reader: &mut OperatorReader<'_, '_>, grid: &Grid) -> Result<(), Refu
     )
 }
 
-/// Rounds to steps counted from `min`, halves up.
+/// Rounds numbers to whole steps, counted from `min`, with halves rounded up.
 fn rounded(
     reader: &mut OperatorReader<'_, '_>,
     clipped: &Arg,
@@ -113,7 +113,7 @@ fn rounded(
     reader.finish(Add {}, &[back, min])
 }
 
-/// Fake quantization with a grid for each position of the last axis.
+/// A fake quantization that has a grid for each position along the last axis.
 fn by_channel(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let codes = codes(reader)?;
     let mut list = |position, what: &str| -> Result<Vec<f32>, Refusal> {
@@ -153,7 +153,8 @@ fn by_channel(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     rounded(reader, &clipped, low, inverse, step)
 }
 
-/// Symmetric fake quantization with a given range: codes are round(x · scale), and are scaled back by 1 / scale.
+/// A symmetric fake quantization with a given range. The codes are round(x · scale), and the result is the codes times
+/// 1 / scale.
 fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> Result<(), Refusal> {
     let signed = !reader.has_attribute("signed_input") || reader.flag("signed_input")?;
     let narrow = reader.flag("narrow_range")?;
@@ -190,7 +191,7 @@ fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> 
         (true, false) => [-((1i64 << (bits - 1)) as f32), ((1i64 << (bits - 1)) - 1) as f32],
         (true, true) => [-(((1i64 << (bits - 1)) - 1) as f32), ((1i64 << (bits - 1)) - 1) as f32],
     };
-    // The step has to be large enough for both ends of the range.
+    // The step has to be large enough for both ends of the range to be representable.
     let by_min = if least * min > 0.0 { least / min } else { f32::MAX };
     let by_max = if largest * max > 0.0 { largest / max } else { f32::MAX };
     let (scale, inverse, min, max) = if by_min < by_max {

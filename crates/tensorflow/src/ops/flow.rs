@@ -1,4 +1,4 @@
-//! Reads operators that pass a tensor on.
+//! Reads operators that pass a tensor on unchanged.
 
 use strait_core::op::Identity;
 use strait_core::{Op, ReasonCode};
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     ("Print", identity),
 ];
 
-/// Passes operand 0 on. Whatever else these operators do is only for debugging.
+/// Passes operand 0 on. Everything else that these operators do is only for debugging.
 fn identity(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["message", "shape", "first_n", "summarize"]);
     pass(reader, 0, 0)
@@ -30,7 +30,7 @@ fn each(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     (0..reader.operand_count()).try_for_each(|position| pass(reader, position, position))
 }
 
-/// Makes an operand a result of the node. A constant stays a constant, and its elements are not touched.
+/// Makes an operand a result of the node. A constant stays a constant, and its elements are not copied.
 fn pass(reader: &mut OperatorReader<'_, '_>, operand: usize, result: usize) -> Result<(), Refusal> {
     if let Some(tensor) = reader.constant(operand)? {
         reader.define_constant(result, tensor);
@@ -39,7 +39,8 @@ fn pass(reader: &mut OperatorReader<'_, '_>, operand: usize, result: usize) -> R
     reader.finish_result(result, Op::from(Identity {}), &[Arg::Operand(operand)])
 }
 
-/// A node that passes its only live operand on as its only live result.
+/// A node of which only one operand and one result belong to branches that run: it passes that operand on as that
+/// result.
 pub(super) fn passes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["N"]);
     let result = (0..reader.result_count()).find(|&result| reader.has_result(result));

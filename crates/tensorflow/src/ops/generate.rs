@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     ("OneHot", one_hot),
 ];
 
-/// The shape of an operand. It is a constant if all extents are known.
+/// The shape of an operand as a tensor. It is a constant if all extents are known.
 fn shape(reader: &mut OperatorReader<'_, '_>, position: usize, to: Elem) -> Result<(), Refusal> {
     let extents = reader.ty(position)?.shape;
     let list = match fixed_dims(&extents) {
@@ -46,7 +46,7 @@ fn shape(reader: &mut OperatorReader<'_, '_>, position: usize, to: Elem) -> Resu
     reader.finish_result(position, converted(to, Elem::I64), &[list])
 }
 
-/// The op that converts elements of one type to another.
+/// The op that converts elements of type `from` to type `to`.
 fn converted(to: Elem, from: Elem) -> Op {
     match to == from {
         true => Identity {}.into(),
@@ -84,7 +84,7 @@ fn fill(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(1)])
 }
 
-/// A tensor filled with one number, with the shape and the type of the operand.
+/// A tensor that has the shape and the type of the operand, and is filled with one number.
 fn like(reader: &mut OperatorReader<'_, '_>, value: f64) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let extents = reader.extents(&x)?;
@@ -100,8 +100,8 @@ fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &args)
 }
 
-/// One-hot encoding: one value at the index along a new axis, and another value elsewhere. An index outside of the axis
-/// is nowhere.
+/// One-hot encoding along a new axis: one value at the position that the index gives, and another value elsewhere. If
+/// an index is outside of the axis, the other value is everywhere.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let depth = one(reader, 1, "depth")?.max(0);
     let axis = reader.int("axis")?.unwrap_or(-1);

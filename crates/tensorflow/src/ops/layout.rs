@@ -1,4 +1,4 @@
-//! Axis order: TensorFlow mostly has channels last, and the ops of the IR have channels first.
+//! The order of axes: TensorFlow mostly has channels last, and the ops of the IR have channels first.
 
 use std::slice::from_ref;
 
@@ -9,7 +9,7 @@ use strait_import::{Arg, Refusal};
 
 use crate::operator_reader::OperatorReader;
 
-/// Where the channel axis is.
+/// The position of the channel axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// The channel axis comes after the axes of the image.
@@ -18,7 +18,7 @@ pub(super) enum Layout {
     First,
 }
 
-/// The axis order given by `data_format`; channels are last if it is absent.
+/// The order of axes that the attribute `data_format` gives. If the attribute is absent, channels are last.
 pub(super) fn layout(reader: &mut OperatorReader<'_, '_>) -> Result<Layout, Refusal> {
     match reader.text("data_format", "NHWC")? {
         "NHWC" | "NDHWC" => Ok(Layout::Last),
@@ -36,7 +36,7 @@ impl Layout {
         }
     }
 
-    /// The position of an image axis, given its index among the image axes.
+    /// The position of an image axis. `position` is its index among the image axes.
     pub(super) fn spatial(self, position: usize) -> usize {
         match self {
             Layout::Last => position + 1,
@@ -45,7 +45,7 @@ impl Layout {
     }
 }
 
-/// The value with channels first, transposed if they are last.
+/// A value with channels first. If channels are last, a transpose is added.
 pub(super) fn to_first(reader: &mut OperatorReader<'_, '_>, layout: Layout, x: Arg) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(&x)?.shape.len();
     if layout == Layout::First {
@@ -63,7 +63,8 @@ pub(super) fn to_first(reader: &mut OperatorReader<'_, '_>, layout: Layout, x: A
     )
 }
 
-/// Adds an op that works on channels first. The result is transposed back to the node's own order.
+/// Adds the node's last op, which works on channels first. If the node has channels last, its result is transposed
+/// back.
 pub(super) fn finish(
     reader: &mut OperatorReader<'_, '_>,
     layout: Layout,

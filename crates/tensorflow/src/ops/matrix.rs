@@ -33,13 +33,13 @@ fn product(reader: &mut OperatorReader<'_, '_>, turned: [&'static str; 2]) -> Re
     reader.finish(matrix_product(), &args)
 }
 
-/// The value with its last two axes swapped.
+/// A value whose last two axes are swapped.
 fn last_two_turned(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
     let rank = reader.arg_type(x)?.shape.len();
     let mut permutation: Vec<u32> = (0..rank as u32).collect();
     match permutation.as_mut_slice() {
         [.., a, b] => std::mem::swap(a, b),
-        // Shape inference reports what is wrong with it.
+        // Shape inference reports what is wrong with this operand.
         _ => return reader.push(Identity {}, from_ref(x)),
     }
     let permutation = permutation.into();

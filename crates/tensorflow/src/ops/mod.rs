@@ -1,4 +1,5 @@
-//! Translates TensorFlow's operators. There is one row for each operator and one file for each family.
+//! Translates the operators of TensorFlow. There is one row for each operator, and one file for each family of
+//! operators.
 
 mod activation;
 mod arithmetic;
@@ -66,7 +67,7 @@ pub fn operators() -> Vec<&'static str> {
     rows().keys().copied().collect()
 }
 
-/// The function that reads a node, or the reason why its operator is not read.
+/// The function that reads a node. The error is the reason why the node's operator is not read.
 pub(crate) fn find(graph: &Graph, node: usize) -> Result<Map, Refusal> {
     if matches!(graph.branch(node), Branch::Passes { .. }) {
         return Ok(flow::passes);

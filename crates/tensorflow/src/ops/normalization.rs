@@ -34,7 +34,7 @@ fn bias_add(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
 /// Batch normalization at inference, with the statistics as operands.
 fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.ignore(&["exponential_avg_factor"]);
-    // An absent `is_training` means true.
+    // If `is_training` is absent, it is true.
     let is_training = match reader.has_attribute("is_training") {
         true => reader.flag("is_training")?,
         false => true,
@@ -52,9 +52,9 @@ fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
     finish(reader, layout, BatchNormalization { epsilon }, &operands)
 }
 
-/// x / (bias + alpha · Σ x²) ^ beta. The sum is over the channels up to `depth_radius` before and after the element's
-/// own channel. Missing channels count as 0. It is computed as an average pool along the channels, with padding
-/// included in the count.
+/// Computes x / (bias + alpha · Σ x²) ^ beta. The sum is over the element's own channel and up to `depth_radius`
+/// channels before and after it; channels that do not exist count as 0. The sum is computed by an average pool along
+/// the channels, which counts padding.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = reader.int("depth_radius")?.unwrap_or(5);
     let [bias, alpha, beta] = [("bias", 1.0), ("alpha", 1.0), ("beta", 0.5)];

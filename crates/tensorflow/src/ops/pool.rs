@@ -75,7 +75,7 @@ fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> 
     let elem = reader.ty(0)?.elem;
     let x = to_first(reader, layout, Arg::Operand(0))?;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-        // Floats represent these integers exactly.
+        // Floats can represent all of these integers exactly.
         let x = reader.converted(&x, Elem::F32)?;
         let largest = reader.push(op, &[x])?;
         return finish(reader, layout, Cast { to: elem }, &[largest]);
@@ -83,7 +83,7 @@ fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> 
     finish(reader, layout, op, &[x])
 }
 
-/// An average pool. Padding does not count in the mean.
+/// An average pool. Padding is not counted in the mean.
 fn average_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
     let layout = layout(reader)?;
     let size = size(reader, layout, axes)?;

@@ -17,12 +17,12 @@ pub(super) const ROWS: &[Row] = &[
     ("Any", |reader| truths(reader, Reduction::Max)),
 ];
 
-/// The axes, and whether they are kept with extent 1; `None` if nothing is reduced.
+/// The reduced axes, and whether they are kept with extent 1; `None` if no axis is reduced.
 fn axes(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(Vec<i64>, bool)>, Refusal> {
     let keep = reader.flag("keep_dims")?;
     let axes = reader.known_ints(1, "axes")?;
     let axes = axes.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the axes are missing"))?;
-    // An empty list means no axes here, but all axes in the IR.
+    // In TensorFlow, an empty list means no axes; in the IR, it means all axes.
     Ok((!axes.is_empty()).then_some((axes, keep)))
 }
 
@@ -34,7 +34,7 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Reduces booleans as the integers 0 and 1.
+/// Reduces booleans, which are converted to the integers 0 and 1.
 fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
     let Some((axes, keep)) = axes(reader)? else {
         return reader.finish(Identity {}, &[Arg::Operand(0)]);

@@ -1,4 +1,4 @@
-//! Operators that are not read: why, and how a model that has them can still be read.
+//! Operators that are not read: the reasons, and how a model with such operators can still be read.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use strait_import::NodeFault;
 use crate::graph::Graph;
 use crate::switches::Port;
 
-/// Audio preprocessing. The network itself begins after these.
+/// Operators that preprocess audio. The network itself begins after them.
 const AUDIO: [&str; 3] = ["AudioSpectrogram", "DecodeWav", "Mfcc"];
 
-/// Conditions and loops of TensorFlow 1.
+/// Operators for conditions and loops of TensorFlow 1.
 const CONTROL: [&str; 13] = [
     "Enter",
     "Exit",
@@ -31,7 +31,7 @@ const CONTROL: [&str; 13] = [
 /// The message for conditions and loops of TensorFlow 1.
 const DECIDED: &str = "branches and loops of TensorFlow 1 are read only where a constant decides on them";
 
-/// Conditions, loops and function calls of TensorFlow 2.
+/// Operators for conditions, loops and function calls of TensorFlow 2.
 const FUNCTIONS: [&str; 7] = [
     "Case",
     "If",
@@ -42,7 +42,7 @@ const FUNCTIONS: [&str; 7] = [
     "While",
 ];
 
-/// The reason to report for a node whose operator has no row.
+/// The reason that is reported for a node whose operator is not read.
 pub(super) fn why(graph: &Graph, node: usize) -> &'static str {
     let op = graph.node(node).op.as_str();
     match op {
@@ -57,8 +57,8 @@ pub(super) fn why(graph: &Graph, node: usize) -> &'static str {
     }
 }
 
-/// Reports the loops of TensorFlow 1, which are cycles in the graph: names the first node of the first loop, and the
-/// options that leave the loops out.
+/// The error for the loops of TensorFlow 1, which are cycles in the graph. It names the first node of the first loop,
+/// and options that leave the loops out.
 pub(crate) fn loops(graph: &Graph) -> Option<NodeFault> {
     let of = |kind: [&'static str; 2]| {
         let nodes = 0..graph.def.node.len();
@@ -83,7 +83,7 @@ fn is_constant(graph: &Graph, &(producer, _): &Port) -> bool {
     graph.node(producer).op == "Const"
 }
 
-/// The options that end the graph at the tensors `before`, or begin it at the tensors `behind`.
+/// The options with which the graph ends at the tensors `before`, or begins at the tensors `behind`.
 fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> String {
     let end = format!(
         "ending the graph in front of it, with {}",
@@ -104,7 +104,7 @@ fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> St
     }
 }
 
-/// A list of tensors, written as in a configuration.
+/// A list of tensors, written as an option of a configuration.
 fn option(graph: &Graph, key: &str, ports: &BTreeSet<Port>) -> String {
     let names: Vec<String> = ports
         .iter()

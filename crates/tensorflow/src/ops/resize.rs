@@ -1,4 +1,4 @@
-//! Reads the resizing of images, which have channels last.
+//! Reads resizes of images, which have channels last.
 
 use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Resize, ResizeMode, Switch};
 use strait_core::{Elem, ReasonCode};
@@ -30,14 +30,14 @@ fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), R
         return Err(Refusal::invalid(ReasonCode::Resize, text));
     };
     let sizes = [*batch, *channels, *rows, *columns];
-    // Ties go up if corners or centres are aligned. Otherwise coordinates are truncated.
+    // If corners or centres are aligned, ties are rounded up. Otherwise coordinates are truncated.
     let nearest = match coordinate {
         Coordinate::Asymmetric => Nearest::Floor,
         _ => Nearest::RoundPreferCeil,
     };
     let op = Resize {
         nearest,
-        // With aligned centres, TensorFlow uses the sharper cubic filter and excludes what lies outside of the image.
+        // If centres are aligned, TensorFlow uses the sharper cubic filter, and excludes elements outside of the image.
         exclude_outside: Switch(mode == ResizeMode::Cubic && centers),
         cubic: CubicCoefficient(if centers { -0.5 } else { -0.75 }),
         ..Resize::to_sizes(mode, coordinate, &sizes)

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     ("BroadcastTo", broadcast),
 ];
 
-/// A single integer given as an operand.
+/// The number in an operand that is a single integer.
 pub(super) fn one(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<i64, Refusal> {
     match reader.known_ints(position, what)?.as_deref() {
         Some(&[number]) => Ok(number),
@@ -38,7 +38,7 @@ pub(super) fn one(reader: &mut OperatorReader<'_, '_>, position: usize, what: &s
     }
 }
 
-/// A 0 in a TensorFlow shape is an extent. In the IR it would copy the operand's extent.
+/// A reshape. In a TensorFlow shape, 0 is an extent of 0. In the IR it would stand for the extent of the operand.
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(shape) = reader.late_list(1)? {
         let args = reader.late_operands(&[1])?;

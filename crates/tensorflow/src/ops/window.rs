@@ -11,11 +11,11 @@ use crate::operator_reader::OperatorReader;
 pub(super) struct Window {
     pub(super) stride: SmallVec<[u32; 2]>,
     pub(super) dilation: SmallVec<[u32; 2]>,
-    /// The padding: all begins, then all ends.
+    /// The padding: first the amounts before all axes, then those after.
     pub(super) pad: SmallVec<[u32; 4]>,
 }
 
-/// The entries of a list attribute for the image axes. Those for batch and channels have to be 1.
+/// The entries of a list attribute for the image axes. The entries for batch and channels have to be 1.
 pub(super) fn spatial(
     reader: &mut OperatorReader<'_, '_>,
     key: &'static str,
@@ -28,7 +28,7 @@ pub(super) fn spatial(
     of_image(key, list, layout, axes).map(Some)
 }
 
-/// Like [`spatial`], for a list that is already known.
+/// Like [`spatial`], for a list that is not an attribute.
 pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 2]>, Refusal> {
     let is_one = |axis: usize| list.get(axis) == Some(&1);
     if list.len() != axes + 2 {
@@ -44,7 +44,7 @@ pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> 
     numbers.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("`{key}` is {list:?}")))
 }
 
-/// The window with these extents over operand 0.
+/// A window of this size over operand 0.
 pub(super) fn window(reader: &mut OperatorReader<'_, '_>, layout: Layout, size: &[u64]) -> Result<Window, Refusal> {
     let axes = size.len();
     let ones = || SmallVec::from_elem(1, axes);
@@ -72,7 +72,7 @@ pub(super) fn window(reader: &mut OperatorReader<'_, '_>, layout: Layout, size: 
     Ok(Window { stride, dilation, pad })
 }
 
-/// Explicit paddings: begin and end for each axis.
+/// The padding from an explicit list, which has the amounts before and after each axis.
 fn given(list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 4]>, Refusal> {
     let wrong = || Refusal::invalid(ReasonCode::Window, format!("`explicit_paddings` is {list:?}"));
     let channels = layout.channels(axes + 2);
@@ -86,14 +86,15 @@ fn given(list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 4]>
     numbers.ok_or_else(wrong)
 }
 
-/// The padding at begin and end that gives ⌈extent / stride⌉ windows. If it is odd, the end gets the larger half.
+/// The padding before and after an axis that gives ⌈extent / stride⌉ windows. If the total is odd, one more is added
+/// after the axis.
 pub(super) fn same(extent: Option<&Dim>, size: u64, stride: u32, dilation: u32) -> Result<(u32, u32), Refusal> {
     let wrong = || Refusal::invalid(ReasonCode::Window, "the window does not fit its operand");
     let reach = size.checked_sub(1).and_then(|n| n.checked_mul(dilation.into()));
     let reach = reach.and_then(|n| n.checked_add(1)).ok_or_else(wrong)?;
     let total = match (extent, stride) {
         (_, 0) | (None, _) => return Err(wrong()),
-        // With stride 1 there are as many windows as elements, whatever their number is.
+        // With a stride of 1 there are as many windows as elements, so the padding does not depend on the extent.
         (_, 1) => reach - 1,
         (Some(Dim::Fixed(extent)), _) => {
             let steps = extent.div_ceil(stride.into()).saturating_sub(1);

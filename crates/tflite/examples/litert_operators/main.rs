@@ -1,12 +1,13 @@
-//! Runs TFLite files of single operators and of whole models in float, once as read and once in canonical form, and
-//! compares the results with LiteRT's. Whole models may differ within a limit in dB.
+//! Runs TFLite files, which have single operators or whole models, in float: once in the form in which they are read,
+//! and once in canonical form. The results are compared with those of LiteRT. The results of whole models may differ up
+//! to a limit in dB.
 //!
 //! `cargo run -p strait-tflite --example litert_operators -- FOLDER OPERATORS [--bless] [NAME]`
 //!
-//! `xtask/python/tflite_operators.py` or `tflite_floats.py` writes FOLDER. OPERATORS is the list of what each operator
-//! becomes, from which `docs/operators.md` is made; `--bless` writes it. With NAME, only the cases whose name contains
-//! it run. The program fails if a case is refused or its result differs, if an operator that we read has no case, or if
-//! OPERATORS is out of date.
+//! `xtask/python/tflite_operators.py` or `tflite_floats.py` writes FOLDER. OPERATORS is a file that lists the ops which
+//! each operator becomes; `docs/operators.md` is made from it, and `--bless` writes it. If NAME is given, only the
+//! cases run whose names contain NAME. The program fails if a case is refused or its result differs, if an operator
+//! that we read has no case, or if OPERATORS is out of date.
 
 #[path = "../../../tensorflow/examples/graphs/cases.rs"]
 mod cases;
@@ -24,7 +25,7 @@ use strait_core::{Elem, Module};
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
 use strait_tflite::{Model, operators};
 
-/// The smallest allowed ratio between a network's outputs and their differences from LiteRT's, in dB.
+/// The smallest allowed ratio, in dB, between the outputs of a network and their differences from LiteRT's outputs.
 const LEAST_DECIBEL: f64 = 70.0;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -70,7 +71,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// Runs a case, and returns the names of the ops that its operators became.
+/// Runs a case. Returns the names of the ops that the operators of the case became.
 fn run(folder: &Path, case: &Case) -> Result<String, Box<dyn Error>> {
     let model = Model::open(&folder.join(format!("{}.tflite", case.name)))?;
     let (mut module, _) = model.read_single(&case.options)?;
@@ -83,7 +84,7 @@ fn run(folder: &Path, case: &Case) -> Result<String, Box<dyn Error>> {
     Ok(form)
 }
 
-/// Runs a module and compares its results with the expected ones.
+/// Runs a module, and compares its results with the expected results.
 fn held(case: &Case, module: &Module) -> Result<(), Box<dyn Error>> {
     let plan = Plan::new(module, module.main, &PlanOptions::default())?;
     let inputs = (case.inputs.iter()).map(|tensor| TensorView::new(tensor.elem, &tensor.shape, &tensor.bytes));

@@ -1,10 +1,10 @@
-//! Checks grids of quantized operators against what LiteRT has kernels for. We refuse what LiteRT refuses, and also
-//! what LiteRT computes as if the grids were different.
+//! Checks whether LiteRT has kernels for the grids of a quantized operator. An operator is refused if LiteRT refuses
+//! it, and also if LiteRT computes it as if its grids were different ones.
 
 use crate::graph::{Graph, Tensor};
 use strait_core::{Elem, QuantParams};
 
-/// Operators whose kernels move or compare codes without requantizing.
+/// Operators whose kernels only move or compare codes. They need the same grid for operands and result.
 const KEEPS: &[&str] = &[
     "AVERAGE_POOL_2D",
     "BATCH_TO_SPACE_ND",
@@ -57,7 +57,8 @@ const WITHOUT: &[(&str, &[Elem])] = &[
     ("SQUARED_DIFFERENCE", &[Elem::I16, Elem::U8]),
 ];
 
-/// Operators whose kernels assume a fixed grid for the result: scale and zero point for int8, uint8 and int16.
+/// Operators for which LiteRT's kernels assume a fixed grid of the result: its scale and zero point for int8, uint8 and
+/// int16.
 const RESULTS: &[(&str, [Option<(f32, i32)>; 3])] = &[
     (
         "L2_NORMALIZATION",
@@ -69,16 +70,17 @@ const RESULTS: &[(&str, [Option<(f32, i32)>; 3])] = &[
     ("TANH", [None, None, Some((HALF_OF_16, 0))]),
 ];
 
-/// The scale of the range from 0 to 1 in 8 bits.
+/// The scale with which 8-bit codes cover the range from 0 to 1.
 const HALF: f32 = 1.0 / 256.0;
-/// The scale of the range from 0 to 1 in 15 bits.
+/// The scale with which 15 bits cover the range from 0 to 1.
 const HALF_OF_16: f32 = 1.0 / 32768.0;
 
-/// How far a bias may be off the grid of the products, in steps of the result.
+/// The largest accepted difference between the scale that the file gives for a bias and the scale of the products, in
+/// steps of the result.
 const MOST_OFF: f64 = 0.02;
 
-/// For an operator that sums products: the positions of image, weights and bias, and the weights' axis of output
-/// channels.
+/// If an operator sums products: the positions of image, weights and bias among its operands, and the axis of the
+/// weights along which the output channels run.
 fn sum(name: &str) -> Option<([usize; 3], u8)> {
     match name {
         "CONV_2D" | "FULLY_CONNECTED" => Some(([0, 1, 2], 0)),
@@ -92,7 +94,7 @@ fn grid(tensor: Option<&Tensor>) -> Option<&QuantParams> {
     tensor?.grid.as_ref()
 }
 
-/// Refuses an operator if LiteRT has no kernel for its grids.
+/// Refuses an operator unless LiteRT has a kernel for its grids.
 pub(super) fn check(graph: &Graph<'_>, position: usize) -> Result<(), String> {
     let (node, name) = (&graph.nodes[position], graph.code(position).name());
     let tensor = |index: &Option<usize>| index.and_then(|index| graph.tensors.get(index));
@@ -163,8 +165,8 @@ fn is_near(grid: &QuantParams, (scale, zero): (f32, i32)) -> bool {
         .is_some_and(|(own, point)| point == zero && (own - scale).abs() <= 1e-6 * scale)
 }
 
-/// Refuses a sum of products if there is no kernel for its grids. Weights on a grid with float activations are handled
-/// elsewhere.
+/// Refuses a sum of products unless LiteRT has a kernel for its grids. Weights on a grid with float activations are
+/// checked by other code.
 fn products([image, weight, bias]: [Option<&Tensor>; 3], result: Option<&QuantParams>, axis: u8) -> Result<(), String> {
     let (Some(x), Some(y)) = (grid(image), result) else {
         return match (grid(image), result) {

@@ -1,7 +1,8 @@
 //! Builds a module of the float stage from a TFLite file.
 //!
-//! `tensors` knows what the file says about its tensors, and `nodes` reads one operator. What an operator becomes is
-//! defined in `ops`, with a file for each family, using an `OperatorReader`. The rest is in `strait-import`.
+//! `tensors` has what the file says about tensors, and `nodes` reads one operator at a time. The functions in `ops`
+//! (one file for each family of operators) translate an operator, using an `OperatorReader`. Everything else is done by
+//! `strait-import`.
 
 mod grids;
 mod nodes;
@@ -17,8 +18,8 @@ use std::path::Path;
 use strait_core::Module;
 use strait_import::{Assumed, Cut, Decoded, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
 
-/// The largest file that is read. Offsets in a flatbuffer have only 31 bits, but larger files store their buffers after
-/// it.
+/// The largest size in bytes of a file that is read. Offsets in a flatbuffer have only 31 bits, but larger files store
+/// their buffers after the flatbuffer.
 pub(crate) const MOST_BYTES: u64 = 1 << 40;
 
 /// A model file of this format. Its weights are slices of the mapped file.
@@ -108,8 +109,8 @@ impl Model {
 }
 
 impl Decoded for Model {
-    /// The names of all tensors at which the graph can be cut, in the order of the file: its inputs, and the results of
-    /// its operators.
+    /// The names of all tensors at which the graph can be cut, in the order of the file: the graph's inputs, and the
+    /// results of its operators.
     fn tensors(&self) -> Vec<&str> {
         self.tensors.iter().map(String::as_str).collect()
     }
@@ -121,16 +122,17 @@ impl Decoded for Model {
 
     /// Builds the module.
     ///
-    /// Only what the outputs need is read. Layers are named after their results.
+    /// Only the operators that the outputs need are read. Layers are named after their results.
     ///
     /// # Errors
-    /// All unknown operators at once, or else the first fault of the model or of the options.
+    /// All unknown operators are reported at once. If there are none, the error is the first fault of the model or of
+    /// the options.
     fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
 
     /// Like [`Model::read`], with the batch bound to 1: the free dimension that is the first one of every input. The
-    /// answer includes which dimensions were bound this way.
+    /// returned value also lists the dimensions that were bound in this way.
     ///
     /// # Errors
     /// See [`Model::read`].
@@ -145,13 +147,13 @@ impl Decoded for Model {
     }
 }
 
-/// The name of an operator, which is the name of its first result.
+/// The name of an operator's node, which is the name of the operator's first result.
 fn node_name<'g>(graph: &'g Graph<'_>, node: usize) -> &'g str {
     let first = graph.nodes[node].outputs.iter().flatten().next();
     first.map_or("", |&index| &graph.tensors[index].name)
 }
 
-/// The wiring of a graph. Tensors are numbered by their position in the file.
+/// How the tensors and nodes of a graph are connected. Each tensor has its position in the file as its number.
 fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
     let mut wiring = Wiring::with_room(graph.tensors.len(), graph.nodes.len());
     let name = |index: usize| graph.tensors[index].name.as_str();
@@ -164,7 +166,7 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
     for &input in &graph.inputs {
         wiring.input(name(input))?;
     }
-    // A constant without elements has no bytes that would show that it is one.
+    // A constant without elements has no bytes in the file. So an empty tensor that nothing else defines is a constant.
     let mut is_made = vec![false; graph.tensors.len()];
     let results = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     for &index in results.chain(&graph.inputs) {
@@ -175,7 +177,7 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
             wiring.constant(&tensor.name)?;
         }
     }
-    // A variable that no operator in the file writes is left out as an operand.
+    // If no operator in the file writes a variable, it is left out of the operands.
     let is_there = |&index: &usize| !graph.tensors[index].is_variable || is_made[index];
     for (position, node) in graph.nodes.iter().enumerate() {
         let operands = node.inputs.iter().map(|operand| operand.filter(is_there).map(name));

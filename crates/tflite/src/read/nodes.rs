@@ -1,5 +1,5 @@
-//! Reads the operators of a graph, each with the function for its kind. Newer versions of an operator than we know are
-//! refused.
+//! Reads the operators of a graph with the functions for their kinds. An operator is refused if its version is newer
+//! than the versions that we know.
 
 use super::{grids, operator_reader::OperatorReader, ops, tensors};
 use crate::graph::Graph;
@@ -8,7 +8,8 @@ use strait_import::{Builder, Reader, Refusal};
 /// The operators of a graph.
 pub(super) struct Nodes<'g> {
     pub(super) graph: &'g Graph<'g>,
-    /// True to read integer weights beside float activations as floats; see [`strait_import::ReadOptions`].
+    /// If true, integer weights of layers with float activations are read as floats; see
+    /// [`strait_import::ReadOptions`].
     pub(super) hybrid_as_float: bool,
 }
 

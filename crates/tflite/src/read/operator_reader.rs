@@ -28,7 +28,7 @@ pub(super) fn field<T>(read: planus::Result<T>) -> Result<T, Refusal> {
     })
 }
 
-/// Reads the options of an operator. They have to be a table of its kind, or be absent.
+/// Reads the options of an operator. They must be a table of the operator's kind, or be absent.
 macro_rules! options {
     ($reader:expr, $table:ident) => {
         match $reader.options()? {
@@ -44,7 +44,7 @@ macro_rules! options {
     };
 }
 
-/// Reads a field of options that may be absent, with its default.
+/// Reads a field of options. The options may be absent; the field then has its default.
 macro_rules! option {
     ($options:expr, $name:ident, $default:expr) => {
         match &$options {
@@ -72,7 +72,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// The options, if there are any.
+    /// The options of the operator; `None` if the file has none.
     pub(super) fn options(&self) -> Result<Option<BuiltinOptions<'g>>, Refusal> {
         field(self.node.view.builtin_options())
     }
@@ -99,7 +99,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.result_of_file(position)?.grid.as_ref()
     }
 
-    /// Refuses integer weights with float activations, because LiteRT quantizes such activations anew in each run.
+    /// Refuses integer weights for float activations, because LiteRT quantizes such activations anew in each run.
     pub(super) fn not_hybrid(&self, activation: usize, weight: usize) -> Result<(), Refusal> {
         let is_hybrid = self.operand_grid(weight).is_some() && self.operand_grid(activation).is_none();
         match is_hybrid && !self.hybrid_as_float {
@@ -129,7 +129,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// Ends the layer with a value, followed by the fused activation and a transpose from channels first to channels
+    /// Ends the layer with a value that has channels first: adds the fused activation, and a transpose to channels
     /// last.
     pub(super) fn finish_image(&mut self, image: Arg, activation: Activation) -> Result<(), Refusal> {
         self.on_result_grid(&image);
@@ -164,7 +164,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         )
     }
 
-    /// For an op without a fused activation: the activation that the saturation of the result's codes replaces.
+    /// For an op without a fused activation: the activation that a tool has left out because the codes of the result
+    /// saturate.
     fn hidden(&self, op: &Op, args: &[Arg]) -> Option<Op> {
         let operands = args.iter().map(|arg| match arg {
             Arg::Operand(position) => self.operand(*position).and_then(|id| self.builder.value_at(id)),
@@ -175,7 +176,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         self.hidden_activation(op, &operands, self.result_grid(0)?)
     }
 
-    /// Gives the results their grids. A result that is a value with another grid becomes a separate value.
+    /// Gives the results their grids. If a result is a value with another grid, it becomes a separate value.
     pub(super) fn give_grids(&mut self) -> Result<(), Refusal> {
         for (position, index) in self.node.outputs.iter().enumerate() {
             let Some(grid) = index.and_then(|index| self.graph.tensors.get(index)?.grid.as_ref()) else {
@@ -186,8 +187,8 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         Ok(())
     }
 
-    /// Gives a value before the result the result's grid too. The runtime saturates only once, after the fused
-    /// activation, but an activation clips the same codes before and after saturation.
+    /// Gives the grid of the result also to a value before the fused activation. The runtime only saturates once, after
+    /// the activation; saturating before it too changes no code.
     fn on_result_grid(&mut self, value: &Arg) {
         if let (Arg::Value(value), Some(grid)) = (value, self.result_grid(0)) {
             self.builder.give(*value, grid);
@@ -207,12 +208,12 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         Ok(image)
     }
 
-    /// Ends the layer with the value itself.
+    /// Ends the layer with this value.
     pub(super) fn finish_value(&mut self, value: &Arg) -> Result<(), Refusal> {
         self.finish(Identity {}, from_ref(value))
     }
 
-    /// Refuses an operand unless it has this rank.
+    /// Refuses the operator unless this operand has this rank.
     pub(super) fn of_rank(&mut self, position: usize, rank: usize) -> Result<(), Refusal> {
         let found = self.rank(position)?;
         if found == rank {
@@ -223,7 +224,7 @@ impl<'b, 'g> OperatorReader<'b, 'g> {
         }
     }
 
-    /// The element type of a result in the graph.
+    /// The element type of a result in our graph.
     pub(super) fn result_elem(&self, position: usize) -> Result<Elem, Refusal> {
         let tensor = self.result_of_file(position);
         match tensor {

@@ -1,4 +1,4 @@
-//! The file's tensors: the elements of constants, and the types of the others.
+//! The tensors of the file: the elements of constants, and the types of all other tensors.
 
 use crate::graph::{Graph, Tensor};
 use crate::names::elem;
@@ -12,7 +12,7 @@ pub(super) struct Tensors<'g> {
     pub(super) graph: &'g Graph<'g>,
 }
 
-/// Refuses a tensor that no operator can take.
+/// Refuses tensors that no operator can take.
 pub(super) fn check(tensor: &Tensor) -> Result<(), String> {
     if tensor.is_variable {
         let text = format!("`{}` is a variable: a state that is kept from run to run", tensor.name);

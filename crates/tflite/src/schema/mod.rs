@@ -1,9 +1,9 @@
-//! Views of the tables of a TFLite file, version 3 of the format, as far as inference needs them.
+//! Views of those tables of a TFLite file (version 3 of the format) that inference needs.
 //!
-//! A file identifies fields by their slots, which are the numbers here; enums and kinds of options are numbers, too.
-//! Fields that nothing reads are left out. `cargo xtask oracles --tflite` checks the numbers against LiteRT's package.
-//! Operators and element types are plain numbers, with their names in `names.rs`, so that a newer one can be refused by
-//! its number.
+//! In a file, each field of a table is identified by a number, its slot; the numbers below are these slots. Enums and
+//! kinds of options are numbers too. Fields that nothing reads are left out. `cargo xtask oracles --tflite` checks the
+//! numbers against LiteRT's package. Operators and element types are plain numbers, and `names.rs` has their names, so
+//! that a newer operator or type can be refused by its number.
 
 mod views;
 
@@ -22,7 +22,7 @@ enums! {
 }
 
 tables! { 'a
-    /// A table without fields that we read.
+    /// A table with no fields that we read.
     Nothing {}
     Conv2DOptions {
         0 padding: Padding = Padding::Same;
@@ -189,7 +189,8 @@ tables! { 'a
     BucketizeOptions {
         0 boundaries: Vector<'a, f32>;
     }
-    /// real = scale × (code − zero point). With several scales, they run along `quantized_dimension`.
+    /// Defines real = scale × (code − zero point). If there are several scales, there is one for each index along the
+    /// axis `quantized_dimension`.
     QuantizationParameters {
         2 scale: Vector<'a, f32>;
         3 zero_point: Vector<'a, i64>;
@@ -230,7 +231,7 @@ tables! { 'a
         2 outputs: Vector<'a, i32>;
         3 operators: Vector<'a, planus::Result<Operator<'a>>>;
     }
-    /// The bytes of a constant: either in `data`, or at `offset` and `size` in the file.
+    /// The bytes of a constant. They are either in `data`, or in the file at `offset`, with `size` bytes.
     Buffer {
         0 data: &'a [u8];
         1 offset: u64 = 0;

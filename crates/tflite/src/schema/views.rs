@@ -1,5 +1,5 @@
-//! Macros for views of enums, tables and unions over bytes. They use what `planus` provides for generated code: a field
-//! is read, and checked, only when it is asked for.
+//! Macros for views of enums, tables and unions over bytes. They use the functions that `planus` provides for generated
+//! code: a field is only read and checked when the program asks for it.
 
 const _: () = planus::check_version_compatibility("planus-1.3.0");
 
@@ -24,8 +24,8 @@ macro_rules! enums {
     )* };
 }
 
-/// Declares tables with the fields that we read: slot, name, and type with the default. A field without a default may
-/// be absent. A union is given by the slot of its kind.
+/// Declares tables with the fields that we read. A field is given by its slot, its name, and its type with the default.
+/// A field without a default may be absent. For a union, the slot is that of the union's kind.
 macro_rules! tables {
     ($a:lifetime $($(#[$doc:meta])* $name:ident {
         $($slot:literal $field:ident: $type:ty $(= $default:expr)?;)*
@@ -60,7 +60,8 @@ macro_rules! tables {
             type Error = planus::Error;
             const STRIDE: usize = 4;
 
-            // SAFETY: the trait guarantees an offset inside of the buffer, and reading a table checks it again.
+            // SAFETY: the trait guarantees that the offset is inside of the buffer, and reading a table checks this
+            // again.
             unsafe fn from_buffer(buffer: planus::SliceWithStartOffset<$a>, offset: usize) -> planus::Result<Self> {
                 let table = planus::TableRead::from_buffer(buffer, offset);
                 table.map_err(|error| error.with_error_location(stringify!($name), "get", buffer.offset_from_start))

@@ -1,20 +1,21 @@
 //! **map**: the mean average precision of boxes, in percent, as COCO defines it.
 //!
-//! In each image, the boxes of one class are matched in the order of their scores, from the largest down; of equal ones
-//! the first comes first. At most a hundred boxes of a class count, and a thousand of all classes. A box is matched
-//! with the free object of its class that it overlaps most, if their overlap (intersection over union) reaches the
-//! threshold. Then the box is a hit, and the object is no longer free.
+//! In each image, the boxes of one class are matched in the order of their scores, beginning with the largest. Boxes
+//! with equal scores keep their order. In an image, at most a hundred boxes of a class count, and at most a thousand
+//! boxes of all classes. A box is matched with the free object of its class that it overlaps most, if their overlap
+//! (intersection over union) reaches the threshold. Then the box is a hit, and the object is no longer free.
 //!
-//! Precision and recall are computed over all images, again from the largest score down. If h of the first k boxes are
-//! hits, the precision is h / k and the recall is h / objects. The average precision is the mean over the recalls 0,
-//! 0.01, … 1. At each recall it takes the largest precision at that recall or a higher one, or 0 if no box reaches it.
-//! The result is the mean over the classes that have objects, and over the thresholds 0.50, 0.55, … 0.95, or over the
-//! one threshold that was asked for. Crowds and object sizes are not treated specially.
+//! Precision and recall are computed over the boxes of all images, again in the order of their scores. If h of the
+//! first k boxes are hits, the precision is h / k and the recall is h / objects. The average precision is the mean over
+//! the recalls 0, 0.01, … 1. For each of these recalls, it takes the largest precision at that recall or a higher one,
+//! or 0 if no box reaches that recall. The result is the mean over the classes that have objects, and over the
+//! thresholds 0.50, 0.55, … 0.95, or over the one threshold that was asked for. Crowds and object sizes are not treated
+//! specially.
 //!
-//! Which object a box is matched with depends only on its image. So the note of a sample is the scores and hits of its
-//! boxes. The bootstrap draws images: an image counts with all its boxes and objects as often as it is drawn. A class
-//! whose objects are all in images that were not drawn is left out of that draw. With few objects, the interval
-//! therefore need not contain the figure.
+//! Boxes are only matched with objects of the same image. So the note of a sample has the scores and hits of the boxes
+//! in this image. The bootstrap draws images: an image counts with all its boxes and objects as often as it is drawn.
+//! If none of the images with objects of a class is drawn, the class is left out of that draw. If there are few
+//! objects, the interval therefore may not contain the figure.
 
 mod ranked;
 
@@ -36,19 +37,19 @@ use crate::{
 
 use ranked::Ranked;
 
-/// How many boxes of one class count in an image.
+/// The largest number of boxes of one class that count in an image.
 const MOST_BOXES: usize = 100;
 
-/// How many boxes of all classes count in an image. Without this limit, memory would grow with outputs that score every
-/// class for every box.
+/// The largest number of boxes of all classes that count in an image. Without this limit, memory would grow with
+/// outputs that have a score for every class of every box.
 const MOST_IN_ALL: usize = 1000;
 
-/// Overlap thresholds over which the mean is taken.
+/// The overlap thresholds over which the mean is taken by default.
 pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
-/// Where the boxes come from.
+/// The source of the boxes.
 pub enum BoxSource {
-    /// The boxes are outputs of the model, at these indices.
+    /// The boxes are in outputs of the model, which have these indices.
     Outputs {
         /// Index of the output with four numbers for each box.
         boxes: usize,
@@ -57,17 +58,17 @@ pub enum BoxSource {
         /// Index of the output with a class for each box.
         classes: Option<usize>,
     },
-    /// The boxes are printed by a command.
+    /// A command prints the boxes.
     Printed,
 }
 
 /// Compares the boxes that a model finds with those of the labels.
 pub struct Map {
-    /// Where the boxes come from.
+    /// The source of the boxes.
     pub source: BoxSource,
     /// What the four numbers of a box mean.
     pub format: BoxFormat,
-    /// Overlap thresholds over which the mean is taken, ten at most.
+    /// The overlap thresholds over which the mean is taken; ten at most.
     pub overlaps: Vec<f64>,
     /// The labelled objects of each sample.
     pub objects: Vec<Vec<Object>>,
@@ -153,7 +154,7 @@ impl Meter for Map {
 }
 
 impl Map {
-    /// The boxes in the model's outputs, without padding.
+    /// Reads the boxes from the model's outputs, without the padding.
     fn detections(
         &self,
         seen: &EvaluatedSample<'_>,
@@ -214,7 +215,7 @@ impl Map {
         Ok(found)
     }
 
-    /// Reads a box from `[class, score, and four numbers]`.
+    /// Reads a box from a JSON list `[class, score, and four numbers]`.
     fn of_json(&self, json: &Json) -> Option<Detection> {
         let numbers: Vec<f64> = json.as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
         let [class, score, four @ ..] = numbers.as_slice() else {
@@ -237,7 +238,7 @@ impl Map {
         }
     }
 
-    /// The boxes of an image that count, each with its hits.
+    /// The boxes of an image that count. For each box, it is noted at which thresholds the box is a hit.
     fn claims(&self, sample: usize, found: &[Detection]) -> Vec<Claim> {
         let objects = self.objects.get(sample).map_or(&[][..], Vec::as_slice);
         let mut found: Vec<&Detection> = found.iter().collect();
@@ -284,7 +285,7 @@ impl Map {
     }
 }
 
-/// Intersection over union of two boxes; 0 for boxes without area.
+/// The intersection over union of two boxes; 0 if the boxes have no area in common.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
     let extent = |low: f64, high: f64| (high - low).max(0.0);
     let area = |[left, top, right, bottom]: [f64; 4]| extent(left, right) * extent(top, bottom);

@@ -1,4 +1,4 @@
-//! Precision and recall over all images.
+//! Precision and recall over the boxes of all images.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,12 @@ use strait_samples::Object;
 
 use crate::meter::Note;
 
-/// All boxes of the classes that have objects, each with its sample, from the largest score down.
+/// The boxes of all images whose classes have objects. Each box has its sample. Boxes are sorted by score, the largest
+/// first.
 pub(super) struct Ranked {
     overlaps: usize,
-    /// For each class: the boxes as (sample, hits), and for each sample with objects how many it has.
+    /// For each class: each box as (sample, hits), and for each sample with objects of this class the number of these
+    /// objects.
     classes: Vec<(Vec<(usize, u16)>, Vec<(usize, u32)>)>,
 }
 
@@ -46,8 +48,8 @@ impl Ranked {
         }
     }
 
-    /// The mean average precision in percent, with each sample counted as often as its weight says; NaN if there is no
-    /// object.
+    /// The mean average precision in percent; NaN if there is no object. Each sample is counted as often as its weight
+    /// says.
     pub(super) fn value(&self, weights: Option<&[u32]>) -> f64 {
         let weight = |sample: usize| weights.map_or(1, |weights| weights.get(sample).copied().unwrap_or(0));
         let (mut sum, mut classes) = (0.0, 0.0);
@@ -66,8 +68,8 @@ impl Ranked {
             for &(sample, hit) in claims {
                 let weight = u64::from(weight(sample));
                 boxes += weight;
-                // A box that is no hit leaves the recall as it is and lowers the precision, so only hits can be a
-                // maximum.
+                // A box that is not a hit does not change the recall and lowers the precision. So the largest precision
+                // is only reached at hits.
                 if hit == 0 || weight == 0 {
                     continue;
                 }
@@ -86,8 +88,8 @@ impl Ranked {
     }
 }
 
-/// The mean over 101 recalls of the largest precision at that recall or a higher one. `path` has (recall, precision) by
-/// rising recall.
+/// The mean over 101 recalls. For each recall, it takes the largest precision at that recall or a higher one. `path`
+/// has pairs of (recall, precision), sorted by recall.
 fn average(path: &mut [(f64, f64)]) -> f64 {
     let mut largest = 0.0f64;
     for (_, precision) in path.iter_mut().rev() {

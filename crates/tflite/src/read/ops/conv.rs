@@ -1,5 +1,5 @@
-//! Reads convolutions. Images have channels last. Each operator has its own order of the weights' axes, which stands at
-//! its function.
+//! Reads convolutions. Images have channels last. The axes of the weights have another order in each operator; the
+//! operator's function states it.
 
 use super::Row;
 use super::window::{paddings, positive};
@@ -25,8 +25,8 @@ struct Window {
     activation: Activation,
 }
 
-/// The window from an operator's options, which have to be present: the names of the fields for its strides, and for
-/// its dilations.
+/// Makes a window from an operator's options. The options must be present. The macro takes the names of the fields for
+/// strides and for dilations.
 macro_rules! window {
     ($reader:expr, $table:ident, [$($stride:ident),*], [$($dilation:ident),*]) => {{
         let Some(options) = options!($reader, $table) else {
@@ -41,7 +41,7 @@ macro_rules! window {
     }};
 }
 
-/// A convolution. `permutation` gives the order of the weights' axes, starting from [O, I, spatial…].
+/// A convolution. `permutation` brings the axes of the weights into the order [O, I, spatial…].
 fn convolution(
     reader: &mut OperatorReader<'_, '_>,
     window: Window,
@@ -82,7 +82,8 @@ fn convolution(
     reader.finish_image(result, window.activation)
 }
 
-/// The number of groups. The file does not state it, but it follows from the number of channels of a kernel.
+/// The number of groups. The file does not state it, so it is computed from the channels of the image and the channels
+/// of a kernel.
 fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
     let own = weight.get(1).copied().filter(|&own| own > 0)?;
     channels.is_multiple_of(own).then_some(channels / own)
@@ -140,9 +141,9 @@ fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal>
     transposed(reader, window, &[4, 3, 0, 1, 2])
 }
 
-/// A transposed convolution. Operands: the shape of the result, the weights (`permutation` gives [I, O, spatial…]), the
-/// image, and the bias. The padding is that of the forward convolution; if the shape asks for more, the end is filled
-/// up.
+/// A transposed convolution. Operands: the shape of the result, the weights (`permutation` brings their axes into the
+/// order [I, O, spatial…]), the image, and the bias. The padding is that of the forward convolution. If the shape of
+/// the result is larger, elements are added at the end.
 fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
     if window.dilation.iter().any(|&dilation| dilation != 1) {
         return Err(Refusal::unsupported("its weights are dilated"));

@@ -77,7 +77,7 @@ fn binary(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Resu
     arithmetic(reader, Binary { function }.into(), Activation::None)
 }
 
-/// An operator for which LiteRT has no kernel on codes.
+/// Reads an operator for which LiteRT has no kernel on codes.
 fn of_numbers(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal> {
     if [0, 1].iter().any(|&position| reader.operand_grid(position).is_some()) {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -85,7 +85,8 @@ fn of_numbers(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal
     arithmetic(reader, op, Activation::None)
 }
 
-/// Arithmetic shift right. The count is limited to the range from 0 to the type's number of bits minus one.
+/// An arithmetic shift to the right. The shift count is limited to the range from 0 to the number of bits of the type
+/// minus one.
 fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let most = 8 * reader.ty(0)?.elem.size() - 1;
@@ -97,8 +98,8 @@ fn right_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Binary { function }, &[x, by])
 }
 
-/// atan2 of the operands y and x: the angle of the point (x, y). It is atan(y/x), and half a turn away from that if x
-/// is below 0. Zeros have no sign here.
+/// atan2 of the operands y and x: the angle of the point (x, y). It is atan(y/x), or that angle plus or minus half a
+/// turn if x is below 0. Zeros have no sign here.
 fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (y, x) = (Arg::Operand(0), Arg::Operand(1));
@@ -117,14 +118,14 @@ fn atan2(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Select {}, &[is_upright, quarter, angle])
 }
 
-/// For each element: how many of the ascending boundaries are not above it.
+/// For each element: the number of boundaries that are not above the element. The boundaries ascend.
 fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, BucketizeOptions);
     let list = match &options {
         Some(options) => field(options.boundaries())?,
         None => None,
     };
-    // Many operators may share the same list, so it counts towards the budget.
+    // Several operators may share the same list in the file, so each use of it counts towards the budget.
     reader.room(&[list.as_ref().map_or(0, |list| list.len()) as u64])?;
     let boundaries: Vec<f32> = list.into_iter().flatten().collect();
     if boundaries.is_empty() || boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
@@ -145,7 +146,7 @@ fn bucketize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Cast { to: Elem::I32 }, &[places])
 }
 
-/// ⌊a / b⌋. For integers, the remainder is subtracted before the division.
+/// Computes ⌊a / b⌋. For integers, the remainder is subtracted from a before the division.
 fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (a, b) = (Arg::Operand(0), Arg::Operand(1));

@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ONE_HOT", 1, one_hot),
 ];
 
-/// A gather. Batch axes that both operands share come first; one axis after them is indexed.
+/// A gather. The first axes are batch axes, which both operands have; one axis after them is indexed.
 fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, GatherOptions);
     let rank = reader.rank(0)?;
@@ -69,7 +69,7 @@ fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Range {}, &[0, 1, 2].map(Arg::Operand))
 }
 
-/// The positions of the elements that are not 0, one row for each.
+/// The positions of all elements that are not 0, one row for each element.
 fn places_of_truths(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let places = reader.push(NonZero {}, &[Arg::Operand(0)])?;
     reader.finish(
@@ -80,7 +80,7 @@ fn places_of_truths(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     )
 }
 
-/// One-hot encoding. Operands: the indices, the depth, the value at the index, and the value elsewhere.
+/// One-hot encoding. Operands: the indices, the depth, the value at the position of the index, and the value elsewhere.
 fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, OneHotOptions);
     let depth = super::reduce::known_int(reader, 1, "depth")?;

@@ -10,14 +10,14 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("MATRIX_SET_DIAG", 1, matrix_set_diag),
 ];
 
-/// A mask that is true on the diagonal of a matrix.
+/// A matrix of booleans that is true on the diagonal.
 fn diagonal(reader: &mut OperatorReader<'_, '_>, rows: i64, columns: i64) -> Result<Arg, Refusal> {
     let rows = reader.counted(&[rows.unsigned_abs(), 1], rows)?;
     let columns = reader.counted(&[1, columns.unsigned_abs()], columns)?;
     reader.compare(Relation::Equal, &rows, &columns)
 }
 
-/// Makes diagonal matrices: the last axis becomes the diagonal, and all other elements are 0.
+/// Makes diagonal matrices: the elements along the last axis become the diagonal, and all other elements are 0.
 fn matrix_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
@@ -52,7 +52,7 @@ fn matrix_set_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         return Err(Refusal::invalid(ReasonCode::Operands, text));
     }
     let places = diagonal(reader, rows, columns)?;
-    // The diagonal is laid along the shorter axis, and broadcast along the other one.
+    // The elements of the diagonal are laid along the shorter axis, and broadcast along the other axis.
     let axis = if rows <= columns { -1 } else { -2 };
     let new = reader.unsqueezed(&Arg::Operand(1), &[axis])?;
     reader.finish(Select {}, &[places, new, Arg::Operand(0)])

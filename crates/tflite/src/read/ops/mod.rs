@@ -1,4 +1,5 @@
-//! Builtin operators and the ops that they become. There is a row for each operator, and a file for each family.
+//! The builtin operators, and the ops that they become. There is a row for each operator, and a file for each family of
+//! operators.
 
 mod activation;
 mod block;
@@ -29,12 +30,12 @@ use crate::graph::Code;
 /// A function that reads an operator.
 type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
-/// An operator: its name in the format, the last version that is read, and the function that reads it.
+/// An operator that is read: its name in the format, the last version that is read, and the function that reads it.
 pub(super) struct Row {
     name: &'static str,
     last: i32,
     pub(super) map: Map,
-    /// True if the operator takes variables as its states.
+    /// True if the operator has states, which are variables among its operands.
     pub(super) has_states: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("LOCAL_RESPONSE_NORMALIZATION", 1, local_response),
 ];
 
-/// Softmax of beta · x over the last axis.
+/// The softmax of beta · x over the last axis.
 fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, SoftmaxOptions);
     let beta = option!(options, beta, 1.0);
@@ -27,7 +27,7 @@ fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Softmax { axis: -1 }, &[x])
 }
 
-/// Log-softmax: x − max − ln Σ exp(x − max).
+/// The log-softmax: x − max − ln Σ exp(x − max).
 fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
@@ -38,10 +38,10 @@ fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Sub {}, &[below, logarithm])
 }
 
-/// The smallest norm to divide by.
+/// The smallest norm by which elements are divided.
 const LEAST_NORM: f64 = 1e-6;
 
-/// x / max(√Σx², 10⁻⁶) over the last axis.
+/// Computes x / max(√Σx², 10⁻⁶) over the last axis.
 fn l2_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, L2NormOptions);
     let activation = option!(options, fused_activation_function, Activation::None);
@@ -54,7 +54,7 @@ fn l2_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
     reader.finish_activated(Div {}, &[x, norm], activation)
 }
 
-/// x · (bias + alpha · Σx²)^−beta, with the sum over the channels up to `radius` away.
+/// Computes x · (bias + alpha · Σx²)^−beta. The sum is over the channels that are up to `radius` away.
 fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, LocalResponseNormalizationOptions);
     let radius = option!(options, radius, 0);
@@ -68,8 +68,8 @@ fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let radius = radius.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "its radius is out of range"))?;
     let x = Arg::Operand(0);
     let squares = reader.times(&x, &x)?;
-    // Reshapes so that the channels are the height of an image with one channel, [N, H·W, C] → [N, 1, H·W, C], because
-    // a pool can sum along that axis.
+    // The channels become the height of an image with one channel, [N, H·W, C] → [N, 1, H·W, C], because a pool can sum
+    // along that axis.
     let extents = reader.extents(&x)?;
     let flat = reader.reshaped(&squares, &[0, 1, extents[1].saturating_mul(extents[2]), extents[3]])?;
     let size = 2 * radius + 1;

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("MIRROR_PAD", 3, mirror_pad),
 ];
 
-/// The number to pad with, from operand 2.
+/// The number to pad with, which is operand 2.
 fn value(reader: &mut OperatorReader<'_, '_>) -> Result<f32, Refusal> {
     match reader.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
         false if !reader.ty(2)?.elem.is_float() => Ok(super::reduce::known_int(reader, 2, "value")? as f32),
@@ -24,8 +24,8 @@ fn value(reader: &mut OperatorReader<'_, '_>) -> Result<f32, Refusal> {
     }
 }
 
-/// Dilation: inserts a gap between neighbouring elements. An axis of n elements at a distance of d becomes (n − 1)·d +
-/// 1 elements.
+/// Dilation: inserts a gap between neighbouring elements. If neighbours get a distance of d, an axis of n elements
+/// becomes an axis of (n − 1)·d + 1 elements.
 fn dilate(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -56,7 +56,7 @@ fn dilate(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&x)
 }
 
-/// The begins and ends of the padding, from an operand with one row of two numbers for each axis.
+/// The amounts of padding before and after all axes. The operand has one row of two numbers for each axis.
 fn amounts(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, Vec<i64>), Refusal> {
     let rank = reader.rank(0)?;
     let pairs = reader.known_ints(1, "paddings")?.unwrap_or_default();
@@ -79,7 +79,7 @@ fn pad(reader: &mut OperatorReader<'_, '_>, value: f32) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// Mirrored padding. With `SYMMETRIC` the element at the border is repeated.
+/// Padding that mirrors at the border. With `SYMMETRIC`, the element at the border is repeated.
 fn mirror_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, MirrorPadOptions);
     let (begins, ends) = amounts(reader)?;

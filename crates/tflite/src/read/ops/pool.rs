@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 enum Kind {
     Average,
     Max,
-    /// L2 pooling: the square root of the mean of squares.
+    /// An L2 pool: the square root of the mean of squares.
     Root,
 }
 

@@ -2,7 +2,7 @@
 //! over all steps, before the layer.
 //!
 //! LiteRT keeps the states of such a layer in variables from one run to the next; before the first run they are 0. Here
-//! every run begins with states of 0, as in the layer that the file was converted from.
+//! every run begins with states of 0, as it does in the model from which the file was converted.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -79,7 +79,7 @@ fn rnn_of_both(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     finish_both(reader, [forward, backward], by_time, is_merged)
 }
 
-/// The input with the time axis first. If `by_time` is false, the batch axis comes first in the file.
+/// The input with the time axis first. If `by_time` is false, the batch axis is first in the file.
 fn sequence(reader: &mut OperatorReader<'_, '_>, by_time: bool) -> Result<Arg, Refusal> {
     if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
@@ -104,7 +104,7 @@ fn states(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<()
     Ok(())
 }
 
-/// The activation function of an LSTM's states, and the bound on its cell state.
+/// The activation function of an LSTM's states, and the bound of its cell state.
 #[derive(Clone, Copy)]
 struct OfLstm {
     inner: op::Activation,
@@ -113,8 +113,8 @@ struct OfLstm {
 }
 
 fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
-    // Without an activation, LiteRT's kernel multiplies with the values of another gate, which are left in the buffer
-    // that the states should be in.
+    // Without an activation, LiteRT's kernel multiplies with the wrong numbers: the values of another gate are still in
+    // the buffer where the states should be.
     if activation == Activation::None {
         return Err(Refusal::unsupported(
             "its states go through no function, which LiteRT does not compute",
@@ -136,8 +136,9 @@ fn no_second_input(reader: &OperatorReader<'_, '_>, positions: std::ops::Range<u
     }
 }
 
-/// The states after each step, `[steps, 1, batch, hidden]`, of an LSTM. Its operands begin at `first`: four input
-/// weights for the gates i, f, c and o, four recurrent weights, three peepholes, four biases, and a projection.
+/// The states of an LSTM after each step, `[steps, 1, batch, hidden]`. The operands of the LSTM begin at position
+/// `first`: four input weights for the gates i, f, c and o, four recurrent weights, three peepholes, four biases, and a
+/// projection.
 fn lstm_layer(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -152,7 +153,8 @@ fn lstm_layer(
     for position in first..peephole {
         reader.not_hybrid(0, position)?;
     }
-    // If gate i has no weights of its own, it is 1 − f, and 1 − sigmoid(z) is sigmoid(−z).
+    // If gate i has no weights of its own, the gate is 1 − f. Since 1 − sigmoid(z) is sigmoid(−z), its weights are
+    // those of f with the sign changed.
     let is_coupled = !reader.has(first);
     let weight = gates(reader, first, is_coupled)?;
     let bias = gates(reader, bias, is_coupled)?;
@@ -177,7 +179,8 @@ fn lstm_layer(
     reader.push(op, &[before, state, lengths, h, c, peepholes])
 }
 
-/// Concatenates the operands for the gates i, f, c and o, which begin at `first`, in the order i, o, f, c.
+/// Concatenates the operands for the gates i, f, c and o, which begin at position `first`, in the order of the IR: i,
+/// o, f, c.
 fn gates(reader: &mut OperatorReader<'_, '_>, first: usize, is_coupled: bool) -> Result<Arg, Refusal> {
     if let Some(missing) = (first + 1..first + 4).find(|&gate| !reader.has(gate)) {
         let text = format!("operand {missing} is missing");
@@ -200,7 +203,8 @@ fn own_or_negated(
     }
 }
 
-/// The states after each step of a plain RNN layer. Its operands are input weights, recurrent weights, and a bias.
+/// The states of a plain RNN layer after each step. The operands of the layer are input weights, recurrent weights, and
+/// a bias.
 fn rnn_layer(
     reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
@@ -230,7 +234,7 @@ fn recurrent<const N: usize>(cell: Cell, direction: Direction, activations: [(op
     }
 }
 
-/// The activation function of a state, with its parameter.
+/// The activation function of the states, with its parameter.
 fn function(activation: Activation) -> Result<(op::Activation, f32), Refusal> {
     match activation {
         Activation::None => Ok((op::Activation::Affine, 1.0)),
@@ -242,7 +246,8 @@ fn function(activation: Activation) -> Result<(op::Activation, f32), Refusal> {
     }
 }
 
-/// Makes the states `[steps, 1, batch, hidden]` a result of the node, with its axes in the order of the input.
+/// Makes the states `[steps, 1, batch, hidden]` a result of the node. The result's axes have the same order as those of
+/// the input.
 fn finish(reader: &mut OperatorReader<'_, '_>, position: usize, states: &Arg, by_time: bool) -> Result<(), Refusal> {
     let squeeze = Squeeze {
         axes: [1].as_slice().into(),
@@ -255,7 +260,8 @@ fn finish(reader: &mut OperatorReader<'_, '_>, position: usize, states: &Arg, by
     reader.finish_result(position, Transpose { permutation }, &[states])
 }
 
-/// The states of both directions as two results, or joined along the last axis if `is_merged`.
+/// Makes the states of both directions two results. If `is_merged` is true, they are one result, joined along the last
+/// axis.
 fn finish_both(
     reader: &mut OperatorReader<'_, '_>,
     states: [Arg; 2],

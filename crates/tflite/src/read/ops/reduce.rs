@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("TOPK_V2", 3, top_k),
 ];
 
-/// The axes, without duplicates, and whether they are kept with extent 1.
+/// The reduced axes without duplicates, and whether they are kept with extent 1.
 fn axes(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, bool), Refusal> {
     let options = options!(reader, ReducerOptions);
     let keeps = option!(options, keep_dims, false);
@@ -43,7 +43,7 @@ fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(
     }
 }
 
-/// Reduces booleans as integers.
+/// Reduces booleans, which are converted to integers.
 fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
     let (axes, keeps) = axes(reader)?;
     if axes.is_empty() {
@@ -54,7 +54,7 @@ fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(
     reader.finish(Cast { to: Elem::Bool }, &[reduced])
 }
 
-/// A single integer given as an operand.
+/// The number in an operand that is a single integer.
 pub(super) fn known_int(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<i64, Refusal> {
     match reader.known_ints(position, what)?.as_deref() {
         Some(&[number]) => Ok(number),

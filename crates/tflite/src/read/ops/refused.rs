@@ -1,6 +1,6 @@
-//! Builtin operators that are not read, with a reason for each family.
+//! The builtin operators that are not read, with a reason for each family of them.
 
-/// Reasons, each with the operators that are not read because of it.
+/// The reasons for which operators are not read. Each reason has the list of the operators to which it applies.
 const FAMILIES: &[(&str, &[&str])] = &[
     (
         "it takes one step from a state that is kept from run to run; recurrent layers over whole sequences are read",
@@ -107,7 +107,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Why an operator without a row is not read.
+/// The reason why an operator is not read.
 pub(super) fn why(name: &str) -> &'static str {
     let family = FAMILIES.iter().find(|(_, names)| names.contains(&name));
     family.map_or("the format has no operator of this number that is known", |(why, _)| {

@@ -1,4 +1,4 @@
-//! Reads the resizing of images.
+//! Reads resizes of images.
 
 use super::Row;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Resizes an image. Operands: the image, and its new height and width. In nearest mode, the coordinate (x + ½)·s or
-/// x·s is rounded down; if corners are aligned, x·s is rounded to nearest.
+/// x·s is rounded down; with aligned corners, x·s is rounded to the nearest integer.
 fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode, corners: bool, centers: bool) -> Result<(), Refusal> {
     reader.of_rank(0, 4)?;
     let sizes = reader.known_ints(1, "size")?.unwrap_or_default();

@@ -27,8 +27,8 @@ fn operands(text: impl Into<String>) -> Refusal {
     Refusal::invalid(ReasonCode::Operands, text)
 }
 
-/// Combines slices into a tensor that is filled with one number. The last axis of `places` has the coordinates.
-/// Integers are combined as i64, and converted back to the type of the updates.
+/// Combines slices into a tensor that is filled with one number. Along the last axis, `places` has the coordinates of a
+/// slice. Integers are combined as i64, and converted back to the type of the updates.
 fn combined(
     reader: &mut OperatorReader<'_, '_>,
     combine: Combination,
@@ -53,8 +53,8 @@ fn combined(
     reader.converted(&result, elem)
 }
 
-/// Scatters updates into zeros. Operands: places, updates, and the shape of the result. Updates at the same place are
-/// added.
+/// Scatters updates into a tensor of zeros. Operands: places, updates, and the shape of the result. Updates for the
+/// same place are added.
 fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shape = reader.known_ints(2, "shape")?.unwrap_or_default();
     let places = reader.indices(0)?;
@@ -62,8 +62,8 @@ fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&result)
 }
 
-/// Makes a dense tensor. Operands: places, the shape of the result, the elements at the places (or one for all), and
-/// the element elsewhere.
+/// Makes a dense tensor. Operands: the places, the shape of the result, the elements at these places (or one element
+/// for all of them), and the element for all other places.
 fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([2, 3])?;
     let shape = reader.known_ints(1, "shape")?.unwrap_or_default();
@@ -89,8 +89,8 @@ fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[base, places, elements])
 }
 
-/// Writes a slice into x. Operands: x, the slice, and where it begins. The begin is moved so that the slice fits.
-/// Trailing axes that the slice fills need no coordinate.
+/// Writes a slice into x. Operands: x, the slice, and where it begins. If the slice would lie partly outside of x, its
+/// begin is moved so that it lies inside. The last axes need no coordinate if the slice fills them.
 fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let (x, update) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(1))?);
@@ -136,7 +136,8 @@ fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0), places, Arg::Operand(1)])
 }
 
-/// Sums rows by segment. Each row has the number of its segment; numbers increase by at most 1 from row to row.
+/// Sums rows by segment. For each row there is the number of its segment. From one row to the next, this number
+/// increases by at most 1.
 fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let numbers = reader.known_ints(1, "segments")?.unwrap_or_default();
     let mut next = 0;
@@ -159,8 +160,8 @@ fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&result)
 }
 
-/// Combines slices by segment. Operands: x, the segment of each slice, and the number of segments. A negative segment
-/// means that the slice is ignored.
+/// Combines slices by segment. Operands: x, the segment of each slice, and the number of segments. A slice whose
+/// segment is negative is ignored.
 fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result<(), Refusal> {
     let count = super::reduce::known_int(reader, 2, "count")?;
     let axes = reader.rank(1)?;
@@ -170,7 +171,7 @@ fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result
     let known = reader.constant(1)?.map(|numbers| numbers.to_i64()).transpose()?;
     let all_have = known.is_some_and(|numbers| numbers.iter().all(|&number| number >= 0));
     if !all_have {
-        // Ignored slices go into an extra segment at the end, which is cut off.
+        // Ignored slices are put into an extra segment at the end, which is cut off afterwards.
         let (zero, last) = (reader.number(&places, 0.0)?, reader.number(&places, count as f64)?);
         let has_none = reader.compare(Relation::Less, &places, &zero)?;
         places = reader.select(&has_none, &last, &places)?;

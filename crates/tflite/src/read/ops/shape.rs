@@ -18,7 +18,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("FILL", 5, fill),
 ];
 
-/// A reshape. The shape is an operand or an option. If it is computed at run time, another op is used.
+/// A reshape. The shape is an operand or an option. If the shape is computed at run time, the reshape becomes another
+/// op.
 fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.has(1)
         && let Some(known) = reader.late_list(1)?
@@ -36,11 +37,11 @@ fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     };
     let mut shape: Vec<i64> = given.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "it has no shape"))?;
     let extents = reader.ty(0)?.shape;
-    // Old files, from before the format had scalars, write [0] for a scalar's shape.
+    // Files that are older than scalars in the format write the shape of a scalar as [0].
     if shape == [0] && extents.iter().all(|dim| dim.fixed() == Some(1)) {
         shape.clear();
     }
-    // In the IR, 0 would stand for the operand's extent; in TFLite it does not.
+    // In the IR, 0 stands for the extent of the operand; in TFLite, it is an extent of 0.
     if shape.contains(&0) && !extents.iter().any(|dim| dim.fixed() == Some(0)) {
         return Err(Refusal::invalid(
             ReasonCode::Reshape,
@@ -90,7 +91,8 @@ fn broadcast_to(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// The shape of the operand. Known extents are constants, so that what is computed from them is constant too.
+/// The shape of the operand. Known extents are constants, so that everything that is computed from them is constant
+/// too.
 fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let to = reader.result_elem(0)?;
     let ty = reader.ty(0)?;
@@ -111,7 +113,8 @@ fn rank(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish_value(&rank)
 }
 
-/// A tensor filled with one number. A known number is written out as a constant; otherwise it is broadcast in each run.
+/// A tensor that is filled with one number. If the number is known, the tensor is a constant; otherwise each run
+/// broadcasts the number.
 pub(super) fn spread(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
     let ones = vec![1; shape.len()];
     let number = reader.reshaped(number, &ones)?;
@@ -124,7 +127,8 @@ fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> R
     reader.finish(Expand { shape: shape.into() }, &[number])
 }
 
-/// The shape that two shapes are broadcast to: the first extent if it is not 1, and the second one otherwise.
+/// The shape to which two shapes are broadcast. For each axis it is the first extent if that is not 1, and otherwise
+/// the second extent.
 fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.one_type([0, 1])?;
     let elem = reader.ty(0)?.elem;
@@ -133,7 +137,7 @@ fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let [&[a], &[b]] = [lengths[0].as_slice(), lengths[1].as_slice()] else {
         return Err(Refusal::invalid(ReasonCode::Operands, "its operands are no lists"));
     };
-    // The shorter shape gets ones in front.
+    // Extents of 1 are added in front of the shorter shape.
     let shorter = usize::from(b < a);
     let missing = a.abs_diff(b);
     if missing > 0 {
@@ -158,7 +162,7 @@ fn zeros_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     filled(reader, &zero, &extents)
 }
 
-/// A tensor filled with one number. Operands: the shape, and the number.
+/// A tensor that is filled with one number. Operands: the shape, and the number.
 fn fill(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let shape = reader.known_ints(0, "shape")?.unwrap_or_default();
     filled(reader, &Arg::Operand(1), &shape)

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("REVERSE_V2", 4, reverse),
 ];
 
-/// A slice. Operands: x, begins, and sizes; −1 means everything up to the end.
+/// A slice. Operands: x, the begins, and the sizes. A size of −1 means everything up to the end.
 fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let begins = reader.known_ints(1, "begin")?.unwrap_or_default();
     let sizes = reader.known_ints(2, "size")?.unwrap_or_default();
@@ -36,14 +36,14 @@ fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(op, &[Arg::Operand(0)])
 }
 
-/// One entry of a strided slice: a range of an operand's axis, or a new axis of the result.
+/// One entry of a strided slice: a range along an axis of the operand, or a new axis of the result.
 enum Entry {
     Range {
         start: i64,
         end: i64,
         step: i64,
     },
-    /// A single element; its axis is removed.
+    /// A single element along an axis. The axis is removed.
     Element(i64),
     New,
 }
@@ -158,7 +158,7 @@ fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     reader.finish(last, &[x])
 }
 
-/// Splits into equal parts. Operands: the axis, and x.
+/// Splits x into equal parts. Operands: the axis, and x.
 fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let options = options!(reader, SplitOptions);
     let count = i64::from(option!(options, num_splits, 0));
@@ -180,7 +180,7 @@ fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     )
 }
 
-/// Splits into given sizes. Operands: x, the sizes (one may be −1), and the axis.
+/// Splits x into parts of given sizes. Operands: x, the sizes (one of them may be −1), and the axis.
 fn split_v(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut sizes = reader.known_ints(1, "sizes")?.unwrap_or_default();
     let rank = reader.rank(0)?;

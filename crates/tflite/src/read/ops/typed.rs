@@ -14,8 +14,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("DEQUANTIZE", 9, dequantize),
 ];
 
-/// A cast. Codes are refused, because the operator would convert the codes themselves, and the graph has the numbers
-/// that they stand for.
+/// A cast. Codes are refused: the operator would convert the codes themselves, but our graph has the numbers that the
+/// codes stand for.
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.operand_grid(0).is_some() || reader.result_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
@@ -28,7 +28,8 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// Reinterprets the bits of numbers as another type of the same width. Integers have all their bits in the low bits.
+/// Reinterprets the bits of numbers as another type of the same width. Between integers of the same width, a cast keeps
+/// all bits.
 fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let of_file = |tensor: Option<&Tensor>| tensor.and_then(|tensor| elem(tensor.elem).ok());
@@ -48,8 +49,8 @@ fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// Quantizes real numbers, or requantizes codes to another grid. The real numbers stay the same, except that they are
-/// rounded to the result's grid.
+/// Quantizes real numbers, or requantizes codes to another grid. In our graph the real numbers only get the grid of the
+/// result, to which they are rounded.
 fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     if reader.result_grid(0).is_none() || !reader.ty(0)?.elem.is_float() {
         return Err(Refusal::invalid(

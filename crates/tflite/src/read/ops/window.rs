@@ -1,18 +1,19 @@
-//! Sliding windows: strides, and the paddings that `SAME` stands for.
+//! Windows that slide over an image: strides, and the paddings that `SAME` stands for.
 
 use crate::read::operator_reader::{OperatorReader, Refusal};
 use crate::schema::Padding;
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 
-/// A number of the options that has to be positive.
+/// A number of the options that must be positive.
 pub(super) fn positive(number: i32, what: &str) -> Result<u32, Refusal> {
     let found = u32::try_from(number).ok().filter(|&number| number > 0);
     found.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("its {what} is {number}")))
 }
 
-/// The paddings of a window over the spatial axes of an operand with channels last: all begins, then all ends. With
-/// `SAME` there are ⌈extent / stride⌉ windows, and if the sum is odd, the end gets the larger half.
+/// The paddings of a window over the spatial axes of an operand with channels last: first the amounts before all axes,
+/// then those after. `SAME` stands for paddings that give ⌈extent / stride⌉ windows; if the total is odd, one more is
+/// added after the axis.
 pub(super) fn paddings(
     reader: &mut OperatorReader<'_, '_>,
     operand: usize,
