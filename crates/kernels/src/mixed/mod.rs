@@ -3,7 +3,7 @@
 //! prepared once and run on arrays, with the same bits on every instruction set.
 //!
 //! ```
-//! use strait_kernels::{Context, mixed::{Codes, Dequantize, Quantize}};
+//! use strait_kernels::{Context, mixed::{CodeSlice, Dequantize, Quantize}};
 //! use strait_requantize::{IntType, mixed::{AscendDequant, QuantizeLinear}};
 //!
 //! let form = QuantizeLinear { scale: 0.5, zero_point: -3, out: IntType::I8 };
@@ -13,7 +13,7 @@
 //!
 //! let form = AscendDequant { scale: [0.5, 2.0].into_iter().collect(), relu: true };
 //! let mut reals = [0.0; 4];
-//! let codes = Codes::I32(&[-1, 3, 4, -5]);
+//! let codes = CodeSlice::I32(&[-1, 3, 4, -5]);
 //! Dequantize::new(&form.dequantization())?.run(&Context::detect(), [1, 2, 2], codes, &mut reals)?;
 //! assert_eq!(reals, [0.0, 1.5, 8.0, 0.0]);
 //! # Ok::<(), strait_kernels::KernelError>(())
