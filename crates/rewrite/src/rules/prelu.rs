@@ -4,6 +4,7 @@
 //! - relu(x) − α·relu(−x), or relu(x) + (−α)·relu(−x);
 //! - max(x, 0) + α·min(x, 0), or the same with relu(x) for the maximum;
 //! - max(x, α·x) with a single slope of at most 1.
+//!
 //! **Why**: with a single slope the result is one `leaky_relu`. With a slope for each channel it is relu(x) + α·min(x, 0),
 //! the form in which ONNX's PRelu is read. One of its two terms is always zero, both are clamps, and the scaled value is
 //! only as wide as x. In the first form it is twice as wide.

@@ -4,6 +4,7 @@
 //! - a clip without bounds, or with the bounds of the grid that the model gives for its operand;
 //! - a maximum with the lowest number of the grid that the model gives for the result;
 //! - a sum with zeros, or a product with ones.
+//!
 //! **Why**: every later step would have to look through such a node, and adding zeros to codes rounds them once more.
 //! Exporters write such sums because Python's `sum` begins with 0. The clips and maxima occur in Q/DQ files of Strait.
 //! **Preconditions**: if the result is an output of the graph, its name has to survive, so the operand has to be the result

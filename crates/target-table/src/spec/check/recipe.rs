@@ -23,7 +23,7 @@ pub(super) fn check(
     let parameter = |key: &str| path.clone().key(recipe.name()).key(key);
     match recipe {
         Recipe::MultiplyAccumulate { weight_grid, .. } => {
-            weights(findings, row, weight_grid, shifts, &parameter("weight_grid"))
+            weights(findings, row, weight_grid, shifts, &parameter("weight_grid"));
         }
         Recipe::AddShifted => {
             let takes = forms(&row.inputs, |form| matches!(form.kind, Arithmetic::DequantS16(_)));
