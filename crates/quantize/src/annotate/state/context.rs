@@ -1,4 +1,4 @@
-//! What the passes decide from.
+//! The information on which the passes base their decisions.
 
 use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::settings::Annotation;

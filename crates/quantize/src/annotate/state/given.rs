@@ -1,11 +1,12 @@
-//! Grids and codes that are known before annotation: they came with the model, or from a record.
+//! Grids and codes that are known before annotation, because they came with the model or from a record.
 
 use super::draft::{Draft, refuse};
 use crate::annotate::settings::{AnnotateError, Given};
 use crate::annotate::state::context::PassContext;
 use strait_core::{ConfigId, Def, Grid, Move, Origin};
 
-/// Gives a new config its given grid, if it belongs to an activation or to weights. A bias has the grid of its sum.
+/// Gives a new config its given grid, if it belongs to an activation or to weights. The config of a bias has the grid
+/// of its sum instead.
 pub(crate) fn activate(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -24,7 +25,7 @@ pub(crate) fn activate(
     Ok(())
 }
 
-/// Grid and codes that are given for a config.
+/// The grid and codes that are given for a config.
 pub(crate) fn of<'a>(context: &PassContext<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
     let config = draft.table.config(id)?;
     context.how.given(config.node, config.port)
