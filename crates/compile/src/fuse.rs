@@ -19,8 +19,8 @@ pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusi
     Ok((module, fusion))
 }
 
-/// The module as it is deployed, in which the bodies of control flow are graphs of their own again. If there are such
-/// bodies, also returns the module with the bodies inlined.
+/// The module in the form in which it is deployed: the bodies of control flow are graphs of their own again. If there
+/// are such bodies, also returns the module with the bodies inlined.
 pub(crate) fn closed(bodies: &Bodies, mut module: Module) -> Result<(Module, Option<Module>), CompileError> {
     if bodies.is_empty() {
         return Ok((module, None));
@@ -33,7 +33,7 @@ pub(crate) fn closed(bodies: &Bodies, mut module: Module) -> Result<(Module, Opt
     Ok((module, Some(open)))
 }
 
-/// The certificates of the fusions, in the form in which an artifact stores them.
+/// The certificates of the fusions, in the form that artifacts contain.
 pub(crate) fn certificates(fusion: &Fusion) -> Vec<CertificateRecord> {
     let fired = fusion.fired.iter();
     let record = fired.map(|fired| CertificateRecord {

@@ -10,8 +10,8 @@
 //!   - Nodes that move codes pass on what their readers want. If all these readers agree, their choice is passed on up
 //!     to the producer. Otherwise, moved codes stay on the producer's grid and are requantized after the moves.
 //!   - An output of the graph counts as a reader that agrees with no other reader. A given grid never changes.
-//!   - If readers differ, the producer leaves its own grid, and codes are requantized for readers with another grid. But
-//!     if the table narrows sums at the readers' operands, the producer leaves a sum, and each reader narrows it.
+//!   - If readers differ, the producer leaves its own grid, and codes are requantized for readers with another grid.
+//!     But if the table narrows sums at the readers' operands, the producer leaves a sum, and each reader narrows it.
 //!   - With `force_overlap`, or if the target does not requantize codes, producer and all readers use the grid of an
 //!     aligned operand. Readers that did not ask for it are reported.
 //!   - If `simplify` is off, a producer makes its result on a grid of its own, even if its readers agree on another.
