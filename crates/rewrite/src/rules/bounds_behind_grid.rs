@@ -24,7 +24,7 @@ impl Rule for BoundsBehindGrid {
         vec![Term::Conv, Term::ConvTranspose, Term::Gemm]
     }
 
-    /// A change anywhere matters, because the rule looks for a quantization behind clamps.
+    /// The rule searches for a quantization behind clamps, so a change at any distance matters.
     fn depth(&self) -> usize {
         EVERYWHERE
     }
@@ -50,7 +50,7 @@ impl Rule for BoundsBehindGrid {
     }
 }
 
-/// The node that dequantizes a value, and the ends of the grid.
+/// The node that dequantizes a value, and the real numbers of the smallest and the largest code of its grid.
 fn ends(site: &GraphNode<'_>, x: ValueId) -> Option<(NodeId, [f32; 2])> {
     let real = site.producer(x, Term::Dequantize)?;
     let codes = site.graph.value(real.input(0)?)?;
@@ -68,7 +68,7 @@ fn is_mistaken(site: &GraphNode<'_>) -> bool {
     (is_float(1) || is_float(2)) && is_quantized(site)
 }
 
-/// True if the result is quantized, directly or behind clamps.
+/// True if the node's result is quantized, directly or behind clamps.
 fn is_quantized(site: &GraphNode<'_>) -> bool {
     let mut node = site.node;
     loop {
