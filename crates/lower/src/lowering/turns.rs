@@ -197,7 +197,7 @@ impl TurnCache {
                 lowering.known.set(made, *bounds);
                 lowering.walk.set(value, grid, None, made)
             }
-            // The producer of a sum is always tried together with its readers.
+            // The producer of a sum is always tried before the readers of the sum.
             (_, Some(Left::Sum { .. })) => Err(missing()),
         }
     }
