@@ -39,7 +39,7 @@ pub struct Built {
     pub nearness: BTreeMap<String, Nearness>,
     /// The fusions that were made, and those that were refused.
     pub fusion: Fusion,
-    /// The certificates of the fusions: what each of them claims.
+    /// The certificates of the fusions, with the claim of each.
     pub certificates: Vec<CertificateRecord>,
     /// The number of layers that were compared with the target's own model of its arithmetic, and the number that this
     /// model leaves to the host. `None` if the target has no such model, or before [`hold`](crate::hold) has run.

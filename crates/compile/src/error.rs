@@ -13,7 +13,7 @@ pub enum CompileError {
     /// The model contains something that cannot be compiled.
     #[error("model: {}", .0.text)]
     Model(Reason),
-    /// The settings require these nodes in integers, but they have to run on the host.
+    /// The settings require these nodes in integers, but the nodes have to run on the host.
     #[error("{}", denied(.0))]
     Denied(Vec<Denied>),
     /// A run would take more than its limits allow.

@@ -1,5 +1,5 @@
-//! For targets with their own model of their arithmetic: counts the layers whose requantizations this model computes,
-//! and those that it leaves to the host.
+//! Counts the layers whose requantizations are computed by the target's own model of its arithmetic, and the layers
+//! whose requantizations this model leaves to the host. Not every target has such a model.
 
 use std::fmt;
 

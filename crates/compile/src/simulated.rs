@@ -24,7 +24,7 @@ use crate::{Built, CompileError, Watch};
 /// The number of bytes for kept values, if there is no memory limit.
 const KEPT: u64 = 1 << 30;
 
-/// The failure of one sample, before its index is known.
+/// The error for one sample. It does not contain the sample's index yet.
 enum Failure {
     Data(String),
     Run(ExecuteError),

@@ -34,7 +34,7 @@ pub(crate) struct Walk<'a, C> {
 /// The values of the new graph that stand for one value of the source.
 #[derive(Clone)]
 struct Counterparts<C> {
-    /// The value as its producer makes it, if the producer makes real numbers.
+    /// The value that the producer makes, if the producer makes real numbers.
     plain: Option<ValueId>,
     /// The value in real numbers, for readers that have no config.
     real: Option<ValueId>,
@@ -280,7 +280,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         made.is_some_and(|made| made.plain.is_some())
     }
 
-    /// The value in real numbers as its producer makes it. A constant is copied when it is first needed.
+    /// The value that the producer makes in real numbers. A constant is copied when it is first needed.
     pub(crate) fn plain(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.counterparts(value)?.plain {
             return Ok(made);

@@ -58,7 +58,7 @@ pub enum ObserveError {
     Stopped,
 }
 
-/// The failure of one sample, before its index is known.
+/// The error for one sample. It does not contain the sample's index yet.
 enum Failure {
     Data(String),
     Run(ExecuteError),

@@ -1,4 +1,4 @@
-//! Requests: which statistics of which values should be observed.
+//! Requests: they say which statistics are observed for which values.
 
 use crate::statistics::{Kind, Observation};
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,7 +92,7 @@ pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(Valu
     }
 }
 
-/// For each value, the axes along which softmaxes read it.
+/// For each value that softmaxes read, the axes along which they compute.
 pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId, BTreeSet<usize>> {
     let mut axes: BTreeMap<ValueId, BTreeSet<usize>> = BTreeMap::new();
     let Some(graph) = module.graph(graph) else { return axes };

@@ -126,7 +126,7 @@ impl<'a> Region<'a> {
         self.nodes.insert(id, node);
     }
 
-    /// The nodes in an order in which each comes after those whose results it reads.
+    /// The nodes of the region in topological order: each node comes after the nodes whose results it reads.
     fn order(&self) -> Vec<NodeId> {
         let graph = self.site.graph;
         let operands = |id: NodeId| {

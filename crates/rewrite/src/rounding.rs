@@ -28,7 +28,7 @@ impl<'a> GraphNode<'a> {
     }
 }
 
-/// Adds a constant to a patch. `None` if one of its numbers is not finite in f32.
+/// Adds a constant to a patch. `None` if a number is not finite after it was rounded to f32.
 pub(crate) fn rounded(
     patch: &mut Patch,
     name: &str,

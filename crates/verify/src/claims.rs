@@ -27,7 +27,7 @@ pub(crate) struct Claims {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// What was verified about one fusion.
+/// One fusion, and what was verified about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedFusion {
     /// The name of the fused node's result.

@@ -1,5 +1,5 @@
-//! Checks that a certificate follows from its own content: that its argument, its steps and its interval lead to its
-//! verdicts.
+//! Checks that a certificate follows from its own content: its verdicts must follow from its argument, its steps and
+//! its interval.
 
 use crate::finding::Fault;
 use crate::functions::{Chains, Undecided, compare_floats};

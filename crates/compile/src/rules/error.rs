@@ -12,7 +12,7 @@ pub struct RuleError {
     pub key: KeyPath,
     /// The code by which programs recognise the error.
     pub code: &'static str,
-    /// What is wrong, in one sentence.
+    /// The error in one sentence.
     pub message: String,
     /// Further facts, which are shown below the message.
     pub notes: Vec<String>,

@@ -24,7 +24,7 @@ impl RequantizationSite<'_> {
         ))
     }
 
-    /// Checks all conditions of the row at this site, except for those on the form.
+    /// Checks all conditions of the row at this site. The conditions on the form are checked later.
     pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
         let when = &row.when;
         for (key, wanted) in &when.option {

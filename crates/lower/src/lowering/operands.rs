@@ -67,7 +67,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The grid of an operand. It is a defect of the compiler if annotation has given it none.
+    /// The grid of an operand. If annotation has not given the operand a grid, that is a defect of the compiler.
     pub(crate) fn operand_grid(&self, site: &NodeToLower<'_>, index: usize) -> Result<Grid, Failure> {
         let missing = || Failure::defect(format!("operand {index} has no grid"));
         self.grid(site.id, Port::Operand(index)).ok_or_else(missing)
@@ -78,7 +78,7 @@ impl Lowering<'_> {
         self.grid(site.id, Port::Result(0))
     }
 
-    /// The grid of the first result. It is a defect of the compiler if annotation has given it none.
+    /// The grid of the first result. If annotation has not given the result a grid, that is a defect of the compiler.
     pub(crate) fn needed_grid(&self, site: &NodeToLower<'_>) -> Result<Grid, Failure> {
         self.result_grid(site)
             .ok_or_else(|| Failure::defect("its result has no grid"))

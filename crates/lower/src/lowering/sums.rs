@@ -1,4 +1,4 @@
-//! The target's sums: their widths, and proofs that they do not overflow.
+//! The sums that the target computes: their widths, and proofs that they do not overflow.
 
 use super::Lowering;
 use crate::interval::{Bounds, Interval, accumulator, around_all};

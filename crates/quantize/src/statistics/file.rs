@@ -26,7 +26,7 @@ const MAGIC: &[u8; 8] = b"STRAITS5";
 /// Digests of what statistics depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticsKey {
-    /// The digest of the graph with its weights, and of how it was observed.
+    /// The digest of the graph with its weights, and of the way in which the graph was observed.
     pub model: [u8; 32],
     /// The digest of all samples with their preprocessing.
     pub data: [u8; 32],

@@ -141,7 +141,7 @@ macro_rules! forms {
             $(#[doc = concat!("See [`", stringify!($form), "`](struct@", stringify!($form), ").")] $form($form),)*
         }
 
-        /// The kind of a form, without its parameters. A target's table lists the kinds that it accepts.
+        /// The kind of a form, without its parameters. A target's table lists the kinds that the target accepts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum FormKind {
@@ -373,7 +373,7 @@ impl<'a> Fields<'a> {
         self
     }
 
-    /// Adds the form's ReLU, if it has one: no result is below the code of real zero.
+    /// Adds a ReLU if the form includes one. Then no result is below the code of real zero.
     fn relu(self, relu: bool, zero: i32) -> Self {
         let lowest = if relu {
             self.out.saturate(zero.into())

@@ -1,5 +1,5 @@
-//! Functions of one code that interpolate linearly between the entries of a table, which has fewer entries than there
-//! are codes.
+//! Functions of one code by a table that has fewer entries than there are codes. Results between two entries are
+//! interpolated linearly.
 
 use super::{Definition, FunctionError, Nearest};
 use crate::{IntType, Rounding};

@@ -11,8 +11,8 @@ use strait_core::op::Clip;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// The rule that puts bounds behind a dequantize, so that ONNX Runtime does not take the product behind it for a
-/// quantized one.
+/// The rule that puts bounds behind a dequantize. They keep ONNX Runtime from treating the product behind the
+/// dequantize as a quantized product.
 pub struct BoundsBehindGrid;
 
 impl Rule for BoundsBehindGrid {

@@ -49,7 +49,7 @@ const FORMS: Pattern = OneOf(&[
 ]);
 const CENTRED: Pattern = op(&[Term::Sub], &[Any(X), Reshaped(&of(&[Term::ReduceMean], &[Any(X)]))]);
 
-/// True for a value from which its mean was subtracted.
+/// True for a value that is the difference of another value and the mean of that value.
 fn is_centred(site: &GraphNode<'_>, x: ValueId) -> bool {
     let difference = site.producer(x, Term::Sub);
     difference.is_some_and(|difference| CENTRED.at(&difference).is_ok())

@@ -239,7 +239,7 @@ impl ValueRange {
     }
 }
 
-/// True if an axis of this shape has this many elements.
+/// True if `axis` is an axis of this shape and has `count` elements.
 fn has_extent(shape: &Shape, axis: usize, count: usize) -> bool {
     shape.get(axis).and_then(|dim| dim.fixed()) == Some(count as u64)
 }

@@ -406,7 +406,8 @@ fn number([low, high]: Interval) -> Interval {
     ]
 }
 
-/// The interval of x for which c·x can lie in an interval, for constants c of one sign. An infinite end stays infinite.
+/// The interval of the numbers x for which c·x can lie between `low` and `high`. The constants c have one sign. Infinite
+/// ends stay infinite.
 fn divided([low, high]: Interval, c: Interval) -> Interval {
     if !(c[0] > 0.0 || c[1] < 0.0) || !c.iter().all(|c| c.is_finite()) {
         return ALL;

@@ -10,7 +10,7 @@ use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe};
 pub(crate) enum Role {
     /// The operand is an activation. It has a grid of its own, or the grid on which its producer leaves it.
     Activation,
-    /// A constant with one grid per output channel, or one for the whole tensor.
+    /// A constant with one grid for each output channel, or one grid for the whole tensor.
     Weight,
     /// A constant factor for each element of a row. It has 16 bits, whichever pair of types the node computes on.
     Gain,
@@ -141,7 +141,7 @@ impl<'a> Roles<'a> {
         matches!(node.op, Op::Add(_)) && self.row(id, node).is_some_and(|row| !row.in_accumulator.is_empty())
     }
 
-    /// True if a value is the sum of a product, and its only reader may add to it.
+    /// True if a value is the sum of a product, and the only node that reads the value may add to this sum.
     fn stays_a_sum(self, graph: &Graph, value: ValueId) -> bool {
         let Some((id, node)) = graph.producer(value) else {
             return false;

@@ -87,7 +87,7 @@ impl Readers {
 /// The types of the nodes on the accelerator, and of their results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
-    /// For each node: the codes of its activation operands, and those of its weights.
+    /// For each node: the codes of its activation operands, and the codes of its weights.
     of: Vec<Option<[CodeType; 2]>>,
     /// For each value, its codes, if a node on the accelerator makes it or if it is an input whose codes a rule
     /// chooses.
@@ -236,8 +236,8 @@ impl Types {
     }
 }
 
-/// True if a node takes over the types of its neighbours, because it moves or compares codes and no setting chooses a
-/// type for it.
+/// True if a node takes over the types of its neighbours. This is so if the node moves or compares codes and no setting
+/// chooses a type for it.
 fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     let own = how.types(id).own.0.is_some() || !how.settings.grid(id, node, true).is_none();
     shares_grid(kind) && !own

@@ -39,7 +39,7 @@ pub struct Loss {
     pub channel: Option<usize>,
     /// The number that takes up nearly all of the grid: the one with the largest magnitude.
     pub extreme: f32,
-    /// The part of the grid between this number and all others, in [0.99, 1].
+    /// The part of the grid that lies between this number and all other numbers, in [0.99, 1].
     pub share: f64,
     /// The number of codes that are left for all other numbers.
     pub codes: f64,

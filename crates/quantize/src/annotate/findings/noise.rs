@@ -285,7 +285,7 @@ fn is_read(graph: &Graph, constant: ValueId) -> bool {
     })
 }
 
-/// 10·log10 of the ratio between `total` and what remains of it without `part`.
+/// 10·log10(`total` / (`total` − `part`)): the decibels by which `total` shrinks if `part` is taken away.
 pub(crate) fn decibels(total: f64, part: f64) -> f64 {
     match part > 0.0 && total > 0.0 {
         true => -10.0 / LN_10 * ln((1.0 - part / total).max(1e-20)),

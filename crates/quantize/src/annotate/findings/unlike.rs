@@ -1,5 +1,5 @@
-//! Parts with very different ranges on one grid: if the numbers of one part of a tensor are small beside those of the
-//! others, it gets only few of the codes.
+//! Finds parts of tensors with very different ranges on one grid. If the numbers of one part are small beside the
+//! numbers of the other parts, this part gets only few of the codes.
 
 use super::noise::{of_constant, rounding};
 use crate::annotate::settings::Annotation;
@@ -56,14 +56,16 @@ pub enum PartKind {
     Channels(Vec<usize>),
 }
 
-/// A part of a tensor that loses accuracy because it shares a grid with others.
+/// A part of a tensor that loses accuracy because it shares a grid with other parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnlikePart {
-    /// The node that puts the part on the grid: it joins it with others, chooses between them, or makes it.
+    /// The node that puts the part on the grid: it joins the part with others, chooses between the part and others, or
+    /// makes it.
     pub node: NodeId,
     /// The part. If the part consists of channels, the tensor that these channels belong to.
     pub value: ValueId,
-    /// How the part relates to the tensor: joined with others, cut out, or some of its channels.
+    /// How the part relates to the tensor: it is joined with other parts, cut out, or consists of some of the tensor's
+    /// channels.
     pub kind: PartKind,
     /// How much accuracy the part loses.
     pub lost: Unlike,

@@ -149,7 +149,7 @@ impl<'a> Kept<'a> {
         weighing.filter_map(|(id, node)| self.pair(id, node)[0]).collect()
     }
 
-    /// Adds the constraints on one node, and its ports.
+    /// Adds the constraints on one node and on the node's ports.
     fn node(
         &self,
         id: NodeId,

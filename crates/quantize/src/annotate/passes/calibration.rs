@@ -19,12 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
-/// A config that was made in this run, its root, and the value and port that the config belongs to.
+/// A config that was made in this run, its root, and the value, role and node that it belongs to.
 type Member = (ConfigId, ConfigId, Bound);
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(context, draft);
-    // The configs that were made in this run. They form whole groups, each with a value and a root.
+    // The configs that were made in this run. They belong to whole groups. Each comes with its root and its value.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
     // Gains are constants, so their range comes from their elements, as for all constants.

@@ -74,7 +74,7 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     Some((config.node, Reason::new(code, text)))
 }
 
-/// The reason why a bias cannot use the grid or the codes that are given for it. `None` if it can.
+/// The reason why a bias cannot use the grid or the codes that are given for it. `None` if the bias can use them.
 fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option<&'static str> {
     let own = draft.table.params(id)?;
     if draft.scheme(id)?.elem() != Some(given.elem) {

@@ -1,4 +1,4 @@
-//! Asks the target's own code whether it refuses nodes, after the target's table has accepted them.
+//! Asks the target's own code which nodes it refuses. The target's table has already accepted these nodes.
 
 use super::refusal::operands;
 use strait_core::{GraphId, Module, Placement, Refusal};

@@ -65,7 +65,8 @@ impl<'a> Annotation<'a> {
         own.or_else(|| self.constraints.values.get(&value)?.ty)
     }
 
-    /// True if settings or constraints choose the type or the kind of grid with which a value leaves its node.
+    /// True if settings or constraints choose the type or the kind of grid in which a value leaves the node that makes
+    /// it.
     pub(crate) fn has_own_codes(&self, value: ValueId) -> bool {
         self.value_type(value).is_some() || !self.settings.value_grid(value).is_none()
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use strait_core::{DataId, Elem, NodeId, Port, QuantParams, ValueId};
 use strait_target::spec::{Activation, Integer, WeightPer};
 
-/// The constraints on a graph. They do not change while it is annotated.
+/// The constraints on a graph. They stay the same while the graph is annotated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constraints {
     /// Given grids and codes of operands and results.

@@ -1,4 +1,4 @@
-//! Settings of one layer, value or operand. Whatever they leave open is taken from the defaults.
+//! Settings of one layer, value or operand. The defaults apply to everything that these settings leave open.
 
 use crate::observers::ObserverChoice;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct WeightSettings {
     pub unfit: Option<Unfit>,
 }
 
-/// The settings of one value, as it leaves the node that makes it, or as the host passes it in.
+/// The settings of one value. They apply to the value where its node makes it, or where the host passes it in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {
     /// The positions of the rules that these settings come from, in rising order.
@@ -56,8 +56,8 @@ pub struct ValueSettings {
     pub grid: GridSettings,
 }
 
-/// The settings of one operand. An operand with a range of its own has a grid of its own, which does not affect other
-/// readers of its value.
+/// The settings of one operand. If an operand has a range of its own, it has a grid of its own, and other readers of
+/// its value are not affected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperandSettings {
     /// The positions of the rules that these settings come from, in rising order.

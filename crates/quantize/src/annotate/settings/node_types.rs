@@ -9,7 +9,7 @@ use strait_target::spec::{Activation, Integer, Pair};
 pub struct NodeTypes {
     /// The types of activations and weights that are chosen for this node.
     pub own: (Option<Activation>, Option<Integer>),
-    /// The types that are chosen for all nodes. They are used if the target's table has them for the op.
+    /// The types that are chosen for all nodes. They are used if the target's table supports them for the op.
     pub all: (Option<Activation>, Option<Integer>),
     /// True if the node should run in float, with float weights.
     pub is_plain: bool,

@@ -24,7 +24,7 @@ pub struct Settings {
 /// The settings for all nodes, values and operands without an entry of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defaults {
-    /// The type of activations. It is used if the target's table has it for the op.
+    /// The type of activations. It is used for an op if the target's table supports it there.
     pub activation: Option<Activation>,
     /// The kind of grid for activations.
     pub grid: GridSettings,
@@ -83,7 +83,7 @@ impl Settings {
         results.chain(operands).fold(own, GridSettings::or)
     }
 
-    /// The settings of the grid of a value, as it leaves the node that makes it.
+    /// The settings of the grid on which a value leaves the node that makes it.
     pub(crate) fn value_grid(&self, id: ValueId) -> GridSettings {
         self.values.get(&id).map(|value| value.grid).unwrap_or_default()
     }

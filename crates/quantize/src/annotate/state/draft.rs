@@ -1,4 +1,4 @@
-//! The configs of a graph while passes make them, and everything that passes base their decisions on.
+//! The configs of a graph while the passes make them, and all other data on which the passes base their decisions.
 
 use super::losses::{Coarser, Overlapped, Raised};
 use super::ranges::Ranges;
@@ -12,7 +12,7 @@ use strait_core::{
     State, ValueId,
 };
 
-/// A config, the value that it belongs to, and what alignment decided for it.
+/// The value, the role and the node of a config, and what alignment decided for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) value: ValueId,
@@ -104,7 +104,7 @@ impl Draft {
         (0..results).filter_map(|index| self.result(node, index)).collect()
     }
 
-    /// The config with which a value leaves its producer as codes, or with which the host passes it in.
+    /// The config of the codes in which a value leaves its producer, or in which the host passes the value in.
     pub(crate) fn left(&self, context: &PassContext<'_>, value: ValueId) -> Option<ConfigId> {
         let config = context.graph.left_by(&self.table, value)?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)

@@ -31,7 +31,7 @@ pub(crate) fn of<'a>(context: &PassContext<'a>, draft: &Draft, id: ConfigId) -> 
     context.how.given(config.node, config.port)
 }
 
-/// The reason why a config cannot use the grid or the codes that are given for it. `None` if it can.
+/// The reason why a config cannot use the grid or the codes that are given for it. `None` if the config can use them.
 fn unfit(context: &PassContext<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
     let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
     let value = context.graph.value(bound.value)?;

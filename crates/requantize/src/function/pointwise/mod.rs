@@ -14,7 +14,7 @@ use super::{Definition, FunctionError, Nearest, Real, code_of, in_range};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 
-/// A function of one code with its parameters. It is plain data. In text and JSON, a variant has the name of its
+/// A function of one code with its parameters, as plain data. In text and JSON, each variant has the name of its
 /// definition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pointwise {

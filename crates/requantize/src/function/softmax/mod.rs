@@ -13,7 +13,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A softmax with its parameters. It is plain data. In text and JSON, a variant has the name of its definition.
+/// A softmax with its parameters, as plain data. In text and JSON, each variant has the name of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Softmax {
     /// LiteRT's softmax on int8 (`litert.softmax.int8.v1`).

@@ -14,7 +14,7 @@ use strait_requantize::scales::{next_power_of_two, zero_of};
 use strait_requantize::{IntType, Per};
 use strait_target::spec::{Observer, WeightGrid};
 
-/// Everything about a product on which the grid of its weights depends.
+/// A product, with everything on which the grid of its weights depends.
 pub(crate) struct Product<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) how: &'a Annotation<'a>,
@@ -33,7 +33,7 @@ pub(crate) struct Product<'a> {
     pub(crate) y_scale: Option<f64>,
 }
 
-/// The scales of weights, one for each channel or one for all.
+/// The scales of weights: one for each channel, or one for the whole tensor.
 pub(crate) enum Scales {
     Are(Vec<f32>),
     /// See [`Weights::Coarsen`].
@@ -152,7 +152,7 @@ impl Product<'_> {
         }))
     }
 
-    /// The scales that the weights get, one for each channel or one for all.
+    /// The scales that the weights get: one for each channel, or one for the whole tensor.
     pub(crate) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
         let least = channels.iter().map(|channel| channel.least());
         let largest = least.clone().fold(0.0, f64::max);
