@@ -112,7 +112,7 @@ fn accumulator(
     Ok(found.and_then(|values| values.get(element).copied()))
 }
 
-/// The value with this name, and the node that makes it.
+/// The value called `name`, and the node that makes it.
 fn named<'a>(module: &Module, graph: &'a Graph, name: &str) -> Option<(ValueId, &'a Node)> {
     let mut values = graph.values();
     let (id, _) = values.find(|(_, value)| module.name(value.name) == name)?;

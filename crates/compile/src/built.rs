@@ -27,7 +27,7 @@ pub struct Built {
     pub module: Module,
     /// The same module with the bodies of control flow inlined in both graphs. `None` if the model has no control flow.
     pub open: Option<Module>,
-    /// The annotated float graph that the integers were made from, with its parameters baked.
+    /// The annotated float graph from which the integer graphs were made. Its parameters are baked.
     pub annotated: Module,
     /// Grids that cost accuracy, as annotation has found them.
     pub findings: Findings,
@@ -117,7 +117,7 @@ impl Revision {
 pub struct Simulated {
     /// The model's outputs for each sample, in the order of the outputs.
     pub outputs: Vec<Vec<Arc<Tensor>>>,
-    /// The number of nodes of the model that were run on each sample to get these outputs.
+    /// The number of nodes of the model that were run on each sample to compute the outputs.
     pub nodes: usize,
     pub(super) samples: Arc<dyn Samples>,
     pub(super) annotated: Module,

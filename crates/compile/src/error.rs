@@ -13,7 +13,7 @@ pub enum CompileError {
     /// The model contains something that cannot be compiled.
     #[error("model: {}", .0.text)]
     Model(Reason),
-    /// The settings require these nodes in integers, but the nodes have to run on the host.
+    /// The settings require the listed nodes in integers, but the nodes have to run on the host.
     #[error("{}", denied(.0))]
     Denied(Vec<Denied>),
     /// A run would take more than its limits allow.
@@ -39,7 +39,7 @@ pub enum CompileError {
     /// The target's own model of its arithmetic failed, or computes something else than the form in the target's table.
     #[error(transparent)]
     OwnModel(#[from] LayerError),
-    /// Kernels of the target compute something else than their forms define. There is one sentence for each layer.
+    /// Some kernels of the target compute something else than their forms define. There is one sentence for each layer.
     #[error("{}", .0.join("; "))]
     Kernels(Vec<String>),
     /// A defect of the compiler.

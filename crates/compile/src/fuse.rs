@@ -6,7 +6,7 @@ use strait_lower::{Fusion, fuse};
 
 use crate::{CompileError, Task};
 
-/// Copies the lowered graph, makes the copy the main graph, and fuses the requantizations in it.
+/// Copies the lowered graph and makes the copy the main graph. Then fuses the requantizations of the copy.
 pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusion), CompileError> {
     let mut main = module.main().clone();
     main.name = module.names.fresh("main");

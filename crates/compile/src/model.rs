@@ -21,7 +21,7 @@ pub struct Model {
     pub bodies: Bodies,
     /// What the rewrite rules have changed.
     pub rewritten: Rewritten,
-    /// The layers of the model as they were before rewriting.
+    /// The layers that the model had before rewriting.
     pub layers: Layers,
 }
 

@@ -17,7 +17,7 @@ use crate::{
     shares::{self, Shares},
 };
 
-/// If a channel has at most this many codes, all of them are compared. For a 16-bit type this is always so.
+/// If a channel has at most this many codes, all its codes are compared. For a 16-bit type this is always so.
 const ALL_CODES: i64 = 1 << 16;
 
 /// The approximate number of codes that are compared if a channel has more than [`ALL_CODES`].
@@ -78,14 +78,14 @@ fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide
     ))
 }
 
-/// The name of the row of the target's table that this form belongs to.
+/// The name of the table row that the form `form` with the clamp `clamp` belongs to.
 fn row<'a>(spec: &'a TargetSpec, form: &Requantization, clamp: Option<[i32; 2]>) -> &'a str {
     let mut rows = spec.form.iter();
     let row = rows.find(|(_, row)| row.accepts(form, clamp).is_ok());
     row.map_or("", |(name, _)| name)
 }
 
-/// A requantization, and the loops of the target's own model for it.
+/// A requantization, and the loops that compute it in the target's own model.
 struct Layer<'a> {
     form: &'a Requantization,
     clamp: Option<[i32; 2]>,
@@ -188,7 +188,7 @@ impl Layer<'_> {
     }
 }
 
-/// The number of accumulators that are compared in each channel for these codes.
+/// The number of accumulators that are compared in each channel, if the codes in `codes` are compared.
 fn each(codes: &[i64]) -> usize {
     3 * codes.len() + 2
 }

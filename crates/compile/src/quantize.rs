@@ -22,7 +22,7 @@ pub type UnfittingGrids = BTreeMap<ValueId, (NodeId, Reason)>;
 /// A model in integers, in which each requantization is still an operation of its own.
 #[derive(Debug)]
 pub struct Quantized {
-    /// The annotated float graph, with its parameters baked.
+    /// The annotated float graph. Its parameters are baked.
     pub annotated: Module,
     /// The lowered graph.
     pub lowered: Lowered,
@@ -44,7 +44,7 @@ pub struct Quantized {
 /// revision takes the same turns as a compilation that starts from nothing.
 #[derive(Debug)]
 pub(crate) struct FirstTurn {
-    /// The annotated graph, with its parameters baked.
+    /// The annotated graph. Its parameters are baked.
     annotated: Module,
     settings: Settings,
     constraints: Constraints,
@@ -200,7 +200,7 @@ fn attempt(
 /// The outcome of one turn of annotating and lowering.
 enum Turn<T> {
     Done(T),
-    /// These nodes cannot be lowered.
+    /// The turn has refused some nodes, because they cannot be lowered.
     Refused(Vec<Refusal>),
 }
 

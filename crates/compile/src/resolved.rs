@@ -34,9 +34,9 @@ pub struct Resolved {
 /// A grid that is known before annotation.
 #[derive(Clone, Debug)]
 pub struct GivenGrid {
-    /// The node that has this grid at one of its operands or results.
+    /// The node that has the grid at one of its operands or results.
     pub node: NodeId,
-    /// The operand or result of this node.
+    /// The operand or result that has the grid.
     pub port: Port,
     /// The type of the codes.
     pub elem: Elem,

@@ -153,8 +153,8 @@ impl Built {
         fitting.collect()
     }
 
-    /// Runs a simulation on this number of samples. For each sample, in order, `take` gets the outputs and the values
-    /// to keep.
+    /// Runs a simulation on `count` samples. For each sample, in order, `take` gets the outputs and the values to
+    /// keep.
     fn run(
         &self,
         module: &Module,

@@ -27,7 +27,7 @@ use strait_target::spec::{Recipe, WeightGrid};
 #[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
-    /// For tensors for which the model has grids of its own: these grids.
+    /// For each tensor for which the model has a grid of its own: that grid.
     own: BTreeMap<DataId, QuantParams>,
 }
 

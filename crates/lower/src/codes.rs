@@ -5,7 +5,7 @@ use strait_core::{Parts, QuantParams, TensorData, TensorError};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{Per, Rounding};
 
-/// How a parameter is rounded to its grid.
+/// The way in which a parameter is rounded to its grid.
 #[derive(Clone, Debug)]
 pub(crate) enum How {
     /// q = rint(x / s) + z, with the quotient in f32.

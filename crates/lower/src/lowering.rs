@@ -327,7 +327,7 @@ impl<'a> Lowering<'a> {
             self.walk.out.result_types(&shift.clone().into(), &[ty], None)?;
             return self.emit(origin, shift, &[operand], quant, suffix);
         };
-        // This is an error if a sum could overflow.
+        // This check fails if a shifted number could overflow.
         self.walk
             .out
             .result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
@@ -375,7 +375,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// A tensor of type `elem` with these codes.
+/// A tensor of type `elem` whose elements are the codes `codes`.
 pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<TensorData, TensorError> {
     let codes: Vec<i64> = codes.iter().map(|&code| code.into()).collect();
     TensorData::from_integers(elem, shape, &codes)

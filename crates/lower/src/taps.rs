@@ -25,7 +25,8 @@ pub(crate) struct Taps {
 }
 
 impl Taps {
-    /// Finds these taps. Along an axis, tap k at position p reads the element p · stride + k · dilation − begin.
+    /// Finds the taps of a window that can lie outside of the operand. Along an axis, tap k at position p reads the
+    /// element p · stride + k · dilation − begin.
     pub(crate) fn of(window: &Window<'_>) -> Taps {
         let mut taps = Taps {
             outside: vec![false],

@@ -56,7 +56,7 @@ impl<C> Default for Counterparts<C> {
 pub(crate) enum Basis<C> {
     /// The codes of a parameter: a tensor of the source.
     Codes(DataId),
-    /// The value on the config on which its producer leaves it. This is another config than the wanted one.
+    /// The value on the config on which its producer leaves it, if that is not the config that a reader has.
     Left(C, ValueId),
     /// Real numbers.
     Real(ValueId),
@@ -67,7 +67,7 @@ pub(crate) trait Build<'a>: Sized {
     /// The type of configs. Readers with equal configs share one value.
     type Config: Clone + PartialEq;
 
-    /// The walk of this builder.
+    /// The walk that the builder takes part in.
     fn walk(&mut self) -> &mut Walk<'a, Self::Config>;
 
     /// Adds the nodes that replace `node` to the new graph.

@@ -31,7 +31,7 @@ impl HalfFloat {
         (1 << (self.exponent - 1)) - 1
     }
 
-    /// The number with these bits. A NaN keeps its payload and becomes a quiet NaN.
+    /// The number with the bits `bits`. A NaN keeps its payload and becomes a quiet NaN.
     pub fn decode(self, bits: u16) -> f32 {
         let (sign, magnitude) = (u32::from(bits >> 15) << 31, bits & 0x7fff);
         let fraction = u32::from(magnitude & !self.infinity());

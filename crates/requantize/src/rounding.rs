@@ -151,7 +151,7 @@ impl Rounding {
         }
         let below = size as i64;
         let whole = below as f64;
-        // This is exact, whereas x - floor(x) is inexact for small negative x.
+        // This difference is exact, whereas x - floor(x) is inexact for small negative x.
         let rest = size - whole;
         if rest == 0.0 {
             return x;

@@ -165,7 +165,7 @@ const MOST_FACTORS: usize = 8;
 /// A condition that is not yet satisfied.
 #[derive(Clone)]
 enum Want {
-    /// The value has to match this pattern.
+    /// The value has to match the given pattern.
     Is(&'static Pattern, Option<ValueId>),
     /// The product of these values has to match the product of the factors that have not matched yet. The number has a
     /// bit for each factor, which is set if the factor has matched.

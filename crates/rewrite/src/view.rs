@@ -39,7 +39,7 @@ pub(crate) fn joined(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
 }
 
 impl View {
-    /// The view of an original value with these extents, before anything was moved.
+    /// The view of an original value with the extents `shape`, before anything was moved.
     pub(crate) fn of(shape: &[u64]) -> View {
         let whole = |(axis, &extent): (usize, &u64)| {
             joined([Part {

@@ -63,7 +63,7 @@ impl Allowed {
         Allowed { axis, max_lsb }
     }
 
-    /// The bound for the element at index `element` of a tensor of this shape.
+    /// The bound for the element at index `element` of a tensor with the shape `shape`.
     pub(crate) fn at(&self, shape: &[usize], element: usize) -> u32 {
         let inner: usize = shape.iter().skip(self.axis + 1).product();
         let channel = match &self.max_lsb[..] {

@@ -6,7 +6,7 @@ use crate::functions::{Chains, Undecided, compare_floats};
 use crate::intervals::Interval;
 use strait_requantize::{Argument, Certificate, Per, Step, Verdict};
 
-/// The contradiction between a certificate's verdicts and its own steps and interval. `None` if there is none.
+/// The contradiction between a certificate's verdicts and the certificate's own steps and interval, if there is one.
 pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     let derived = match derived(certificate) {
         Ok(derived) => derived?,

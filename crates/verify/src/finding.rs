@@ -29,7 +29,7 @@ pub enum Fault {
         /// The row that the certificate names.
         row: String,
     },
-    /// The steps of a certificate are not those in the graphs.
+    /// The steps in a certificate differ from the steps in the graphs.
     OtherSteps {
         /// The row that the certificate names.
         row: String,
@@ -44,10 +44,10 @@ pub enum Fault {
         channel: usize,
         /// The verdict that the certificate claims.
         claimed: Verdict,
-        /// The verdict that follows from them.
+        /// The verdict that follows from the certificate's own steps and interval.
         derived: Verdict,
     },
-    /// A certificate uses an argument that does not apply to this op.
+    /// A certificate uses an argument that does not apply to the op of the producer.
     Argument {
         /// The name of the argument.
         claimed: &'static str,
@@ -114,7 +114,7 @@ pub enum Fault {
         sample: String,
         /// The first element of the result that differs by more than allowed.
         element: usize,
-        /// The result of the lowered graph for this element.
+        /// The result of the lowered graph for the element at `element`.
         expected: i64,
         /// The result of the fused node.
         found: i64,

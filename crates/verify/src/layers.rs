@@ -15,7 +15,7 @@ use strait_execute::{Plan, TensorView};
 /// A value of the lowered graph that the result of a layer stands for.
 pub(crate) struct Counterpart {
     pub(crate) value: ValueId,
-    /// How far the result of the layer may differ from this value.
+    /// How far the result of the layer may differ from `value`.
     pub(crate) allowed: Allowed,
 }
 

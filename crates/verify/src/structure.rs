@@ -345,7 +345,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// True if both chains start on the same grid, and their quantizations lead to it.
+    /// True if the start values of both chains are on the same grid, and the quantizations in front of the chains lead
+    /// to this grid.
     fn is_one_grid(&self, fused: &Chain<'_>, lowered: &Chain<'_>) -> bool {
         let grid = |graph: &'a Graph, chain: &Chain<'_>| chain.start.and_then(|v| graph.value(v)).map(|v| &v.quant);
         grid(self.fused, fused) == grid(self.lowered, lowered)

@@ -18,7 +18,7 @@ pub struct Layers(BTreeMap<Symbol, Layer>);
 struct Layer {
     /// The position of the layer's last node in topological order.
     rank: usize,
-    /// The layers that make the operands of this layer. `None` stands for an input of the graph.
+    /// The layers that make what the layer reads. `None` stands for an input of the graph.
     reads: BTreeSet<Option<Symbol>>,
 }
 

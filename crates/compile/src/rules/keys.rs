@@ -107,7 +107,7 @@ keys! {
 }
 
 impl RuleKey {
-    /// True if a rule sets this key.
+    /// True if the rule `rule` sets the key.
     pub fn is_given(&self, rule: &Rule) -> bool {
         (self.is_given)(rule)
     }
@@ -132,7 +132,7 @@ impl Rule {
         !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
     }
 
-    /// True if the rule applies to this target.
+    /// True if the rule applies to the target `target`.
     pub fn is_for(&self, target: &str) -> bool {
         self.target.is_empty() || self.target.iter().any(|id| id == target)
     }
@@ -162,7 +162,7 @@ impl Rule {
 }
 
 impl Quantize {
-    /// The combination of the rules at these positions, as one rule. The positions are in rising order.
+    /// The combination of the rules at the positions `matched`, as one rule. The positions are in rising order.
     pub fn together<'a>(&self, matched: impl IntoIterator<Item = &'a usize>) -> Rule {
         let rules = matched.into_iter().filter_map(|&index| self.rule.get(index));
         rules.fold(Rule::default(), |mut together, rule| {

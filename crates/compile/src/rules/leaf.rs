@@ -37,7 +37,7 @@ impl Range {
     }
 }
 
-/// The JSON schema of these types.
+/// The JSON schema of the types in this file.
 #[cfg(feature = "schema")]
 pub(super) mod schema {
     use std::borrow::Cow;

@@ -43,7 +43,7 @@ pub use strait_quantize::annotate::Unfit;
 /// Everything that the user can set for quantization.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rules {
-    /// Settings for all layers, and the rules for some of them.
+    /// The settings for all layers, and rules for single layers.
     pub quantize: Quantize,
     /// The observer that makes ranges, unless a rule names another one. If it is absent, it is the one of the target's
     /// table.

@@ -88,7 +88,7 @@ pub fn select(
 }
 
 impl Selection {
-    /// Adds the rule at this index to the selection, for the layers and tensors that the rule names.
+    /// Adds the rule at position `index` to the selection, for the layers and tensors that the rule names.
     pub fn extend(&mut self, module: &Module, rule: &Rule, index: usize) {
         let names = Names::of(module);
         let nodes = names.layers(rule);

@@ -157,7 +157,7 @@ fn those<K: Ord + Copy>(all: &BTreeMap<K, Vec<usize>>, is_kind: impl Fn(usize) -
     kept.collect()
 }
 
-/// The entries that the rule at this index applies to.
+/// The entries that the rule at position `index` applies to.
 fn having<K: Copy>(all: &BTreeMap<K, Vec<usize>>, index: usize) -> Vec<K> {
     let having = all.iter().filter(|(_, rules)| rules.contains(&index));
     having.map(|(&of, _)| of).collect()

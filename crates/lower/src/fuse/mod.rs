@@ -510,7 +510,7 @@ fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<
     value.map(|v| module.name(v.name).to_string()).unwrap_or_default()
 }
 
-/// Checks that the table's form called `name` accepts a requantization with this clamp.
+/// Checks that the table's form called `name` accepts a requantization with the clamp `clamp`.
 fn accepts(
     spec: &TargetSpec,
     name: &str,

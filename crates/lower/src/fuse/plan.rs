@@ -20,9 +20,9 @@ pub(super) struct Planned {
 
 /// The node or constant that replaces the producer.
 pub(super) enum Becomes {
-    /// A node with the same op, and with this step behind its accumulator.
+    /// A node with the same op as the producer, and with the given step behind its accumulator.
     Step(Step),
-    /// A constant, or a lookup with a table, with these elements.
+    /// A constant, or a lookup with a table, whose elements are in the given tensor.
     Entries(TensorData),
     /// A quantization of floats to another grid.
     Quantize(FromFloat),

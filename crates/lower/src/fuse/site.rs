@@ -172,7 +172,7 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The name of the first requantized value among these links.
+    /// The name of the first requantized value among the links in `links`.
     pub(super) fn requantized(&self, links: std::ops::Range<usize>) -> Option<String> {
         let mut links = self.links.get(links)?.iter();
         let first = links.find(|link| matches!(link.what, What::Requantize { .. }))?;
@@ -248,7 +248,7 @@ impl<'a> RequantizationSite<'a> {
         }
     }
 
-    /// The position of the channels of the chain's parameters in a tensor of this shape.
+    /// The position of the channels of the chain's parameters in a tensor with the shape `shape`.
     pub(super) fn channels(&self, links: usize, shape: &[u64]) -> Result<Strided, Reason> {
         let mut common = None;
         for (form, channels) in self.requantizations(links) {
@@ -309,7 +309,7 @@ impl Strided {
     }
 }
 
-/// True if the row lists this verb under `then`.
+/// True if the row lists `verb` under `then`.
 pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
     row.then.iter().any(|v| v == verb)
 }

@@ -22,8 +22,8 @@ impl Reach {
         }
     }
 
-    /// One interval for each index along an axis of a value with this shape. `None` if their number is not the extent
-    /// of the axis.
+    /// One interval for each index along the axis `axis` of a value. `None` if the number of intervals is not the
+    /// extent of this axis.
     pub(crate) fn along(shape: &Shape, axis: usize, intervals: Per<Interval>) -> Option<Reach> {
         let extent = shape.get(axis)?.fixed()?;
         let fits = intervals.channels().is_none_or(|count| count as u64 == extent);
@@ -56,7 +56,7 @@ impl Reach {
         }
     }
 
-    /// These bounds if they lie along `axis`. Otherwise one interval that contains all elements.
+    /// The bounds, if they lie along `axis`. Otherwise one interval that contains all elements.
     pub(crate) fn only_along(&self, axis: Option<usize>) -> Option<Reach> {
         if self.axis == axis {
             return Some(self.clone());

@@ -58,7 +58,7 @@ impl Lowering<'_> {
         self.prove_within(site, sum, self.accumulator(site)?.bits)
     }
 
-    /// Proves that a sum stays within this many bits.
+    /// Proves that a sum stays within `bits` bits.
     pub(crate) fn prove_within(&self, site: &NodeToLower<'_>, sum: &impl Summands, bits: u8) -> Result<(), Failure> {
         let accumulator = Accumulator {
             bits,

@@ -101,7 +101,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
     Ok((wide, count))
 }
 
-/// Proves that the sum over a window of this many codes stays within the target's accumulator.
+/// Proves that the sum over a window of `taps` codes stays within the target's accumulator.
 pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
     if taps == 0 {
         let text = "a window has no element to take the mean of";

@@ -84,8 +84,8 @@ fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>, rounding: Option<Round
     Ok((lowering.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 
-/// The grid that is finer by this many bits. `None` if the result has more than 8 bits or `bits` is more than 23,
-/// because codes have to fit into 32 bits.
+/// The grid with steps that are 2^`bits` times smaller. `None` if the result has more than 8 bits or `bits` is more
+/// than 23, because codes have to fit into 32 bits.
 fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     let step = (grid.ty.bits() <= 8 && (1..=23).contains(&bits)).then(|| 1 << bits)?;
     let scale = Some(grid.scale / step as f32).filter(|scale| scale.is_normal())?;
@@ -98,7 +98,7 @@ fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     })
 }
 
-/// Appends a lookup whose table has these entries.
+/// Appends a lookup whose table has the entries `codes`.
 fn look_up(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,

@@ -29,7 +29,7 @@ pub(crate) enum Product {
     /// Codes that are requantized to the grid of a product's sums: their own scale, then the product's input scale and
     /// weight scales.
     Onto(f32, f32, Per<f32>),
-    /// A single grid with this scale.
+    /// A single grid. The field is its scale.
     Grid(f64),
 }
 
@@ -108,7 +108,7 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
     lowering.set_codes(site, 0, codes)
 }
 
-/// An f32 of 1 that is doubled more often than this becomes infinite.
+/// The largest number of doublings after which an f32 of 1 is still finite.
 const MOST_DOUBLINGS: u32 = 127;
 
 /// Appends a requantize node with the first of `forms` that fits. If no form supports the accumulator's zero point, the

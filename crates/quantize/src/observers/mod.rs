@@ -162,7 +162,7 @@ impl ObserverChoice {
         })
     }
 
-    /// The implementation of this observer.
+    /// The implementation of the chosen observer.
     fn make(&self) -> Box<dyn Observer> {
         match self.observer {
             Word::MinMax => Box::new(MinMax),

@@ -63,7 +63,7 @@ impl Moments {
         self.sums[index as usize]
     }
 
-    /// Σ (x − at)² over the elements with these moments.
+    /// Σ (x − at)² over the elements whose moments are `moments`.
     fn squares(moments: [f64; 3], at: f64) -> f64 {
         (moments[2] - 2.0 * at * moments[1] + at * at * moments[0]).max(0.0)
     }

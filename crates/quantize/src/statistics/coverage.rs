@@ -31,8 +31,8 @@ impl Coverage {
         })
     }
 
-    /// The coverage of these ranges of data with `of` samples. `None` if the ranges are not in order. Used for reading
-    /// a file.
+    /// The coverage of the ranges in `ranges`, for data with `of` samples. `None` if the ranges are not in order. Used
+    /// for reading a file.
     pub(super) fn from_parts(of: u64, ranges: Vec<Range<u64>>) -> Option<Coverage> {
         let filled = ranges.iter().all(|range| range.start < range.end && range.end <= of);
         let apart = ranges.windows(2).all(|two| two[0].end < two[1].start);

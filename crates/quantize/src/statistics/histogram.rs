@@ -54,7 +54,7 @@ fn floor(x: f64) -> i64 {
 }
 
 impl Histogram {
-    /// A histogram of these bins with their counts. `None` if the bins are not consistent. Used for reading a file.
+    /// A histogram with the bins and counts in `bins`. `None` if the bins are not consistent. Used for reading a file.
     pub(super) fn from_parts(exponent: i16, bins: Vec<(i16, u64)>) -> Option<Histogram> {
         let ascending = bins.windows(2).all(|two| two[0].0 < two[1].0);
         let near_zero = bins

@@ -44,7 +44,7 @@ pub struct Statistics {
     pub infinite: [u64; 2],
 }
 
-/// The largest number of bytes that the bins of a histogram can take, for this number of elements.
+/// The largest number of bytes that the bins of a histogram can take if `elements` elements are counted.
 fn most_bytes_of_bins(elements: u64) -> u64 {
     elements.min(MAX_BINS as u64) * (size_of::<i16>() + size_of::<u64>()) as u64
 }
@@ -56,7 +56,7 @@ pub(crate) fn most_bytes(elements: u64, samples: u64) -> u64 {
     most_bytes_of_bins(elements.saturating_mul(samples)).saturating_add(ranges)
 }
 
-/// The largest number of bytes that [`Leaders`] of this number of rows can take, over this number of samples.
+/// The largest number of bytes that [`Leaders`] can take for values with `rows` rows, over `samples` samples.
 pub(crate) fn most_bytes_of_leaders(rows: u64, samples: u64) -> u64 {
     2 * most_bytes_of_bins(rows.saturating_mul(samples))
 }

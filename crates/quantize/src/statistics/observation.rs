@@ -27,7 +27,7 @@ pub enum Kind {
     },
 }
 
-/// Writes the key of the section for this kind.
+/// Writes the key of the section that holds statistics of this kind.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,11 +66,11 @@ impl FromStr for Kind {
 /// Statistics of one value. The variant depends on the kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// For [`Kind::Elements`] and [`Kind::Peaks`].
+    /// The statistics of the kinds [`Kind::Elements`] and [`Kind::Peaks`].
     Statistics(Statistics),
-    /// For [`Kind::Leaders`].
+    /// The statistics of the kind [`Kind::Leaders`].
     Leaders(Leaders),
-    /// For [`Kind::Channels`].
+    /// The statistics of the kind [`Kind::Channels`].
     Channels(Channels),
 }
 
@@ -107,10 +107,10 @@ pub struct Observation {
 /// The reason why two observations cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// These samples are in both observations.
+    /// Both observations contain the given samples.
     #[error("the samples {} to {} are in both", .0.start, .0.end - 1)]
     Overlap(Range<u64>),
-    /// Only one of the observations has these statistics.
+    /// Only one of the two observations has statistics of the given kind for a value.
     #[error("only one of them has `{kind}` of `{name}`")]
     Different {
         /// The kind of the statistics.
@@ -167,7 +167,7 @@ impl Observation {
         }
     }
 
-    /// Statistics of this kind for a value.
+    /// The statistics of the kind `kind` for the value `name`.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&Record> {
         self.records.get(&kind)?.get(name)
     }

@@ -22,10 +22,10 @@ pub enum Because {
     Bias,
     /// Taps beyond the border of the operand read this code.
     Padding {
-        /// The code that these taps read.
+        /// The code that taps beyond the border read.
         value: i32,
     },
-    /// A window, or an axis that is summed over, has this many elements.
+    /// A window, or an axis that is summed over, has the given number of elements.
     Window {
         /// The number of elements.
         elements: u64,

@@ -29,7 +29,7 @@ pub enum Behind {
     /// A clamp of the results with different limits for different channels. The variant names the first channel in
     /// which the limit of another channel would change results.
     PerChannel {
-        /// This channel.
+        /// The first channel in which the limit of another channel would change results.
         channel: usize,
     },
     /// It cannot be proven that anything replaces the activation.

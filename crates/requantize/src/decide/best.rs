@@ -51,13 +51,13 @@ impl Limits {
 pub struct Best {
     /// The integers. The form is `round((x factor + addend) / 2^shift) + zero_point`.
     pub affine: Affine,
-    /// How far the form with these integers is from the ideal function. `None` if finding out takes too many
+    /// How far the form with the best integers is from the ideal function. `None` if finding out takes too many
     /// comparisons.
     pub deviation: Option<Deviation>,
 }
 
 impl Best {
-    /// Whether these integers are proven to be the best.
+    /// Says whether the integers are proven to be the best.
     pub fn found(&self) -> Optimality {
         match self.deviation {
             Some(_) => Optimality::Optimal,
@@ -265,7 +265,7 @@ pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     }
 }
 
-/// The form with these integers.
+/// The form whose integers are in `a`.
 fn requantization(a: &Affine, out: IntType) -> Requantization {
     Requantization::from(crate::form::Fixed {
         sc: a.factor.into(),

@@ -185,7 +185,7 @@ pub(super) fn between(
     found
 }
 
-/// The thresholds of a function, during a pass over them.
+/// The thresholds of a function, with the position that a pass over the thresholds has reached.
 struct Counted<I> {
     /// The result of the function before the next threshold.
     value: i32,

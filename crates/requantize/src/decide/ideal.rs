@@ -162,8 +162,8 @@ impl Ideal {
         }
     }
 
-    /// The form with this multiplier and shift. They must be legal. Both zero points are exact and are added in their
-    /// places.
+    /// The form with the multiplier `m` and the shift `n`. They must be legal. Both zero points are exact and are added
+    /// in their places.
     pub(super) fn affine(&self, m: i32, n: u8) -> Affine {
         let addend = self.inside(n) - i128::from(self.grids.input_zero) * i128::from(m);
         Affine {

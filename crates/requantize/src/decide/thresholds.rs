@@ -176,8 +176,8 @@ impl Thresholds {
             // code.
             let mut yes = interval.1;
             while yes.abs_diff(no) > 1 {
-                // This does not overflow, because half of the distance fits into the type. The result lies between `no`
-                // and `yes`.
+                // The sum does not overflow, because half of the distance fits into the type. The result lies between
+                // `no` and `yes`.
                 let middle = no + (yes.abs_diff(no) / 2) as i64;
                 if i64::from(f(middle)?) >= code {
                     yes = middle;
@@ -244,7 +244,8 @@ fn ends<E: From<DecideError>>(interval: (i64, i64), f: impl FnMut(i64) -> Result
     Ok((ends[0], ends[1]))
 }
 
-/// Checks that a function with these results at the ends of an interval has at most [`MAX_STEPS`] thresholds.
+/// Checks that a function has at most [`MAX_STEPS`] thresholds. `lowest` and `highest` are its results at the ends of
+/// an interval.
 pub(super) fn few_steps([lowest, highest]: [i32; 2]) -> Result<(), DecideError> {
     match highest.abs_diff(lowest) {
         steps if steps > MAX_STEPS => Err(DecideError::TooManySteps { steps }),

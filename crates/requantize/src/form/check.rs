@@ -107,7 +107,7 @@ pub enum FormError {
         /// The addend.
         offset: f32,
     },
-    /// The function does not support this rounding mode.
+    /// The function does not support the rounding mode.
     #[error("it does not round {0}")]
     Rounding(Rounding),
     /// A threshold is smaller than the threshold before it.

@@ -54,7 +54,7 @@ impl Form for Float64 {
         let (least, most) = Self::EXPONENTS.into_inner();
         in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
         let arithmetic = Arithmetic::Double(DoubleProduct {
-            // This is exact: the multiplier has 53 bits, and the exponent is far from the limits of f64.
+            // The scale is exact: the multiplier has 53 bits, and the exponent is far from the limits of f64.
             scale: ldexp(multiplier as f64, i32::from(exponent) - 53),
             zero_point: self.zp,
         });

@@ -304,7 +304,7 @@ struct Fields<'a> {
     lengths: SmallVec<[(&'static str, Option<usize>); 3]>,
 }
 
-/// The number of bits of a shift, by its direction.
+/// The field with the shifts of a form, by the direction of the shifts.
 #[derive(Clone, Copy)]
 enum Shift<'a> {
     Right(&'a Per<u8>),

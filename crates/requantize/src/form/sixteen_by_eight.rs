@@ -3,8 +3,8 @@ use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// `sat(half_up(x * m16 / 2^(15 - exponent)) + zp)`. `m16` is the multiplier reduced to its upper 16 bits: `m16 =
-/// min((multiplier + 2^15) >> 16, 0x7FFF)`.
+/// `sat(half_up(x * m16 / 2^(15 - exponent)) + zp)`. `m16` is the multiplier reduced to its upper 16 bits:
+/// `m16 = min((multiplier + 2^15) >> 16, 0x7FFF)`.
 ///
 /// This is how LiteRT requantizes wide accumulators, which come from int16 activations and int8 weights (CONV_2D,
 /// DEPTHWISE_CONV_2D).
@@ -67,7 +67,8 @@ impl Form for SixteenByEight {
         let (least, most) = Self::EXPONENTS.into_inner();
         in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
         if multiplier < 0 {
-            // This check has to come first: reducing a multiplier of −1 to 16 bits gives 0, which looks legal.
+            // This check has to come before the reduction: reducing a multiplier of −1 to 16 bits gives 0, which looks
+            // legal.
             return Err(FormError::NegativeFactor {
                 channel,
                 factor: multiplier,

@@ -108,7 +108,7 @@ pub(super) fn reciprocal_of_one_plus(x: i32) -> i32 {
     const FORTY_EIGHT_17THS: i32 = 1_515_870_810;
     const THIRTY_TWO_17THS: i32 = 1_010_580_540;
     const ONE: i32 = 1 << 29;
-    // This is half of the sum of two numbers that are not negative, rounded up.
+    // Half of the sum of two numbers that are not negative, rounded up.
     let half = ((i64::from(x) + i64::from(i32::MAX) + 1) / 2) as i32;
     let mut y = FORTY_EIGHT_17THS + product(half, -THIRTY_TWO_17THS);
     for _ in 0..3 {

@@ -133,9 +133,9 @@ pub enum FunctionError {
         what: &'static str,
         /// The value of the factor.
         value: f64,
-        /// The factor has to be larger than this.
+        /// The factor has to be larger than this number.
         above: f64,
-        /// The factor must not be larger than this.
+        /// The factor must not be larger than this number.
         most: f64,
     },
     /// The value of a parameter is outside of the definition's limits.

@@ -82,8 +82,8 @@ fn sum(a: f64, b: f64) -> (f64, f64) {
     (high, (a - (high - part)) + (b - part))
 }
 
-/// The sign of the sum of these terms. For this, they are turned into terms that do not overlap, so that each term is
-/// below the last bit of the next one.
+/// The sign of the sum of the numbers in `terms`. To find the sign, the terms are turned into others that do not
+/// overlap: each is below the last bit of the next one.
 pub(super) fn sign(terms: [f64; 6]) -> Ordering {
     let mut apart = [0.0; 6];
     for (count, mut rest) in terms.into_iter().enumerate() {

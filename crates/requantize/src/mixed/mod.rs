@@ -14,7 +14,7 @@ pub use quantize_linear::QuantizeLinear;
 
 use crate::FormError;
 
-/// The error for an argument for which one of these functions is not defined.
+/// The error for an argument for which a function of this module is not defined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undefined {
     /// The argument is NaN, which has no code.
@@ -23,7 +23,7 @@ pub enum Undefined {
     /// The accumulator has more than 32 bits.
     #[error("accumulator {0} is outside of 32 bits")]
     Accumulator(i64),
-    /// There is no scale for this channel.
+    /// The channel does not exist, so there is no scale for it.
     #[error("there is no channel {0}")]
     Channel(usize),
 }

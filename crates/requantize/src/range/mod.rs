@@ -58,7 +58,7 @@ pub enum Pattern {
         /// The code of the second operand.
         second: i64,
     },
-    /// The sum has these two terms.
+    /// The sum has two terms.
     Terms {
         /// The first term.
         first: i64,

@@ -105,7 +105,7 @@ pub fn s16(scales: &Scales<'_>, shift: u8, offset: i32, relu: bool) -> Result<[R
         shift: shift.into(),
         relu,
     })?;
-    // N is at most 16 here, so this is an exact power of two.
+    // N is at most 16, so the factor is an exact power of two.
     let back = 2f32.powi(shift.into());
     let scale = scales.requantization()?.map(|scale| scale * back);
     Ok([first, checked(form::AscendRequantS16 { scale, offset })?])

@@ -14,7 +14,7 @@ pub fn frexp(x: f64) -> (f64, i32) {
         return (x, 0);
     }
     let field = |x: f64| (x.to_bits() >> 52) & EXPONENT;
-    // A subnormal number is first multiplied by a power of two so that it becomes normal. This is exact.
+    // A subnormal number is first multiplied by a power of two so that it becomes normal. This product is exact.
     let (x, scaled) = if field(x) == 0 { (x * 2f64.powi(64), 64) } else { (x, 0) };
     let fraction = f64::from_bits(x.to_bits() & !(EXPONENT << 52) | (HALF << 52));
     // The field is at most 2046, so it fits into i32.

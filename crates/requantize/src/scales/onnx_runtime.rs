@@ -30,8 +30,8 @@ pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result
     })
 }
 
-/// QLinearMul, for the product of the operands' integers with their zero points subtracted. The factor is `(a * b) /
-/// output` in `f32`. The zero point is added inside the rounding.
+/// QLinearMul, for the product of the operands' integers with their zero points subtracted. The factor is
+/// `(a * b) / output` in `f32`. The zero point is added inside the rounding.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     positive("first scale", a.into())?;
     positive("second scale", b.into())?;

@@ -8,9 +8,9 @@ use super::{ScaleError, fixed_point::FixedPoint};
 /// The width of the multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// 16 bits, 15 of them for the mantissa.
+    /// A multiplier of 16 bits, 15 of them for the mantissa.
     Scale16,
-    /// 32 bits, 31 of them for the mantissa.
+    /// A multiplier of 32 bits, 31 of them for the mantissa.
     Scale32,
 }
 

@@ -18,7 +18,7 @@ use strait_core::{
 /// The rule that gives every gemm the same form: a·bᵀ + bias, with constant weights and bias.
 pub struct CanonicalGemm;
 
-/// The transpose of a matrix with these extents.
+/// The transpose of a matrix with `rows` rows and `columns` columns.
 pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns)
         .flat_map(|c| (0..rows).map(move |r| values[r * columns + c]))

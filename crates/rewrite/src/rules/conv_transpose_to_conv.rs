@@ -75,7 +75,7 @@ impl Axis {
     }
 }
 
-/// The spatial axes, if all of them can be computed in this way.
+/// The spatial axes, if the rule can compute all of them by convolutions.
 fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<SmallVec<[Axis; 2]>> {
     let spatial = x.len().checked_sub(2).filter(|count| (1..=3).contains(count))?;
     (0..spatial)

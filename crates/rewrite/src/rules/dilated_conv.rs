@@ -29,9 +29,9 @@ fn is_function(site: &GraphNode<'_>) -> bool {
 struct Back {
     value: ValueId,
     places: Vec<Option<usize>>,
-    /// The functions of one variable between the convolution and this value.
+    /// The functions of one variable between the convolution and `value`.
     functions: Vec<NodeId>,
-    /// All nodes between the convolution and this value, the last one first.
+    /// All nodes between the convolution and `value`, the last one first.
     nodes: Vec<NodeId>,
 }
 

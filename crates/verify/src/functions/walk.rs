@@ -20,8 +20,8 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Adds `count` neighbouring integers, beginning at `from`, for which the two functions have these results. They
-    /// must be added in rising order.
+    /// Adds `count` neighbouring integers, beginning at `from`, for which the two functions have the results `a` and
+    /// `b`. Neighbouring integers must be added in rising order.
     pub(super) fn add(&mut self, [a, b]: [i64; 2], from: i64, count: u128) {
         let lsb = u32::try_from(a.abs_diff(b)).unwrap_or(u32::MAX);
         if lsb > 0 {
@@ -92,7 +92,8 @@ fn end_of_run(
     (from, high): (i64, i64),
     guess: u64,
 ) -> Result<i64, Undecided> {
-    // At `yes` the function still has this result, and at `no` it does not. `no` may be the integer after the end.
+    // At `yes` the function still has the result `value`, and at `no` it does not. `no` may be the integer after the
+    // end.
     let (mut yes, mut no) = (from, high + 1);
     let first = from.saturating_add_unsigned(guess.max(1)).min(high);
     let mut step = 1u64;

@@ -49,7 +49,7 @@ impl Analysis<'_> {
             }
             Op::Resize(op) if op.moves() => all(),
             Op::Gather(_) | Op::GatherElements(_) | Op::GatherNd(_) | Op::Expand(_) => all(),
-            // These ops compute new numbers. Other functions have rules for some of them.
+            // All other ops compute new numbers, and this function has no rule for them.
             _ => None,
         }
     }

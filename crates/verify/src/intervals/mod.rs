@@ -106,7 +106,8 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     for (id, value) in graph.values() {
         analysis.values[id.index()] = match value.def {
             Def::Data(data) => (module.data(data).and_then(of_tensor)).map(|range| analysis.budget.keep(range)),
-            // This is only a first bound. The bounds of a node's result become tighter when the node is reached.
+            // The range of the type is only a first bound. The bounds of a node's result become tighter when the node
+            // is reached.
             Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(ValueRange::tensor),
         };
     }

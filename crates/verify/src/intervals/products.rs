@@ -12,7 +12,7 @@ const MOST_COMPUTED: u64 = 1 << 24;
 /// The intervals of the inputs that every output of a group reads.
 struct Inputs {
     intervals: Vec<Interval>,
-    /// The largest magnitude of a number in these intervals.
+    /// The largest magnitude of a number in `intervals`.
     largest: u64,
 }
 

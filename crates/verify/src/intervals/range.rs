@@ -31,7 +31,7 @@ impl Interval {
         }
     }
 
-    /// True if `other` lies inside of this interval.
+    /// True if this interval contains all of `other`.
     pub fn contains(self, other: Interval) -> bool {
         self.low <= other.low && other.high <= self.high
     }
@@ -44,7 +44,7 @@ impl Interval {
         }
     }
 
-    /// The interval of the integers after each of them is clamped to `other`.
+    /// The interval of the integers in this interval after each of them is clamped to `other`.
     pub fn clamped(self, other: Interval) -> Interval {
         let clamp = |x: i64| x.min(other.high).max(other.low);
         Interval {
@@ -76,7 +76,7 @@ impl Interval {
         Interval::around(low, high)
     }
 
-    /// The interval of sums of `count` integers from this interval.
+    /// The interval of all sums of `count` integers from this interval.
     pub fn summed(self, count: u64) -> Interval {
         let [low, high] = self.ends().map(|end| end.saturating_mul(count.into()));
         Interval::around(low, high)
@@ -133,8 +133,8 @@ impl ValueRange {
         ValueRange { hull, along }
     }
 
-    /// Bounds for each index along an axis of a value with this shape. `None` if the axis does not exist, or if its
-    /// extent is not the number of intervals.
+    /// Bounds for each index along the axis `axis` of a value. `None` if the axis does not exist, or if its extent is
+    /// not the number of intervals.
     pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<ValueRange> {
         let along = Along {
             axis,

@@ -43,7 +43,7 @@ pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Fre
 }
 
 impl Freedom {
-    /// The key by which a rule makes this choice.
+    /// The key by which a rule makes the choice.
     pub(super) fn key(self) -> &'static str {
         match self {
             Freedom::ZeroPoints => "symmetric",
@@ -51,7 +51,7 @@ impl Freedom {
         }
     }
 
-    /// True if the target allows this choice for codes of a type.
+    /// True if the target allows the choice for codes of type `t`.
     pub(super) fn is_left(self, spec: &TargetSpec, side: Side, t: Integer) -> bool {
         let (symmetric, scale) = match side {
             Side::Activations => (spec.types.activation(t).symmetric, spec.types.activation(t).scale),
@@ -64,7 +64,7 @@ impl Freedom {
         }
     }
 
-    /// The error if the target does not allow this choice for codes of type `t`.
+    /// The error if the target does not allow the choice for codes of type `t`.
     pub(super) fn denied(
         self,
         key: KeyPath,

@@ -89,7 +89,7 @@ impl Side {
         }
     }
 
-    /// The type of this side in a pair. `None` if it is real numbers.
+    /// The type that a pair has on this side. `None` if it is real numbers.
     fn of(self, pair: Pair) -> Option<Integer> {
         match self {
             Side::Activations => pair.codes(),

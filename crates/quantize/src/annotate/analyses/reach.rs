@@ -94,7 +94,7 @@ impl Reach {
         }
     }
 
-    /// The values whose intervals here differ from those in `other`, an analysis of the same graph.
+    /// The values whose intervals differ between this analysis and `other`. Both are analyses of the same graph.
     pub(crate) fn differing(&self, other: &Reach) -> impl Iterator<Item = ValueId> {
         let (matters, can_be) = (
             self.matters.iter().zip(&other.matters),

@@ -26,7 +26,7 @@ pub(crate) struct CodeType {
 }
 
 impl CodeType {
-    /// Codes of a type, on grids with these settings.
+    /// Codes of type `ty`, on grids with the settings `grid`.
     pub(crate) fn new(ty: Integer, grid: GridSettings) -> CodeType {
         let plain = CodeType {
             ty,
@@ -84,7 +84,7 @@ impl Readers {
     }
 }
 
-/// The types of the nodes on the accelerator, and of their results.
+/// The types of the nodes on the accelerator, and the types of these nodes' results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
     /// For each node: the codes of its activation operands, and the codes of its weights.
@@ -271,8 +271,8 @@ pub(crate) fn operand(
     codes.on(own).as_read(how.spec, node)
 }
 
-/// The codes of inputs and outputs if nothing else determines them: those of the first pair in the target's table that
-/// has codes.
+/// The codes of inputs and outputs for which nothing else determines codes. They are the codes of the first pair in the
+/// target's table that has codes.
 pub(crate) fn outside(spec: &TargetSpec) -> CodeType {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
     CodeType::new(first.unwrap_or(Integer::Int8), GridSettings::default())
@@ -348,7 +348,8 @@ pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, Ann
     sum(spec, bits, Granularity::Channel { axis: 0 })
 }
 
-/// The scheme of integers with this many bits and no zero point. The element type is the smallest that can hold them.
+/// The scheme of integers with `bits` bits and no zero point. The element type is the smallest type that can hold these
+/// integers.
 fn sum(spec: &TargetSpec, bits: u8, per: Granularity) -> Result<Scheme, AnnotateError> {
     let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
     let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);

@@ -55,8 +55,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let of_unlike = unlike.iter().map(|found| Some(in_result(graph, found)));
     let on_the_way: Vec<f64> = costs(of_unlike.collect()).collect();
     let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.kind {
-        // Values that are joined matter whatever their effect is. Constants matter only as far as they affect an
-        // output.
+        // A part that is joined with others matters even if its effect on the outputs is small. A constant matters only
+        // as far as it affects an output.
         PartKind::Joined if graph.data_of(found.value).is_none() => f64::INFINITY,
         PartKind::Joined => cost,
         PartKind::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),

@@ -24,7 +24,7 @@ pub struct GivenAway {
     /// For weights: the channels whose grids are given away, or all channels if they share one grid. For other values,
     /// the list is empty.
     pub(crate) channels: Vec<usize>,
-    /// The value.
+    /// The value whose grid is given away.
     pub value: ValueId,
     /// The number of steps of the grid, from the first code to the last.
     pub steps: i64,

@@ -9,9 +9,9 @@ use strait_core::{Elem, Failure, Graph, Module, NodeId, Port, QuantParams, Reaso
 pub struct Requantized {
     /// The node that does not support the model's grid.
     pub node: NodeId,
-    /// The reason why it does not.
+    /// The reason why the node does not support it.
     pub reason: Reason,
-    /// The value.
+    /// The value that is on another grid now.
     pub value: ValueId,
     /// The type of the codes and the grid that the value has in the model.
     pub from: (Elem, QuantParams),

@@ -15,7 +15,7 @@ pub struct RuleRange {
     /// The node that makes the value, or the node that reads it if the range belongs to an operand or the value is an
     /// input.
     pub node: NodeId,
-    /// The value.
+    /// The value that the range belongs to.
     pub value: ValueId,
     /// The range: the smallest and the largest number.
     pub range: [f32; 2],
@@ -31,7 +31,7 @@ pub enum Unfitting {
     /// Numbers saturate. The field is the share of the observed numbers that do, with the precision of a bin of the
     /// histogram.
     Clips(f64),
-    /// The range is this many times as wide as the observed range.
+    /// The range of the rule is this many times as wide as the observed range.
     Wide(f64),
     /// The value shares its grid with other values, and the grid has this range instead of the rule's.
     Overruled([f32; 2]),
@@ -100,7 +100,7 @@ fn unfitting(
         }
         _ => return None,
     }
-    // Numbers up to half a step beyond the last code still round to it.
+    // Numbers up to half a step beyond the last code are still rounded to the last code.
     let ends = [first - 0.5, last + 0.5].map(|code| f64::from(scale) * code);
     let [least, most] = seen.map(f64::from);
     if least < ends[0] || most > ends[1] {

@@ -14,8 +14,8 @@ use strait_core::{Graph, Kind, Module, NodeId, Op, Placement, Port, ValueId};
 /// own. It loses three bits then.
 const TIMES: f64 = 8.0;
 
-/// A part with this many codes on the shared grid loses nothing that counts, however fine its own grid would be. This
-/// is a grid of eight bits minus three bits.
+/// A part that has this many codes on the shared grid is not reported, even if its own grid would be much finer. A grid
+/// of eight bits without three bits has this many codes.
 const ENOUGH: f64 = 32.0;
 
 /// What a part of a tensor loses because it shares a grid with other parts.
@@ -28,7 +28,7 @@ pub struct Unlike {
 }
 
 impl Unlike {
-    /// What numbers of this range lose on a grid with step `scale`. `None` if they do not lose enough to be reported.
+    /// The loss of numbers in `range` on a grid with step `scale`. `None` if the loss is too small to be reported.
     pub(crate) fn new(kind: GridKind, range: [f32; 2], scale: f32) -> Option<Unlike> {
         let (own, _) = grid(kind, range).ok()?.as_tensor()?;
         let [low, high] = range.map(f64::from);
@@ -71,7 +71,7 @@ pub struct UnlikePart {
     pub lost: Unlike,
     /// The mean squared error from rounding the part.
     pub(crate) noise: f64,
-    /// True if the part is an output of the model, or becomes an output only by moving its elements.
+    /// True if the part is an output of the model, perhaps after ops that only move its elements.
     pub leaves: bool,
 }
 
@@ -202,7 +202,7 @@ impl Seen<'_> {
         })
     }
 
-    /// True if a value is an output of the model, or becomes an output only by moving its elements.
+    /// True if a value is an output of the model, perhaps after ops that only move its elements.
     fn leaves(&self, value: ValueId) -> bool {
         let (mut open, mut seen) = (vec![value], BTreeSet::from([value]));
         while let Some(value) = open.pop() {

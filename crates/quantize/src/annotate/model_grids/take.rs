@@ -20,7 +20,7 @@ pub struct ModelGrids {
 }
 
 impl ModelGrids {
-    /// The values that have a grid, with their grids.
+    /// The values that have a grid in the model, each with its grid.
     pub fn iter(&self) -> impl Iterator<Item = (ValueId, &QuantParams)> {
         self.grids.iter().map(|(&value, grid)| (value, &**grid))
     }

@@ -24,7 +24,7 @@ type Member = (ConfigId, ConfigId, Bound);
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(context, draft);
-    // The configs that were made in this run. They belong to whole groups. Each comes with its root and its value.
+    // The configs that were made in this run, with the values that they belong to. They form whole groups.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
     // Gains are constants, so their range comes from their elements, as for all constants.

@@ -91,7 +91,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     }
 }
 
-/// A node, after its position in the order of the graph.
+/// A node, with its position in the order of the graph.
 type OrderedNode = (u32, NodeId);
 
 /// The nodes whose weights may need another grid. These are the nodes of the scope, and the nodes around grids that an

@@ -21,9 +21,9 @@ use strait_target::spec::{Activation, Integer, Pair};
 /// How a reader takes a value that has more bits than its producer would otherwise leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
-    /// The reader needs this type: the table has its op on this type, and not on the type of the sum.
+    /// The reader needs the given type: the table has the reader's op on this type, and not on the type of the sum.
     Needs(Integer),
-    /// The reader is a sum or a function that was itself widened to this type.
+    /// The reader is a sum or a function that was itself widened to the given type.
     Takes(Integer),
 }
 

@@ -8,13 +8,13 @@ use strait_target::spec::{Activation, Alignment, Integer, Observer, WeightPer};
 /// The settings of one layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerSettings {
-    /// The positions of the rules that these settings come from, in rising order.
+    /// The positions of the rules that set something for the layer, in rising order.
     pub rules: Vec<usize>,
     /// Where the layer runs. If `None`, the layer runs wherever it is better off.
     pub run: Option<Run>,
     /// The type of the activations that the layer computes on.
     pub activation: Option<Activation>,
-    /// The kind of grid for these activations.
+    /// The kind of grid for the activations that the layer computes on.
     pub grid: GridSettings,
     /// The settings of the layer's weights.
     pub weights: WeightSettings,
@@ -46,7 +46,7 @@ pub struct WeightSettings {
 /// The settings of one value. They apply to the value where its node makes it, or where the host passes it in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {
-    /// The positions of the rules that these settings come from, in rising order.
+    /// The positions of the rules that set something for the value, in rising order.
     pub rules: Vec<usize>,
     /// The type of the value. It is used if the node that makes the value supports it.
     pub ty: Option<Integer>,
@@ -60,7 +60,7 @@ pub struct ValueSettings {
 /// its value are not affected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperandSettings {
-    /// The positions of the rules that these settings come from, in rising order.
+    /// The positions of the rules that set something for the operand, in rising order.
     pub rules: Vec<usize>,
     /// Where the range of the operand comes from.
     pub range: Option<RangeFrom>,

@@ -7,7 +7,7 @@ use strait_target::spec::{Activation, Integer, Pair};
 /// The types that a node should compute on. A type is `None` if nothing chooses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeTypes {
-    /// The types of activations and weights that are chosen for this node.
+    /// The types of activations and weights that are chosen for this node alone.
     pub own: (Option<Activation>, Option<Integer>),
     /// The types that are chosen for all nodes. They are used if the target's table supports them for the op.
     pub all: (Option<Activation>, Option<Integer>),

@@ -28,7 +28,8 @@ pub(crate) struct Bound {
     pub(crate) part: bool,
     /// For a root: true if its group has a grid of its own and does not take over that of a producer.
     pub(crate) anchored: bool,
-    /// True if the producer must not take over this grid. The codes that the producer leaves are requantized instead.
+    /// True if the producer of the value must not take over this config's grid. The codes that the producer leaves are
+    /// requantized instead.
     pub(crate) apart: bool,
 }
 

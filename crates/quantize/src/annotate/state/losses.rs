@@ -30,7 +30,7 @@ pub struct Overlapped {
 /// Weights whose scale is larger than their range requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raised {
-    /// The node with these weights.
+    /// The node that the weights belong to.
     pub node: NodeId,
     /// The tensor of the weights.
     pub weights: ValueId,

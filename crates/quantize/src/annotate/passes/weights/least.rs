@@ -9,7 +9,7 @@ pub(crate) struct LeastScales {
     pub(crate) range: f64,
     /// The smallest scale with which the bias fits into its type.
     pub(crate) bias: f64,
-    /// Below this scale, a smaller scale gains nothing.
+    /// The smallest useful scale. A smaller scale gains nothing.
     pub(crate) negligible: f64,
 }
 
@@ -33,9 +33,9 @@ impl LeastScales {
         self.range.max(self.bias).max(self.negligible)
     }
 
-    /// If the weights lose accuracy because their scale has to be larger: the factor by which it is larger, and the
-    /// reason. `finest` is the smallest possible scale. Weights that are all zero lose nothing. A scale up to
-    /// `negligible` loses nothing either.
+    /// If a channel's scale has to be larger than its weights need, so that they lose accuracy: the factor between both
+    /// scales, and the reason. `finest` is the smallest possible scale. Weights that are all zero lose nothing. A scale
+    /// up to `negligible` loses nothing either.
     pub(crate) fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
         let enough = self.range.max(self.negligible);
         if self.range <= 0.0 || self.bias.max(finest) <= enough {

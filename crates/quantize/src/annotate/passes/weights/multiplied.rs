@@ -8,7 +8,8 @@ use strait_core::{
 };
 use strait_target::spec::Recipe;
 
-/// The grid that the weights of one node get, or how the result's grid has to change before they can get one.
+/// The grid that the weights of one node get. If they cannot get a grid yet, the change that the result's grid needs
+/// first.
 pub(crate) enum Weights {
     /// The grid of the weights. If some scale is larger than the weights need, then also the channel that loses most.
     Grid(QuantParams, Option<Raised>),
