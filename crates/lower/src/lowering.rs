@@ -311,8 +311,8 @@ impl<'a> Lowering<'a> {
         Ok(made.map(|node| node.outputs.to_vec()).unwrap_or_default())
     }
 
-    /// `(x - zero) 2^bits` in the type of the sums. If `x` is a constant, the result is computed at compile time, so
-    /// that a requantize that reads it still reads a constant.
+    /// `(x - zero) 2^bits` for the operand x, in the type of the sums. If the operand is a constant, the result is
+    /// computed at compile time, so that a requantize that reads it still reads a constant.
     pub(crate) fn shift_left(
         &mut self,
         origin: &Node,

@@ -67,7 +67,7 @@ pub struct Quantization {
 }
 
 impl Quantization {
-    /// A quantization that adds its zero point at the place `added`.
+    /// A quantization that adds its zero point at the place `place`.
     pub fn new(
         scaling: Scaling,
         (zero_point, place): (i32, ZeroPoint),

@@ -67,7 +67,7 @@ pub enum Fault {
     },
     /// The number of entries in a certificate is not the number in the graph.
     Entries {
-        /// The number that the certificate covers. `None` if it uses another argument.
+        /// The number of entries that the certificate covers. `None` if the certificate does not compare entries.
         claimed: Option<u64>,
         /// The number of entries in the graph.
         found: u64,

@@ -43,7 +43,7 @@ pub(super) fn range(grid: &QuantParams) -> Option<[f32; 2]> {
     grid.ends()?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
-/// A grid in codes of type `ty` for a value, together with the codes if the value is a constant. If `ty` is neither the
+/// A grid in codes of type `elem` for a value, and the codes if the value is a constant. If `elem` is neither the
 /// model's type nor the same type with the other signedness, the result is the grid of the model's own codes.
 pub(super) fn given_in(
     module: &mut Module,

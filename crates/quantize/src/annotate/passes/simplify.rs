@@ -208,7 +208,7 @@ fn produce(
             behind.insert(draft.table.root(leaves), None);
         }
         Some(first) => draft.join(leaves, first)?,
-        // All readers have to use one grid.
+        // A setting or the target requires that all readers use one grid.
         None if forced && !is_kept(draft, leaves) => {
             let alike = |&id: &ConfigId| draft.scheme(id) == draft.scheme(leaves);
             let alike: Vec<ConfigId> = readers.fixed.iter().copied().filter(alike).collect();

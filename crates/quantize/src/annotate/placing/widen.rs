@@ -4,9 +4,9 @@
 //! the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded twice, or everything would
 //! stay in real numbers on the host. So if such an op reads a sum, perhaps behind nodes that move codes, the sum
 //! computes in the type that the op reads. The same applies to a sum that only such sums read. The operands of the sum
-//! leave their producers in that type as well, if the producers' rows support it. Some functions of one variable, such
-//! as a leaky ReLU, have rows in which only the narrow type has a narrow result. They compute in the wider type like a
-//! sum.
+//! leave their producers in that type as well, if the producers' rows support it. A function of one variable, such as a
+//! leaky ReLU, may have a row that makes only narrow results from narrow codes. It then computes in the wider type like
+//! a sum.
 //!
 //! The rows of a softmax may be too long for its definition on the node's type. The softmax then gets a type for which
 //! the table has a definition with longer rows, if there is such a type.
