@@ -1,6 +1,6 @@
-//! Finds out whose fault it is that a fused layer computes something else than the lowered graph. If the layer is right
-//! on the host's own loops and wrong on the target's, the target's kernels are at fault. If it is wrong on the host's
-//! loops too, the compiler is.
+//! Finds out why a fused layer computes something else than the lowered graph. If the layer is right on the host's own
+//! loops and wrong on the target's, the target's kernels are at fault. If it is wrong on the host's loops too, the
+//! compiler is at fault.
 
 use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};
@@ -10,7 +10,8 @@ use strait_verify::{Comparison, Fault, Finding, LOWERED, Ranges, VerifyError, Ve
 
 use crate::{CompileError, Task};
 
-/// Turns the findings of a verification on the target's loops into an error that says who is at fault.
+/// Turns the findings of a verification on the target's loops into an error that says whether the target's kernels or
+/// the compiler are at fault.
 pub(crate) fn error(
     task: &Task<'_>,
     module: &Module,
@@ -43,8 +44,8 @@ pub(crate) fn error(
     })
 }
 
-/// Describes a layer that a kernel of the target computes wrong: its form, an accumulator, and the expected and the
-/// actual code. `None` if the finding is not about a layer.
+/// Describes a layer for which a kernel of the target gives a wrong result: its form, an accumulator, and the expected
+/// and the actual code. `None` if the finding is not about a layer.
 fn layer(
     spec: &TargetSpec,
     module: &Module,
@@ -80,7 +81,7 @@ fn layer(
     ))
 }
 
-/// The accumulator that the lowered graph requantizes to this element of a value, for the first random sample.
+/// The accumulator that the lowered graph requantizes to an element of a value, for the first random sample.
 fn accumulator(
     module: &Module,
     certificates: &[CertificateRecord],
@@ -111,15 +112,15 @@ fn accumulator(
     Ok(found.and_then(|values| values.get(element).copied()))
 }
 
-/// The value with this name, and the node that makes it.
+/// The value called `name`, and the node that makes it.
 fn named<'a>(module: &Module, graph: &'a Graph, name: &str) -> Option<(ValueId, &'a Node)> {
     let mut values = graph.values();
     let (id, _) = values.find(|(_, value)| module.name(value.name) == name)?;
     Some((id, graph.producer(id)?.1))
 }
 
-/// Walks back from `value` over requantizations and clamps to the value that they start from. `None` if there are none
-/// in front of `value`.
+/// Walks back from `value` through requantizations and clamps to the value that they start from. `None` if `value` is
+/// not the result of a requantization or clamp.
 fn behind(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let mut at = value;
     while let Some((_, node)) = graph.producer(at)

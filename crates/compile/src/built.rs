@@ -1,4 +1,4 @@
-//! The integer model of one target, and what is kept of the way to it.
+//! The integer model for one target, and intermediate results that later requests can use.
 
 use crate::Quantized;
 use crate::quantize::FirstTurn;
@@ -23,28 +23,28 @@ use strait_target::{Target, spec::Nearness};
 /// The integer model for one target.
 #[derive(Debug)]
 pub struct Built {
-    /// The lowered graph and the fused one, which is `main`. Both share one pool of tensors.
+    /// The module with the lowered graph and the fused graph, which is `main`. Both share one pool of tensors.
     pub module: Module,
     /// The same module with the bodies of control flow inlined in both graphs. `None` if the model has no control flow.
     pub open: Option<Module>,
-    /// The annotated float graph that the integers were made from, with its parameters baked.
+    /// The annotated float graph from which the integer graphs were made. Its parameters are baked.
     pub annotated: Module,
-    /// What annotation noticed that costs accuracy.
+    /// Grids that cost accuracy, as annotation has found them.
     pub findings: Findings,
-    /// What became of the grids that the model came with.
+    /// The grids that the model came with, and which of them could not be kept.
     pub own_grids: OwnGrids,
-    /// For each node of the lowered graph, by its name, the row of the target's table that it was made by.
+    /// For each node of the lowered graph, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
     /// How near each requantization is to the ideal one, by the requantization's name.
     pub nearness: BTreeMap<String, Nearness>,
     /// The fusions that were made, and those that were refused.
     pub fusion: Fusion,
-    /// The certificates of the fusions: what each of them claims.
+    /// The certificates of the fusions, with the claim of each.
     pub certificates: Vec<CertificateRecord>,
-    /// How many layers were compared with the target's own model of its arithmetic. `None` if the target has no such
-    /// model, or before [`hold`](crate::hold) has run.
+    /// The number of layers that were compared with the target's own model of its arithmetic, and the number that this
+    /// model leaves to the host. `None` if the target has no such model, or before [`hold`](crate::hold) has run.
     pub own_model: Option<Shares>,
-    /// If this model was revised from another one: which part of it was made anew.
+    /// Which part of this model was made anew, if it was revised from another model.
     pub revision: Option<Revision>,
     pub(crate) kept: Kept,
 }
@@ -56,18 +56,18 @@ impl Built {
     }
 }
 
-/// What a built model keeps for later requests.
+/// Intermediate results that a built model stores for later requests.
 pub(crate) struct Kept {
     pub(crate) first: Option<FirstTurn>,
     pub(crate) target: Arc<dyn Target>,
     pub(crate) bodies: Bodies,
     pub(crate) limits: Limits,
     pub(crate) threads: NonZeroUsize,
-    /// The last simulation of this model, and that of the model from which this one was revised.
+    /// The last simulation of this model, and the last one of the model from which this model was revised.
     pub(crate) simulated: [Last; 2],
 }
 
-/// The last simulation of a model. `None` inside until there is one.
+/// The last simulation of a model. It contains `None` until there is a simulation.
 pub(crate) type Last = Arc<Mutex<Option<Arc<Simulated>>>>;
 
 impl fmt::Debug for Kept {
@@ -79,15 +79,15 @@ impl fmt::Debug for Kept {
 /// Which part of a model a revision made anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
-    /// How many nodes were annotated in the first turn.
+    /// The number of nodes that were annotated in the first turn.
     pub annotated: usize,
-    /// How many nodes there are.
+    /// The number of nodes in the model.
     pub nodes: usize,
-    /// Why the whole model was made anew, if it was.
+    /// The reason why the whole model was made anew. `None` if only a part of it was.
     pub anew: Option<Anew>,
 }
 
-/// Why a revision had to start from nothing. The result is the same either way.
+/// The reason why a revision had to make the whole model anew. The result is the same as that of a partial revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anew {
     /// The model came with grids of its own.
@@ -115,15 +115,15 @@ impl Revision {
 
 /// The outputs of the fake-quantized model on samples.
 pub struct Simulated {
-    /// For each sample, the model's outputs in their order.
+    /// The model's outputs for each sample, in the order of the outputs.
     pub outputs: Vec<Vec<Arc<Tensor>>>,
-    /// How many nodes of the model were run on each sample to get these outputs.
+    /// The number of nodes of the model that were run on each sample to compute the outputs.
     pub nodes: usize,
     pub(super) samples: Arc<dyn Samples>,
     pub(super) annotated: Module,
-    /// The values that are worth keeping.
+    /// The values that are kept for later simulations.
     pub(super) keeps: BTreeSet<ValueId>,
-    /// For each sample, the values of `keeps` that are in memory.
+    /// For each sample, those values of `keeps` that are in memory.
     pub(super) kept: Vec<Values>,
 }
 

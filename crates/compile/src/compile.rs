@@ -1,4 +1,4 @@
-//! Compiles a model for one target, step by step.
+//! Compiles a model for one target, in steps.
 
 use crate::built::{Built, Kept, Revision};
 use crate::task::Task;
@@ -14,21 +14,21 @@ use crate::{
     quantize::quantize_from,
 };
 
-/// Compiles for one target and checks the result: [`build`], then [`hold`].
+/// Compiles for one target and checks the result: calls [`build`], then [`hold`].
 ///
 /// # Errors
-/// Those of [`build`] and [`hold`]; an interruption.
+/// Errors of [`build`] and [`hold`], or the caller has asked to stop.
 pub fn compile(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let mut built = build(task, watch)?;
     hold(task, &mut built, watch)?;
     Ok(built)
 }
 
-/// Checks what was built: its requantizations against the target's own model of its arithmetic, and the fused graph
-/// against the lowered one.
+/// Checks a built model. Its requantizations are compared with the target's own model of its arithmetic, and the fused
+/// graph with the lowered graph.
 ///
 /// # Errors
-/// Layers that fail the check; a run that fails or takes more than its limits allow; an interruption.
+/// Layers fail the check, a run fails or takes more than its limits allow, or the caller has asked to stop.
 pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(), CompileError> {
     let demand = Demand::comparing(built.open())?;
     task.limits.admit(&demand, task.threads)?;
@@ -41,16 +41,16 @@ pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(),
     Ok(())
 }
 
-/// Places, annotates, bakes and lowers until nothing is refused any more, then fuses.
+/// Places, annotates, bakes and lowers until no node is refused any more, then fuses.
 ///
 /// # Errors
-/// Nodes that the settings require in integers and that cannot be; code of the target that fails; a defect of the
-/// compiler.
+/// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
+/// defect.
 pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
     build_from(task, None, watch)
 }
 
-/// Like [`build`], but takes over from `before` whatever the new rules do not touch.
+/// Like [`build`], but takes over from `before` everything that the new rules do not change.
 pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let first = before.and_then(|before| before.kept.first.as_ref());
     let quantized = watch.step("quantize", None, |_| quantize_from(task, first))?;
@@ -84,11 +84,11 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
     })
 }
 
-/// Compares the fused graph with the lowered one, on the target's loops, with code that is independent of the
+/// Compares the fused graph with the lowered graph, on the target's loops, with code that is independent of the
 /// compiler's. A difference is a defect of the compiler or of the target's code (`blame.rs`).
 ///
 /// # Errors
-/// The layers that differ; a run that fails.
+/// The layers that differ, or a run that fails.
 pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
     let (module, certificates) = (built.open(), built.certificates.as_slice());
     check_invariants(module, "fuse")?;

@@ -1,4 +1,4 @@
-//! The reasons why a compilation fails, by whose fault it is.
+//! The reasons why a compilation fails. They are grouped by what is at fault.
 
 use strait_core::{NodeId, PassError, Reason, codes};
 use strait_execute::{Excess, ExecuteError};
@@ -10,10 +10,10 @@ pub enum CompileError {
     /// The caller asked to stop, through [`Watch`](crate::Watch).
     #[error("interrupted")]
     Interrupted,
-    /// The model asks for something that is not possible.
+    /// The model contains something that cannot be compiled.
     #[error("model: {}", .0.text)]
     Model(Reason),
-    /// The settings require these nodes in integers, but they have to run on the host.
+    /// The settings require the listed nodes in integers, but the nodes have to run on the host.
     #[error("{}", denied(.0))]
     Denied(Vec<Denied>),
     /// A run would take more than its limits allow.
@@ -39,7 +39,7 @@ pub enum CompileError {
     /// The target's own model of its arithmetic failed, or computes something else than the form in the target's table.
     #[error(transparent)]
     OwnModel(#[from] LayerError),
-    /// Kernels of the target compute something else than their forms define. There is one sentence for each layer.
+    /// Some kernels of the target compute something else than their forms define. There is one sentence for each layer.
     #[error("{}", .0.join("; "))]
     Kernels(Vec<String>),
     /// A defect of the compiler.
@@ -54,10 +54,10 @@ pub struct Denied {
     pub node: NodeId,
     /// The name of the node.
     pub name: String,
-    /// Why it runs on the host.
+    /// Why the node runs on the host.
     pub reason: Reason,
-    /// True if the node is an error because a bias or a scale of its weights does not fit. False if the settings
-    /// require the node in integers in any case.
+    /// True if the node is listed because a bias or a scale of its weights does not fit. False if the settings require
+    /// the node in integers.
     pub is_unfit: bool,
 }
 
@@ -77,7 +77,8 @@ fn denied(nodes: &[Denied]) -> String {
 }
 
 impl CompileError {
-    /// The code by which programs recognise the error: a letter and three digits, or a word where no input is at fault.
+    /// The code by which programs recognise the error. It is a letter and three digits, or a word if no input is at
+    /// fault.
     pub fn code(&self) -> &'static str {
         match self {
             CompileError::Interrupted => "interrupted",

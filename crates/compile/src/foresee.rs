@@ -1,9 +1,9 @@
 //! Checks the limits of later runs before the samples are observed.
 //!
-//! Verification compares the fused graph with the lowered one and holds all integers of both in memory at once. That
-//! can take far more memory than a run of the float model. How much it takes at least follows from the shapes and the
-//! target's table. So a model whose integers do not fit into the limits is refused before anybody waits for its
-//! statistics.
+//! Verification compares the fused graph with the lowered graph and holds all integers of both in memory at once. That
+//! can take far more memory than a run of the float model. A lower limit for this memory can be computed from the
+//! shapes and the target's table. So a model whose integers do not fit into the limits is refused before anybody waits
+//! for its statistics.
 
 use std::num::NonZeroUsize;
 
@@ -17,16 +17,16 @@ use strait_target::spec::TargetSpec;
 
 use crate::CompileError;
 
-/// Ops that may be fused into the op that makes their operand. Their operand is then not stored as an integer tensor of
+/// Ops that may be fused into the op that makes their operand. Then the operand is not stored as an integer tensor of
 /// its own.
 const ABSORBING: &[Term] = &[Term::Relu, Term::Clip, Term::LeakyRelu, Term::Add, Term::Sub];
 
-/// The smallest amount of memory that verifying the integer model can take, as far as this is known before that model
-/// exists: one byte for each element that the target computes. The exact amount is checked against the same limits once
+/// Checks the smallest amount of memory that verifying the integer model can take. Before the integer model exists,
+/// this is one byte for each element that the target computes. The exact amount is checked against the same limits when
 /// the model exists.
 ///
 /// # Errors
-/// An amount beyond the limits; a model that cannot be run.
+/// The amount is beyond the limits, or the model cannot be run.
 pub fn foresee(
     (module, bodies): (&Module, &Bodies),
     (spec, settings): (&TargetSpec, &Settings),
@@ -60,8 +60,7 @@ pub fn foresee(
         .filter(|&(id, value)| is_integer(value.def) && !is_absorbed(id));
     let elements = integers.map(|(_, value)| element_count(&value.ty.shape).unwrap_or_default());
     let kept = elements.fold(0, u64::saturating_add);
-    // Both graphs are run. Where they hold nothing but codes of 8 bits, their values take a quarter of the bytes of
-    // float32.
+    // Both graphs are run. Values that are 8-bit codes take a quarter of the bytes of float32.
     let mut smallest = float.clone();
     smallest.constants /= 4;
     smallest.copies = 0;

@@ -6,7 +6,7 @@ use strait_lower::{Fusion, fuse};
 
 use crate::{CompileError, Task};
 
-/// Copies the lowered graph, makes the copy the main graph, and fuses the requantizations in it.
+/// Copies the lowered graph and makes the copy the main graph. Then fuses the requantizations of the copy.
 pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusion), CompileError> {
     let mut main = module.main().clone();
     main.name = module.names.fresh("main");
@@ -19,8 +19,8 @@ pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusi
     Ok((module, fusion))
 }
 
-/// The module as it is deployed, in which the bodies of control flow are graphs of their own again. If there are such
-/// bodies, also returns the module with the bodies inlined.
+/// The module in the form in which it is deployed: the bodies of control flow are graphs of their own again. If there
+/// are such bodies, also returns the module with the bodies inlined.
 pub(crate) fn closed(bodies: &Bodies, mut module: Module) -> Result<(Module, Option<Module>), CompileError> {
     if bodies.is_empty() {
         return Ok((module, None));
@@ -33,7 +33,7 @@ pub(crate) fn closed(bodies: &Bodies, mut module: Module) -> Result<(Module, Opt
     Ok((module, Some(open)))
 }
 
-/// The certificates of the fusions, in the form in which an artifact stores them.
+/// The certificates of the fusions, in the form that artifacts contain.
 pub(crate) fn certificates(fusion: &Fusion) -> Vec<CertificateRecord> {
     let fired = fusion.fired.iter();
     let record = fired.map(|fired| CertificateRecord {

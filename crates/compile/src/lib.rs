@@ -1,13 +1,13 @@
 //! The compiler in memory. It takes a float graph, the statistics observed on samples, a target and settings, and makes
 //! the integer model with its certificates. This crate uses no files, no console, no folders and no clock. The caller
-//! follows the steps through [`Watch`] and may stop them.
+//! can follow the steps through [`Watch`] and stop them.
 //!
-//! The order of the calls:
+//! A caller uses these functions, in this order:
 //! - [`Model::new`] applies the rules that are the same for every target.
 //! - [`observe()`] runs the samples once, for any number of targets.
 //! - [`OfTarget::new`] applies the rules that one target's table switches on.
-//! - [`rules`] turns what the user wants for single layers into settings.
-//! - [`compile()`] does the rest.
+//! - [`rules`] turns the user's wishes for single layers into settings.
+//! - [`compile()`] does all other steps.
 
 mod blame;
 mod built;

@@ -1,4 +1,4 @@
-//! A float model after the rules that are the same for every target, and its runs on samples.
+//! A float model to which the rules that are the same for every target were applied, and its runs on samples.
 
 use std::num::NonZeroUsize;
 
@@ -12,25 +12,25 @@ use strait_quantize::{
 
 use crate::{CompileError, Watch, rules::Layers};
 
-/// A canonical model.
+/// A model in canonical form, which is the same for every target.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The canonical graph.
     pub module: Module,
     /// The bodies of control flow. The main graph has them inlined.
     pub bodies: Bodies,
-    /// What the rewrite rules did.
+    /// What the rewrite rules have changed.
     pub rewritten: Rewritten,
-    /// The layers of the model as they were before rewriting.
+    /// The layers that the model had before rewriting.
     pub layers: Layers,
 }
 
-/// The resources that runs may use. None of them changes a bit of the result.
+/// The resources that runs may use. They do not change a single bit of the results.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
-    /// How many samples run at the same time, at most.
+    /// The largest number of samples that run at the same time.
     pub threads: NonZeroUsize,
-    /// The limits that the runs have to keep.
+    /// The limits that the runs must not exceed.
     pub limits: Limits,
     /// Options for the plans that the executor makes.
     pub options: PlanOptions<'a>,
@@ -40,7 +40,7 @@ impl Model {
     /// Inlines the bodies of control flow, and applies the rules that are the same for every target.
     ///
     /// # Errors
-    /// A model that asks for something that is not possible; a defect of the compiler.
+    /// The model contains something that cannot be compiled, or the compiler has a defect.
     pub fn new(mut module: Module, switches: &Switches) -> Result<Model, CompileError> {
         let bodies = module.lay_open(module.main);
         let layers = Layers::of(&module);
@@ -54,10 +54,10 @@ impl Model {
     }
 }
 
-/// Applies the rules that are the same for every target. Returns the module and what the rules did.
+/// Applies the rules that are the same for every target. Returns the module and what the rules have changed.
 ///
 /// # Errors
-/// A model that asks for something that is not possible; a defect of the compiler.
+/// The model contains something that cannot be compiled, or the compiler has a defect.
 pub fn canonicalise(mut module: Module, switches: &Switches) -> Result<(Module, Rewritten), CompileError> {
     let (rules, main) = (strait_rewrite::canonical(), module.main);
     let rewritten = rules.switched(switches).run(&mut module, main)?;
@@ -65,11 +65,12 @@ pub fn canonicalise(mut module: Module, switches: &Switches) -> Result<(Module, 
     Ok((module, rewritten))
 }
 
-/// Runs the `covered` samples and collects the statistics that `requests` ask for. The module may be the canonical one,
-/// or one that the rules of a target have made from it.
+/// Runs the `covered` samples and collects the statistics that `requests` ask for. The module is the canonical module,
+/// or a module that the rules of a target have made from it.
 ///
 /// # Errors
-/// Samples that cannot be used; a model that cannot be run or takes more than its limits allow; an interruption.
+/// Samples cannot be used, the model cannot be run or takes more than its limits allow, or the caller has asked to
+/// stop.
 pub fn observe(
     (module, bodies): (&Module, &Bodies),
     (requests, samples, covered): (&Requests, &dyn Samples, &Coverage),
@@ -100,10 +101,10 @@ pub fn observe(
     })
 }
 
-/// Checks that a module keeps every invariant of its stage.
+/// Checks that a module satisfies every invariant of its stage.
 ///
 /// # Errors
-/// A defect of `step`, the step that made the module.
+/// The module violates an invariant. This is a defect of `step`, the step that made the module.
 pub fn check_invariants(module: &Module, step: &str) -> Result<(), CompileError> {
     verifier::verify(module).map_err(|violations| CompileError::Defect(format!("behind {step}: {violations}")))
 }

@@ -1,4 +1,4 @@
-//! A model whose samples were observed once, and its compilation for any number of targets.
+//! A model whose samples were observed once. It can be compiled for any number of targets.
 
 use std::{
     borrow::Cow,
@@ -14,7 +14,7 @@ use strait_verify::Ranges;
 
 use crate::{Built, CompileError, Means, Model, OfTarget, Resolved, Task, Watch, compile, observe};
 
-/// Samples in memory. Each has one tensor for each input of the graph, in the graph's order.
+/// Samples in memory. Each has one tensor for each input of the graph, in the order of the inputs.
 #[derive(Clone, Debug, Default)]
 pub struct InMemory(pub Vec<Vec<Tensor>>);
 
@@ -35,19 +35,19 @@ pub struct Observed {
     pub model: Model,
     /// The statistics of the model's values.
     pub observation: Observation,
-    /// For each integer input, by name, the range of its values in the samples.
+    /// For each integer input, by name, the range of its numbers in the samples.
     pub ranges: Ranges,
     samples: Arc<dyn Samples>,
     means: Means<'static>,
     of_targets: Mutex<Vec<OfRules>>,
 }
 
-/// The rules that a target's table switches on, with the float graph and the statistics that result from them. `None`
-/// if the rules change nothing.
+/// The rules that a target's table switches on, and the float graph and the statistics that result from them. `None` if
+/// the rules change nothing.
 type OfRules = (Vec<FloatRule>, Option<Arc<(Module, Observation)>>);
 
 impl Default for Means<'_> {
-    /// One thread, and the default limits.
+    /// Means with one thread and the default limits.
     fn default() -> Self {
         Means {
             threads: NonZeroUsize::MIN,
@@ -61,7 +61,7 @@ impl Model {
     /// Runs all samples and collects their statistics.
     ///
     /// # Errors
-    /// As for [`observe()`].
+    /// Errors of [`observe()`].
     pub fn observe(
         self,
         samples: Arc<dyn Samples>,
@@ -84,7 +84,7 @@ impl Model {
     }
 }
 
-/// The smallest and the largest value of each integer input. Verification draws its random inputs from these ranges.
+/// The smallest and the largest number in each integer input. Verification draws its random inputs from these ranges.
 fn measure_ranges(module: &Module, samples: &dyn Samples) -> Result<Ranges, CompileError> {
     let graph = module.main();
     let whole = graph.inputs().iter().enumerate().filter_map(|(position, &input)| {
@@ -114,11 +114,11 @@ impl Observed {
         self.samples.as_ref()
     }
 
-    /// Compiles for one target. `resolve` gets the float graph after the rules of the target's table, and resolves the
-    /// user's rules to its nodes and values.
+    /// Compiles for one target. `resolve` is called with the float graph after the rules of the target's table, and
+    /// resolves the user's rules to its nodes and values.
     ///
     /// # Errors
-    /// As for [`compile()`], and those of `resolve`.
+    /// Errors of [`compile()`] and of `resolve`.
     pub fn compile<E: From<CompileError>>(
         &self,
         target: &Arc<dyn Target>,
@@ -128,11 +128,11 @@ impl Observed {
         self.with(target, resolve, watch, |task| Ok(compile(task, watch)?))
     }
 
-    /// Compiles again for the same target, with other rules, starting from what was compiled before. The result is the
-    /// same as that of [`Observed::compile`].
+    /// Compiles again for the same target, with other rules, and uses what was compiled before. The result is the same
+    /// as that of [`Observed::compile`].
     ///
     /// # Errors
-    /// As for [`Observed::compile`].
+    /// Errors of [`Observed::compile`].
     pub fn revise<E: From<CompileError>>(
         &self,
         built: &Built,
@@ -147,10 +147,11 @@ impl Observed {
         )
     }
 
-    /// Prepares the compilation for one target and calls `work` with it.
+    /// Prepares the compilation for one target and calls `work` with the task.
     ///
     /// # Errors
-    /// Those of `resolve` and `work`; rules of the target that fail; statistics of new values that cannot be observed.
+    /// Errors of `resolve` and `work`, a rule of the target that fails, or statistics of new values that cannot be
+    /// observed.
     pub fn with<T, E: From<CompileError>>(
         &self,
         target: &Arc<dyn Target>,
@@ -178,8 +179,8 @@ impl Observed {
         })
     }
 
-    /// The float graph after the rules of a target's table, and its statistics. They are made once for all tables that
-    /// have the same rules.
+    /// The float graph after the rules of a target's table, and its statistics. They are made once for all tables with
+    /// the same rules.
     fn of_target(
         &self,
         spec: &TargetSpec,
@@ -200,7 +201,7 @@ impl Observed {
         Ok(made)
     }
 
-    /// The observation, extended by the statistics that are asked for and that it does not have yet.
+    /// The observation with all statistics that are requested. Missing statistics are observed.
     fn more<'o>(
         &self,
         (module, known): (&Module, &'o Observation),

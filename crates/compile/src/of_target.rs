@@ -9,23 +9,24 @@ use strait_target::TargetSpec;
 
 use crate::{CompileError, Watch, check_invariants};
 
-/// The canonical graph as one target wants it, with its statistics.
+/// The float graph for one target, with its statistics. The rules of the target's table have changed the canonical
+/// graph.
 #[derive(Clone, Debug)]
 pub struct OfTarget<'a> {
-    /// The graph. An id that also exists in the canonical graph means the same thing here.
+    /// The module with this graph. An id that the canonical graph has too stands for the same thing in both graphs.
     pub module: Cow<'a, Module>,
     /// The statistics of the graph's values.
     pub observation: Cow<'a, Observation>,
-    /// What the rewrite rules did.
+    /// What the rewrite rules have changed.
     pub rewritten: Rewritten,
 }
 
 impl<'a> OfTarget<'a> {
-    /// Applies the rules of a target's table. `observe` is asked for the statistics of the values that the rules have
-    /// created, and of no others.
+    /// Applies the rules of a target's table. `observe` is asked only for the statistics of the values that the rules
+    /// have created.
     ///
     /// # Errors
-    /// A module that is broken; whatever stops the observation.
+    /// The module is broken, or `observe` fails.
     pub fn new<E: From<CompileError>>(
         (canonical, observation): (&'a Module, &'a Observation),
         (spec, switches): (&TargetSpec, &Switches),

@@ -1,10 +1,10 @@
-//! Compares the target's own model of its arithmetic with the requantization forms of a compiled model, for targets
-//! that supply such a model beside their table.
+//! Compares the target's own model of its arithmetic with the requantization forms of a compiled model. Some targets
+//! supply such a model beside their table.
 //!
 //! For each channel, the comparison covers every accumulator at which the code changes, the two accumulators beside it,
-//! and both ends of the domain. Forms never decrease, so between these accumulators the form stays on one code. If the
-//! target's model never decreases either, agreement at these points means that both are the same function. A 32-bit
-//! result has too many codes for this: there a sample of codes at equal distances is compared.
+//! and both ends of the domain. A larger accumulator never gives a smaller code, so between these accumulators the code
+//! does not change. If this is also so in the target's model, agreement at these points means that both are the same
+//! function. A 32-bit result has too many codes for this: then only a sample of codes at equal distances is compared.
 
 use strait_core::{Elem, Module};
 use strait_kernels::integer::Loops;
@@ -17,20 +17,21 @@ use crate::{
     shares::{self, Shares},
 };
 
-/// If a channel has at most this many codes, all of them are compared. All codes of a 16-bit type are.
+/// If a channel has at most this many codes, all its codes are compared. For a 16-bit type this is always so.
 const ALL_CODES: i64 = 1 << 16;
 
-/// About how many codes are compared if a channel has more than [`ALL_CODES`].
+/// The approximate number of codes that are compared if a channel has more than [`ALL_CODES`].
 const SOME_CODES: i64 = 1 << 10;
 
-/// The most accumulators in one call of the target's model. This bounds the memory.
+/// The largest number of accumulators in one call of the target's model. This limits the memory.
 const AT_A_TIME: usize = 1 << 20;
 
 /// Compares every requantization of the main graph that the target's own model covers. Returns how many layers the
-/// model covers and how many it leaves to the host. `None` for a target without a model.
+/// model covers and how many it leaves to the host. `None` if the target has no model of its own.
 ///
 /// # Errors
-/// The first accumulator at which model and form give different codes, with its layer; an error of the target's model.
+/// The first accumulator at which model and form give different codes, with its layer, or an error of the target's
+/// model.
 pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let held = shares::shares(target, module)?;
     if held.is_none() {
@@ -39,7 +40,7 @@ pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares
     let mut compared = Vec::new();
     for node in shares::layers(module) {
         for form in shares::requantizations(module, node) {
-            // Layers without weights often have the same requantization.
+            // Layers without weights often have the same requantization, which is then compared only once.
             if compared.contains(&form) {
                 continue;
             }
@@ -51,7 +52,8 @@ pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares
     Ok(held)
 }
 
-/// Compares one requantization with the target's own model, if the model covers it.
+/// Compares one requantization with the target's own model. Nothing is compared if the model does not cover the
+/// requantization.
 fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<(), String> {
     let own = target.own_loops(form, clamp).map_err(|error| error.to_string())?;
     let Some(own) = own else { return Ok(()) };
@@ -76,14 +78,14 @@ fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide
     ))
 }
 
-/// The name of the row of the target's table that this form belongs to.
+/// The name of the table row that the form `form` with the clamp `clamp` belongs to.
 fn row<'a>(spec: &'a TargetSpec, form: &Requantization, clamp: Option<[i32; 2]>) -> &'a str {
     let mut rows = spec.form.iter();
     let row = rows.find(|(_, row)| row.accepts(form, clamp).is_ok());
     row.map_or("", |(name, _)| name)
 }
 
-/// A requantization, and the loops of the target's own model for it.
+/// A requantization, and the loops that compute it in the target's own model.
 struct Layer<'a> {
     form: &'a Requantization,
     clamp: Option<[i32; 2]>,
@@ -109,11 +111,11 @@ impl Layer<'_> {
         Ok(None)
     }
 
-    /// The codes to compare. There are none if the clamp allows no code of the form's range.
+    /// The codes that are compared. There are none if the clamp allows no code of the form's range.
     fn codes(&self) -> Vec<i64> {
         let [least, most] = self.form.range();
         let [low, high] = self.clamp.unwrap_or([least, most]);
-        // The clamp makes all codes beyond it the same.
+        // All codes beyond an end of the clamp become that end.
         let (least, most) = (i64::from(least.max(low)), i64::from(most.min(high)));
         let distance = match most - least {
             ..ALL_CODES => 1,
@@ -126,8 +128,9 @@ impl Layer<'_> {
         self.form.channels().unwrap_or(1).max(1)
     }
 
-    /// The accumulators to compare: for each channel the ends of its domain, and for each code the first accumulator
-    /// that reaches it with its two neighbours. All channels have the same number, one channel after the other.
+    /// The accumulators that are compared. For each channel, these are the ends of its domain, and for each code the
+    /// first accumulator that gives this code, with its two neighbours. They are ordered by channel, and all channels
+    /// have the same number of them.
     fn accumulators(&self, codes: &[i64]) -> Vec<i64> {
         let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
         let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };
@@ -155,7 +158,7 @@ impl Layer<'_> {
         if self.wide {
             self.loops.requantize_wide(&cx, extents, accumulators, &mut codes)?;
         } else {
-            // Each accumulator fits into 32 bits: `ends` limits them.
+            // `ends` limits the accumulators to 32 bits, so this cast changes nothing.
             let narrow: Vec<i32> = accumulators.iter().map(|&x| x as i32).collect();
             let narrow = bytemuck::cast_slice(&narrow);
             self.loops.requantize(&cx, extents, IntType::I32, narrow, &mut codes)?;
@@ -185,7 +188,7 @@ impl Layer<'_> {
     }
 }
 
-/// How many accumulators each channel has for these codes.
+/// The number of accumulators that are compared in each channel, if the codes in `codes` are compared.
 fn each(codes: &[i64]) -> usize {
     3 * codes.len() + 2
 }

@@ -1,5 +1,5 @@
 //! Makes the lowered integer graph from the float graph: takes over the model's own grids, places, annotates, bakes and
-//! lowers. Whatever is refused starts another turn.
+//! lowers. Each refusal starts another turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,34 +16,35 @@ use strait_quantize::{
 
 use crate::{CompileError, Denied, Settings, Task, check_invariants};
 
-/// Values of a quantized model whose own grid a node does not support, with that node and the reason.
+/// Values of a quantized model whose own grid is not supported, with the node that does not support it and the reason.
 pub type UnfittingGrids = BTreeMap<ValueId, (NodeId, Reason)>;
 
 /// A model in integers, in which each requantization is still an operation of its own.
 #[derive(Debug)]
 pub struct Quantized {
-    /// The annotated float graph, with its parameters baked.
+    /// The annotated float graph. Its parameters are baked.
     pub annotated: Module,
     /// The lowered graph.
     pub lowered: Lowered,
-    /// What annotation noticed that costs accuracy.
+    /// Grids that cost accuracy, as annotation has found them.
     pub findings: Findings,
-    /// What became of the grids that the model came with.
+    /// The grids that the model came with, and which of them could not be kept.
     pub own_grids: OwnGrids,
-    /// How many nodes were annotated in the first turn: all nodes, or in a revision those that it touches.
+    /// The number of nodes that were annotated in the first turn. In a revision, these are only the nodes that it
+    /// affects.
     pub(crate) visited: usize,
-    /// True if everything was made anew, and nothing taken over from an earlier compilation.
+    /// True if nothing was taken over from an earlier compilation.
     pub(crate) is_anew: bool,
-    /// The state from which a revision can start. `None` if a revision has to start from nothing.
+    /// The state from which a revision can start. `None` if a revision has to make everything anew.
     pub(crate) first: Option<FirstTurn>,
 }
 
 /// The state after the first turn of annotating and lowering. It exists if the model has no grids of its own and
-/// annotation refused no node. Nodes that lowering refused in that turn are refused again by a revision, so the
-/// revision takes the same turns as a compilation from nothing.
+/// annotation refused no node. If lowering refused nodes in this turn, it refuses them again in a revision. So a
+/// revision takes the same turns as a compilation that starts from nothing.
 #[derive(Debug)]
 pub(crate) struct FirstTurn {
-    /// The annotated graph, with its parameters baked.
+    /// The annotated graph. Its parameters are baked.
     annotated: Module,
     settings: Settings,
     constraints: Constraints,
@@ -51,32 +52,34 @@ pub(crate) struct FirstTurn {
     turns: Turns,
 }
 
-/// What became of the grids that a quantized model came with.
+/// The grids that a quantized model came with, and which of them could not be kept.
 #[derive(Debug)]
 pub struct OwnGrids {
     /// All grids that the model came with.
     pub grids: ModelGrids,
-    /// The values whose own grid a node does not support. That node runs on the host.
+    /// The values whose own grid a node does not support, so that this node runs on the host.
     pub unfitting: UnfittingGrids,
     /// The values that got another grid than the model's.
     pub freed: UnfittingGrids,
 }
 
-/// Annotates and lowers. If the settings allow requantizing, a value whose own grid some node does not support gives up
-/// that grid, and everything is done once more. Each round frees more values, so this ends.
+/// Annotates and lowers. If the settings allow requantizing and some node does not support the model's grid of a value,
+/// the value is freed from this grid, and everything is done once more. Each round frees further values, so the number
+/// of rounds is limited.
 ///
 /// # Errors
-/// Nodes that the settings require in integers and that cannot be; code of the target that fails; a defect of the
-/// compiler.
+/// The settings require nodes in integers that cannot run in integers, code of the target fails, or the compiler has a
+/// defect.
 pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
     quantize_from(task, None)
 }
 
-/// Like [`quantize()`], but takes over from `before` whatever the new settings do not touch. If annotation refuses a
-/// node in the first turn, everything is done anew: how far the passes get then depends on the whole graph.
+/// Like [`quantize()`], but takes over from `before` everything that the new settings do not change. If annotation
+/// refuses a node in the first turn, everything is done anew, because how far the passes get then depends on the whole
+/// graph.
 ///
 /// # Errors
-/// The same as those of [`quantize()`].
+/// Errors of [`quantize()`].
 pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> Result<Quantized, CompileError> {
     let mut freed = UnfittingGrids::new();
     loop {
@@ -95,15 +98,15 @@ pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> 
     }
 }
 
-/// Annotates and lowers, in as many turns as there are refusals. Observers run once for each value. `None` if it cannot
-/// continue from `before`.
+/// Annotates and lowers, with another turn after each refusal. Observers make a range once for each value. `None` if
+/// the work cannot continue from `before`.
 fn attempt(
     task: &Task<'_>,
     freed: &UnfittingGrids,
     before: Option<&FirstTurn>,
 ) -> Result<Option<Quantized>, CompileError> {
     let (settings, spec) = (&task.resolved.settings, task.target.spec());
-    // The pool of tensors keeps the codes that were already made.
+    // The pool of tensors still has the codes that were already made.
     let mut module = before.map_or(task.float, |before| &before.annotated).clone();
     module.graphs.clone_from(&task.float.graphs);
     let main = module.main;
@@ -134,7 +137,7 @@ fn attempt(
         }
     };
     let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
-    // A node that moved to the host because of a grid may come back in a later round.
+    // A node that moved to the host because of a grid may return to the accelerator in a later round.
     let is_final = grids.is_empty() || !task.resolved.requantizes;
     let lowered = turned(&mut module, &mut fixpoint, &how, |module, fixpoint| {
         if is_final {
@@ -197,12 +200,13 @@ fn attempt(
 /// The outcome of one turn of annotating and lowering.
 enum Turn<T> {
     Done(T),
-    /// These nodes cannot be lowered.
+    /// The turn has refused some nodes, because they cannot be lowered.
     Refused(Vec<Refusal>),
 }
 
-/// Repeats a turn until it refuses nothing. All refused nodes of a turn are handled together: each gets a coarser grid,
-/// or moves to the host and stays there. A grid can become coarser only a limited number of times, so the turns end.
+/// Repeats a turn until it refuses no node. All nodes that are refused in one turn are handled together: each gets a
+/// coarser grid, or moves to the host and stays there. A grid can become coarser only a limited number of times, so the
+/// number of turns is limited too.
 fn turned<T>(
     module: &mut Module,
     fixpoint: &mut Fixpoint,
@@ -221,7 +225,7 @@ fn turned<T>(
     }
 }
 
-/// Returns an error if a node that the settings require in integers runs on the host, for whatever reason.
+/// Returns an error if a node that the settings require in integers runs on the host.
 fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileError> {
     let graph = module.main();
     let name = |id: NodeId| graph.node(id).map_or("", |node| module.name(node.name)).to_owned();
@@ -250,7 +254,7 @@ fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileE
     }
 }
 
-/// True if this is the reason of a node that runs on the host because a bias or a scale of its weights does not fit.
+/// True if the reason says that a node runs on the host because a bias or a scale of its weights does not fit.
 pub fn is_unfit(reason: &Reason) -> bool {
     matches!(reason.code, ReasonCode::BiasWidth | ReasonCode::WeightScale)
 }

@@ -1,4 +1,4 @@
-//! The user's rules, resolved to the nodes and values of one target's float graph, and other settings of the
+//! The user's rules, resolved to the nodes and values of one target's float graph, and the other settings of a
 //! compilation.
 
 use strait_core::{Elem, Module, NodeId, Port, QuantParams, TensorData};
@@ -19,29 +19,30 @@ use crate::{
 pub struct Resolved {
     /// The settings of the graph's nodes, values and operands.
     pub settings: Settings,
-    /// The statistics that the settings need, including those that annotation always needs.
+    /// The statistics that have to be observed for the settings, including those that annotation always needs.
     pub requests: Requests,
-    /// Grids and codes that are known beforehand: the caller gave them, or they come from a record.
+    /// Grids and codes that are known before annotation, because the caller gave them or because they come from a
+    /// record.
     pub given: Vec<GivenGrid>,
-    /// What happens if a node does not support the grid that a quantized model has for a value. True: the value gets
-    /// another grid. False: the node runs on the host.
+    /// What happens if a node does not support the grid that a quantized model has for a value. If true, the value gets
+    /// another grid. If false, the node runs on the host.
     pub requantizes: bool,
-    /// Which fusions are made.
+    /// How much fusions may change results.
     pub fusion: FusionPolicy,
 }
 
 /// A grid that is known before annotation.
 #[derive(Clone, Debug)]
 pub struct GivenGrid {
-    /// The node.
+    /// The node that has the grid at one of its operands or results.
     pub node: NodeId,
-    /// The operand or result of the node that has this grid.
+    /// The operand or result that has the grid.
     pub port: Port,
     /// The type of the codes.
     pub elem: Elem,
     /// Scale and zero point.
     pub params: QuantParams,
-    /// For a parameter: its codes. They are used as they are, without rounding the float values.
+    /// For a parameter: its codes. They are used without a change, and the float values are not rounded.
     pub codes: Option<TensorData>,
 }
 
@@ -57,10 +58,10 @@ impl Resolved {
         }
     }
 
-    /// Resolves rules to the float graph that a target's table has made of a model.
+    /// Resolves rules to a float graph that the rules of a target's table have made from a model.
     ///
     /// # Errors
-    /// Everything that is wrong with the rules.
+    /// All errors in the rules.
     pub fn of(rules: &Rules, model: &Model, module: &Module, spec: &TargetSpec) -> Result<Resolved, RuleErrors> {
         rules::consistent(rules)?;
         let selection = rules::select(&model.module, &model.layers, &rules.quantize, &[&spec.id])?;
@@ -73,7 +74,7 @@ impl Resolved {
         })
     }
 
-    /// The given grids in the form that annotation takes. Given codes go into the module's pool of tensors.
+    /// The given grids in the form that annotation needs. Given codes are added to the module's pool of tensors.
     pub(crate) fn constraints(&self, module: &mut Module) -> Constraints {
         let mut constraints = Constraints::default();
         for grid in &self.given {
@@ -88,8 +89,8 @@ impl Resolved {
     }
 }
 
-/// Which fusions are made. `accept` is the difference that a fusion may cause, and `most` the largest one in LSB.
-/// Whatever is absent comes from the target's table.
+/// How much fusions may change results. `accept` is the kind of difference that is allowed, and `most` the largest
+/// difference in LSB. If one of them is absent, the target's table has a default.
 pub fn fusion_policy(spec: &TargetSpec, accept: Option<Difference>, most: Option<u32>) -> FusionPolicy {
     let default = &spec.fusion_default;
     match accept.unwrap_or(default.accept) {

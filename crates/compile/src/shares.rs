@@ -1,5 +1,5 @@
-//! For targets with their own model of their arithmetic: counts the layers whose requantizations this model computes,
-//! and those that it leaves to the host.
+//! Counts the layers whose requantizations are computed by the target's own model of its arithmetic, and the layers
+//! whose requantizations this model leaves to the host. Not every target has such a model.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use strait_target::Target;
 
 use crate::LayerError;
 
-/// Numbers of layers with a requantization.
+/// The numbers of layers with a requantization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shares {
@@ -27,15 +27,15 @@ impl fmt::Display for Shares {
     }
 }
 
-/// Counts the layers of the main graph. `None` for a target without a model of its own.
+/// Counts the layers of the main graph. `None` if the target has no model of its own.
 ///
 /// # Errors
-/// An error of the target's model, with the layer.
+/// An error of the target's model, with the layer in which it happened.
 pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let mut shares = None;
-    // Layers without weights often have the same requantization, so covered forms are remembered. A form that the model
-    // does not cover is answered at once and is not remembered: most targets have no model, and a large model has as
-    // many forms as layers.
+    // Layers without weights often have the same requantization, so forms that the model covers are stored. For a form
+    // that it does not cover, the model says so at once, so this form is not stored: most targets have no model, and a
+    // large model has as many forms as layers.
     let mut known = Vec::new();
     for node in layers(module) {
         let mut own = None;
@@ -61,7 +61,7 @@ pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, La
     Ok(shares)
 }
 
-/// An error of the target's own model of its arithmetic, in one layer.
+/// An error of the target's own model of its arithmetic, for one layer.
 pub(crate) fn of_layer(module: &Module, node: &Node, text: &str) -> LayerError {
     LayerError {
         layer: module.name(node.name).to_owned(),
@@ -75,10 +75,10 @@ pub(crate) fn layers(module: &Module) -> impl Iterator<Item = &Node> {
     nodes.filter(|node| node.place == Placement::Accelerator)
 }
 
-/// A requantization form, the clamp behind it, and true if its accumulators have 64 bits.
+/// A requantization form, the clamp behind it, and whether its accumulators have 64 bits.
 pub(crate) type Form<'a> = (&'a Requantization, Option<[i32; 2]>, bool);
 
-/// The requantization forms that a node computes.
+/// The requantization forms that a node computes, either as an op of its own or fused into another op.
 pub(crate) fn requantizations<'a>(module: &Module, node: &'a Node) -> impl Iterator<Item = Form<'a>> {
     let own = match &node.op {
         Op::Requantize(own) => Some(&own.form),

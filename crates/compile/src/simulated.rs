@@ -1,8 +1,9 @@
-//! Runs the fake-quantized model on samples. This is the float graph, rounded wherever the integer model has codes.
+//! Runs the fake-quantized model on samples. This model is the float graph, with rounding at each place where the
+//! integer model has codes.
 //!
-//! Intermediate values are kept. After a revision, only the nodes run again that read a changed value, and the nodes
+//! Intermediate values are kept. After a revision, only those nodes run again that read a changed value, and the nodes
 //! behind them. The memory for kept values is limited, so the smallest values are kept first: a network can be cut at a
-//! few small values. A value that was not kept is computed again when a node reads it.
+//! few small values. A value that was not kept is computed again when a node needs it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,32 +21,32 @@ use strait_quantize::observe::Samples;
 use crate::built::{Last, Simulated, Values};
 use crate::{Built, CompileError, Watch};
 
-/// How many bytes of values are kept if no memory limit is given.
+/// The number of bytes for kept values, if there is no memory limit.
 const KEPT: u64 = 1 << 30;
 
-/// The failure of one sample, before its index is known.
+/// The error for one sample. It does not contain the sample's index yet.
 enum Failure {
     Data(String),
     Run(ExecuteError),
 }
 
 impl Built {
-    /// The last simulation of this model, or of one that it was revised from.
+    /// The last simulation of this model, or of a model from which this one was revised.
     pub(crate) fn simulated(&self) -> Option<Arc<Simulated>> {
         let last = |of: &Last| of.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.kept.simulated.iter().find_map(last)
     }
 
     /// Runs the fake-quantized model on samples. If the previous run used the same samples, on this model or on one
-    /// that it was revised from, only the nodes run that compute something else since then. For this, values are kept
-    /// in a quarter of the memory that runs may take, or in 1 GiB if nothing limits it. None of this changes a bit of
-    /// the outputs.
+    /// from which it was revised, only those nodes run whose results can have changed. For this, values are kept in a
+    /// quarter of the memory that runs may take, or in 1 GiB if there is no limit. The outputs are the same, bit for
+    /// bit, as those of a full run.
     ///
     /// # Errors
-    /// Samples that cannot be used; a model that takes more than its limits allow; an interruption.
+    /// Samples cannot be used, the model takes more than its limits allow, or the caller has asked to stop.
     pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
-        // A partial run is not possible in two cases: bodies of control flow do not run in the main graph, and if a
-        // value has a grid of the model's own, its readers depend on each other.
+        // A partial run is not possible in two cases: if there are bodies of control flow, because they do not run in
+        // the main graph, and if a value has a grid from the model, because its readers then depend on each other.
         let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
         let last = self.simulated();
         let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));
@@ -113,7 +114,7 @@ impl Built {
         })
     }
 
-    /// The part of the simulation that differs from the last one, or all of it if there was none.
+    /// The part of the simulation that differs from the last simulation. If there was none, the whole simulation.
     fn part(&self, last: Option<&Simulated>) -> Result<Resimulated, LowerError> {
         let (spec, graph) = (Some(self.kept.target.spec()), self.annotated.main());
         match last {
@@ -130,7 +131,8 @@ impl Built {
         }
     }
 
-    /// The smallest results of nodes, as many as fit into the memory for this number of samples.
+    /// The results of nodes that are kept. These are the smallest ones, as many as fit into the memory for this number
+    /// of samples.
     fn worth_keeping(&self, samples: usize) -> BTreeSet<ValueId> {
         let graph = self.annotated.main();
         let most = self.kept.limits.memory.map_or(KEPT, |memory| memory / 4);
@@ -151,8 +153,8 @@ impl Built {
         fitting.collect()
     }
 
-    /// Runs a simulation on this number of samples. `take` gets the outputs of each sample, in the samples' order, and
-    /// the values to keep.
+    /// Runs a simulation on `count` samples. For each sample, in order, `take` gets the outputs and the values to
+    /// keep.
     fn run(
         &self,
         module: &Module,

@@ -1,4 +1,4 @@
-//! All that the compilation for one target rests on.
+//! The inputs of the compilation for one target.
 
 use crate::Resolved;
 use std::{num::NonZeroUsize, sync::Arc};
@@ -21,13 +21,13 @@ pub struct Task<'a> {
     pub target: &'a Arc<dyn Target>,
     /// The user's rules, resolved to nodes and values of `float`.
     pub resolved: &'a Resolved,
-    /// For each integer input, the range of its values in the samples. Random inputs for verification are drawn from
-    /// it.
+    /// For each integer input, the range of its numbers in the samples. Verification draws random inputs from this
+    /// range.
     pub ranges: &'a Ranges,
-    /// How many random inputs the fused graph is compared with the lowered one on.
+    /// The number of random inputs on which the fused graph is compared with the lowered graph.
     pub random_inputs: usize,
-    /// The limits that each run has to keep.
+    /// The limits that each run must not exceed.
     pub limits: Limits,
-    /// Number of threads to work on. It does not change a bit of the result.
+    /// The number of threads that work. It does not change a single bit of the result.
     pub threads: NonZeroUsize,
 }

@@ -1,4 +1,4 @@
-//! Progress of the compiler's steps, for a caller who wants to show it or to stop.
+//! Reports progress of the compiler's steps to a caller, who may show it or stop the work.
 
 use std::ops::ControlFlow;
 
@@ -8,23 +8,23 @@ use crate::CompileError;
 
 /// Follows the work and may stop it. The methods are called from one thread at a time.
 pub trait Watch {
-    /// A step begins. `step` is its name, for people to read. `total` is the number of its parts, if it has parts. The
-    /// compiler's steps are `observe`, `rewrite`, `quantize`, `fuse`, `verify` and `simulate`.
+    /// A step begins. `step` is its name, for people to read. `total` is the number of its parts, if the step has
+    /// parts. The compiler's steps are `observe`, `rewrite`, `quantize`, `fuse`, `verify` and `simulate`.
     fn begin(&self, step: &str, total: Option<usize>) {
         let _ = (step, total);
     }
 
-    /// This number of parts of the step is done.
+    /// `done` parts of the step are finished.
     fn advance(&self, done: usize) {
         let _ = done;
     }
 
-    /// Runs on this number of samples are about to begin, and each takes this amount of resources.
+    /// Runs on `samples` samples are about to begin. `demand` says which resources each run takes.
     fn admitted(&self, demand: &Demand, samples: usize) {
         let _ = (demand, samples);
     }
 
-    /// The step is over.
+    /// The step has ended.
     fn end(&self) {}
 
     /// True if the work should stop as soon as possible.
@@ -40,11 +40,11 @@ pub struct Silent;
 impl Watch for Silent {}
 
 impl dyn Watch + '_ {
-    /// Runs `work` as a step with this number of parts. `work` gets a function to call with the number of parts that
-    /// are done.
+    /// Runs `work` as a step with `total` parts. `work` gets a function that it calls with the number of finished
+    /// parts.
     ///
     /// # Errors
-    /// Those of `work`; [`CompileError::Interrupted`] if the caller asked to stop before the step.
+    /// Errors of `work`, or [`CompileError::Interrupted`] if the caller asked to stop before the step.
     pub fn step<T, E: From<CompileError>>(
         &self,
         step: &str,

@@ -1,15 +1,15 @@
 //! Bake, the last pass over the annotated graph: it rounds parameters to codes. Later passes read these codes.
 //!
 //! **Effect.** Each constant operand with a grid (weights, a bias, or a constant that an op reads as an activation) is
-//! rounded to its grid, once for each distinct grid and type, and its config becomes baked. The codes go into the
-//! module's pool of tensors. Configs that agree share one tensor, and configs that differ have one each. The float
-//! values stay in the pool.
+//! rounded to its grid, and its config becomes baked. The codes go into the module's pool of tensors. This happens once
+//! for each combination of value, grid and type. Configs for which these agree share one tensor. The float values stay
+//! in the pool.
 //!
 //! **Preconditions.** The graph is annotated. Every config that the grid of a parameter depends on has a grid itself.
 //!
-//! **Why last.** From here on, the grids that codes depend on can no longer change
-//! ([`QuantTable::transition`](strait_core::QuantTable)). Codes that were given from outside are taken as they are. The
-//! code of a bias is round(b / (s_x·s_w)). If a target folds more into the bias, lowering does that.
+//! **Why last.** After this pass, the grids that codes depend on can no longer change
+//! ([`QuantTable::transition`](strait_core::QuantTable)). Codes that were given from outside are used without a change.
+//! The code of a bias is round(b / (s_x·s_w)). If a target folds more into the bias, lowering adds it.
 
 use crate::codes::{How, codes};
 use crate::error::LowerError;
@@ -22,17 +22,17 @@ use strait_requantize::Rounding;
 use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
-/// The codes that were made so far, by everything that they depend on. If the same value is kept over several passes on
-/// one module, no codes are made twice.
+/// The codes that were made so far, each with everything that it depends on. If the same value is passed to several
+/// passes over one module, no codes are made twice.
 #[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
-    /// For tensors that came with grids of the model's own: those grids.
+    /// For each tensor for which the model has a grid of its own: that grid.
     own: BTreeMap<DataId, QuantParams>,
 }
 
 impl Baked {
-    /// The state before the first pass, for a module that came with grids of its own for some tensors.
+    /// The state before the first pass, for a module in which the model has grids of its own for some tensors.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Baked {
         Baked {
             own,
@@ -40,7 +40,7 @@ impl Baked {
         }
     }
 
-    /// Drops the codes that no config uses any more, also from the module's pool of tensors.
+    /// Removes the codes that no config uses any more. They are removed from the module's pool of tensors too.
     pub(crate) fn prune(&mut self, module: &mut Module) {
         let table = &module.main().quant;
         let live: BTreeSet<DataId> = table.iter().filter_map(|(id, _)| Some(table.codes(id)?.data)).collect();
@@ -54,7 +54,7 @@ impl Baked {
     }
 }
 
-/// Everything that codes depend on. Scales are compared by their bits.
+/// Everything that the codes of a parameter depend on. Scales are compared by their bits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Want {
     data: DataId,
@@ -65,7 +65,7 @@ struct Want {
     zeros: Vec<i32>,
     axis: Option<u8>,
     block: Option<u32>,
-    /// 0 for one rounding, 1 for two roundings, otherwise the scale of the operand in a product, as bits plus 2.
+    /// 0 for `How::Once`, 1 for `How::Twice`. For `How::Product`, the bits of the operand's scale plus 2.
     how: u64,
 }
 
@@ -98,12 +98,12 @@ impl Want {
 /// # Errors
 /// [`LowerError::Nodes`] with every node that has a parameter which does not fit its type.
 pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
-    // Host nodes are included: a weight-only node on the host has codes for its weights.
+    // Nodes on the host are included, because a weight-only node has codes for its weights there too.
     let nodes: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
     bake_nodes(module, spec, known, nodes)
 }
 
-/// Bakes the parameters of some of the nodes, as [`bake`] does for all.
+/// Bakes the parameters of the nodes in `nodes` in the same way as [`bake`].
 pub(crate) fn bake_nodes(
     module: &mut Module,
     spec: &TargetSpec,
@@ -122,9 +122,10 @@ pub(crate) fn bake_nodes(
     }
 }
 
-/// Rounds the parameters of a node to codes: its constant operands with a grid that are not baked yet. Codes that were
-/// given from outside are used as they are. Codes belong to a config, so two nodes that read the same value on
-/// different grids have different codes of it. If a parameter fails, the ones before it stay baked.
+/// Rounds the parameters of a node to codes. These are the constant operands with a grid that are not baked yet. Codes
+/// that were given from outside are used without a change. Codes belong to a config, so if two nodes read the same
+/// value on different grids, its codes for these nodes differ. If a parameter fails, the parameters before it stay
+/// baked.
 fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: NodeId) -> Result<(), Failure> {
     let operands = module.main().node(node).map(|node| node.inputs.clone());
     for (index, operand) in operands.into_iter().flatten().enumerate() {
@@ -144,8 +145,8 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
             done.map_err(|refused| Failure::Defect(refused.to_string()))
         };
         if state == Some(State::Overlapped) {
-            // If the config shares its grid with others, it now derives the grid from theirs, so that it can have codes
-            // of its own.
+            // If the config shares a grid with other configs, from now on it derives its grid from them. So it can have
+            // codes of its own.
             move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
         }
         let codes = match module.main().quant.codes(id) {
@@ -157,7 +158,7 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
     Ok(())
 }
 
-/// Makes the codes of a parameter, or finds equal ones that were already made for another reader.
+/// Makes the codes of a parameter, or finds codes that were already made for another reader and are equal.
 fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId) -> Result<DataId, Failure> {
     let missing = || Failure::defect("a parameter has no codes to become");
     let (graph, table) = (module.main(), &module.main().quant);
@@ -204,8 +205,8 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
     Ok(made)
 }
 
-/// True if the weights of a node are rounded twice: when their grid was chosen so that a shift leads from the sums to
-/// the result.
+/// True if the weights of a node are rounded twice. This is so if their grid was chosen so that a shift leads from the
+/// sums to the result.
 fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
     let read = graph.quant.scheme_of(id, Port::Operand(0));
     let read = read.and_then(|scheme| scheme.elem()?.int_type());

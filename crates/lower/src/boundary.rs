@@ -1,13 +1,13 @@
-//! Removes pairs of a dequantize and a quantize on the same grid: together they change no code.
+//! Removes a `dequantize` and a `quantize` behind it if both have the same grid. Together they change no code.
 //!
 //! With x = (q − z)·s in f32, x / s equals q − z up to one rounding, and so rint(x / s) + z = q for |q − z| < 2^22.
-//! Such pairs occur at the inputs and outputs of a model that has codes there: the model dequantizes what the
-//! accelerator quantizes again.
+//! Such pairs occur at inputs and outputs that have codes in the model: the accelerator would quantize again what the
+//! model has dequantized.
 
 use strait_core::op::Op;
 use strait_core::{Failure, GraphId, Module, NodeId, Patch, Source, ValueId};
 
-/// Removes such pairs from a graph.
+/// Removes all such pairs from a graph.
 ///
 /// # Errors
 /// A defect of the compiler.
@@ -34,7 +34,8 @@ pub(crate) fn cancel(module: &mut Module, graph: GraphId) -> Result<(), Failure>
     Ok(())
 }
 
-/// Finds the quantize nodes that can be removed: the node, its result, and the equal codes before the dequantize.
+/// Finds the quantize nodes that can be removed. For each, the node, its result, and the codes in front of the
+/// dequantize, which are equal to the result.
 fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();
@@ -57,8 +58,7 @@ fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
         let Some((before, after)) = graph.value(codes).zip(graph.value(made)) else {
             continue;
         };
-        // An output has to keep its name. If the codes are an input or another output, they have a fixed name
-        // themselves.
+        // An output has to keep its name. If the codes are an input or another output, their name is fixed too.
         let keeps_name = !graph.is_output(made) || (graph.producer(codes).is_some() && !graph.is_output(codes));
         if before.ty == after.ty && before.quant.is_some() && before.quant == after.quant && keeps_name {
             found.push((id, made, codes));
@@ -67,7 +67,7 @@ fn pairs(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     found
 }
 
-/// Dequantize nodes whose result nobody reads.
+/// Finds dequantize nodes whose results no node reads.
 fn unused(module: &Module, graph: GraphId) -> Vec<NodeId> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

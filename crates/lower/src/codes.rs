@@ -5,22 +5,23 @@ use strait_core::{Parts, QuantParams, TensorData, TensorError};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{Per, Rounding};
 
-/// How a parameter is rounded to its grid.
+/// The way in which a parameter is rounded to its grid.
 #[derive(Clone, Debug)]
 pub(crate) enum How {
-    /// q = rint(x / s) + z, the quotient in f32.
+    /// q = rint(x / s) + z, with the quotient in f32.
     Once,
-    /// For weights that are rounded twice: first w = rint(W / s) on the finest grid that holds them, then w' = rint(w·s
-    /// / s'), half to even, where s' is the scale of their own grid. If the model came with a grid for these weights,
-    /// that grid is the first one, and w are the model's own codes.
+    /// For weights that are rounded twice. The first codes are w = rint(W / s), where s is the finest scale whose grid
+    /// holds the weights. The final codes are w' = rint(w·s / s'), half to even, where s' is the scale of the weights'
+    /// own grid. If the model has a grid for these weights, s is the scale of that grid, and w are the model's own
+    /// codes.
     Twice(Option<QuantParams>),
-    /// q = rint(x / (s_x·s_w)), product and quotient in f64. For biases on the grid of an accumulator, with s_w by
-    /// channel.
+    /// q = rint(x / (s_x·s_w)), with product and quotient in f64. This is for biases on the grid of an accumulator. s_w
+    /// has one entry for each channel.
     Product(f32, Per<f32>),
 }
 
 /// Rounds the elements of a float tensor to codes of a grid. Codes out of range saturate, except with [`How::Product`]:
-/// a saturated bias would change the sum, so the caller has to refuse it.
+/// a saturated bias would change the sum, so the caller has to refuse such a bias.
 pub(crate) fn codes(
     tensor: &TensorData,
     grid: &QuantParams,
@@ -33,12 +34,12 @@ pub(crate) fn codes(
     if let How::Product(x, weights) = how {
         let code = |(index, &real): (usize, &f32)| {
             let step = f64::from(*x) * f64::from(weights.get(part.of(index)).copied().unwrap_or(1.0));
-            // Beyond ±2^63 the cast saturates.
+            // For numbers beyond ±2^63, the cast saturates.
             rounding.round_f64(f64::from(real) / step) as i64
         };
         return Ok(values.iter().enumerate().map(code).collect());
     }
-    // Codes that are not biases have at most 32 bits.
+    // Only codes of biases have more than 32 bits.
     let range = range.map(|end| end.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
     let range = range[0]..=range[1];
     if let How::Twice(Some(own)) = how {
@@ -73,8 +74,8 @@ pub(crate) fn codes(
     Ok(values.iter().enumerate().map(code).collect())
 }
 
-/// The smallest scales on which the tensor fits into the range, one for each scale of `like`. If a part is all zeros,
-/// its scale is that of `like`.
+/// The smallest scales with which the tensor's codes fit into the range, one for each scale of `like`. If all elements
+/// of a part are zero, its scale is the one in `like`.
 fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<i32>) -> Per<f32> {
     let mut least = vec![0f64; like.channels().unwrap_or(1)];
     for (index, &w) in values.iter().enumerate() {
@@ -87,7 +88,8 @@ fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<
     like.map(|&scale| least.next().filter(|&least| least > 0.0).unwrap_or(scale))
 }
 
-/// The parts of a tensor that have a scale of their own. The verifier has already checked the grid against the shape.
+/// The parts of a tensor that have a scale of their own. The verifier has already checked that grid and shape fit
+/// together.
 fn parts(grid: &QuantParams, shape: &[u64]) -> Parts {
     let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     Parts::of_grid(grid, &shape).unwrap_or(Parts::WHOLE)

@@ -1,11 +1,11 @@
-//! Reason why a graph was not lowered.
+//! The reason why a graph was not lowered.
 
 use strait_core::Refusal;
 
 /// The reason why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
 pub enum LowerError {
-    /// These nodes cannot be lowered. They have to run on the host, and the graph has to be annotated again.
+    /// Some nodes cannot be lowered. The caller has to place them on the host and annotate the graph again.
     #[error("{} node{} cannot be lowered", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Nodes(Vec<Refusal>),
     /// A defect of the compiler: an earlier step should have guaranteed something and did not.

@@ -1,8 +1,8 @@
-//! Makes an integer graph from an annotated one.
+//! Makes an integer graph from an annotated graph.
 //!
 //! - [`bake()`] rounds the parameters of the annotated graph to codes.
 //! - [`lower`] makes a new module. Each node on the accelerator becomes integer primitives, by the recipe that the
-//!   target's table names. Wide results get an explicit requantize.
+//!   target's table names. If a recipe makes accumulators, a separate requantize node turns them into codes.
 //! - [`fuse()`] then moves requantizations and clamps into the nodes in front of them, as the rows of the table allow.
 //!   Each fusion gets a certificate.
 

@@ -30,10 +30,10 @@ use strait_target::spec::Nearness;
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// For each requantization where it is known: how near it is to the ideal function. The key is the name of the
-    /// requantization's node. After fusion that name is still among the sources of the fused node.
+    /// For each requantization for which it is known, how near the requantization is to the ideal function. The key is
+    /// the name of the requantization's node. After fusion, this name is still among the sources of the fused node.
     pub nearness: BTreeMap<String, Nearness>,
-    /// For each node, by its name, the row of the target's table that it was made by.
+    /// For each node, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
 }
 
@@ -42,15 +42,15 @@ pub(crate) struct Lowering<'a> {
     walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    /// For values that their node leaves as a sum: that sum. Each reader narrows it to its own grid.
+    /// The sums that nodes leave without narrowing them, by value. Each reader narrows the sum to its own grid.
     sums: BTreeMap<ValueId, Wide>,
-    /// A cache for [`Lowering::input_behind`]: for the result of ops that only move data, the model's input behind it,
-    /// if there is one.
+    /// A cache for [`Lowering::input_behind`]. For the result of an op that only moves data, it has the model's input
+    /// that the data comes from, if there is one.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
-    /// The row of the table that primitives are being made by right now.
+    /// The row of the table from which primitives are being made at present.
     pub(crate) row: Option<&'a str>,
     refused: Vec<Refusal>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Lowering<'a> {
 /// Lowers the main graph of a baked module into a new module.
 ///
 /// # Errors
-/// [`LowerError::Nodes`] with all nodes that their recipes refuse.
+/// [`LowerError::Nodes`] with all nodes that were refused by their recipes.
 pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
     Turns::default().lower_baked(source, spec)
 }
@@ -86,8 +86,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         };
         let Err(failure) = done else { return Ok(()) };
         self.refused.push(failure.refusal(id).map_err(ours)?);
-        // The nodes behind a refused node still need its results, so it is computed in float. The module is thrown away
-        // afterwards.
+        // The nodes behind a refused node still need its results, so these are computed in float. The new module is
+        // thrown away afterwards.
         let done = self.sums_as_reals(node);
         let done = done.and_then(|()| self.host(id, node, None, Reason::new(ReasonCode::Refused, "refused")));
         done.map_err(|failure| ours(failure.to_string()))
@@ -104,8 +104,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         }
     }
 
-    /// The codes on this grid: the baked codes of a parameter, or codes requantized from the producer's grid, or codes
-    /// quantized from float.
+    /// Makes the codes of a value on the grid `to`. They are the baked codes of a parameter, or are requantized from
+    /// the producer's grid, or are quantized from floats.
     fn convert(&mut self, value: ValueId, from: Basis<Grid>, to: &Grid) -> Result<ValueId, Failure> {
         match from {
             Basis::Codes(codes) => {
@@ -138,7 +138,7 @@ impl<'a> Build<'a> for Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// The builder before its first step.
+    /// Creates the builder. Nothing is lowered yet.
     fn new(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
         Lowering::on(Walk::new(source, "lowered", Stage::Integer), spec)
     }
@@ -157,7 +157,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The lowered graph, if no node was refused.
+    /// The lowered graph. It is an error if a node was refused.
     fn finished(self) -> Result<Lowered, LowerError> {
         if !self.refused.is_empty() {
             return Err(LowerError::Nodes(self.refused));
@@ -178,8 +178,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The grid that the model gives for a result of the host, in a type that the target has: the model's own type, or
-    /// the same type with the other signedness.
+    /// The grid that the model gives for a result of the host, in a type that the target has. This is the model's own
+    /// type, or the same type with the other signedness.
     fn grid_of_host(&self, given: &QuantParams) -> Option<Grid> {
         let ((scale, zero), own) = (given.as_tensor()?, given.codes?);
         let has = |ty: &IntType| {
@@ -198,7 +198,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Converts operands of a node that are sums to real numbers, unless that has already been done for another reader.
+    /// Converts the operands of a node that are sums to real numbers. Sums that were already converted for another
+    /// reader are shared.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
             if let Some(sum) = self.sum(value).filter(|_| !self.walk.is_plain(value)) {
@@ -209,8 +210,8 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Copies a node to run on the host: it reads and makes float values. `weights` replaces its weights if these are
-    /// made from codes.
+    /// Copies a node that runs on the host, where it reads and makes floats. If its weights are dequantized from codes,
+    /// these weights are passed as `weights`.
     fn host(&mut self, id: NodeId, node: &Node, weights: Option<ValueId>, reason: Reason) -> Result<(), Failure> {
         self.row = None;
         let id = self.on_reals(id, node, weights)?;
@@ -219,8 +220,8 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Copies a node so that it reads and makes real numbers. `weights` replaces its weights if these are made from
-    /// codes.
+    /// Copies a node so that it reads and makes real numbers. If its weights are dequantized from codes, these weights
+    /// are passed as `weights`.
     pub(crate) fn on_reals(&mut self, id: NodeId, node: &Node, weights: Option<ValueId>) -> Result<NodeId, Failure> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
@@ -235,8 +236,8 @@ impl<'a> Lowering<'a> {
         }
         self.round_to_sums(node, &mut operands)?;
         let id = self.walk.copy(node, &operands)?;
-        // The new node stands for the same sources of the model as the old one. Its own name in the new graph is not a
-        // name of the model.
+        // The new node comes from the same nodes of the model as the old node. The new node's own name is not a name of
+        // the model, so it must not be among its sources.
         self.walk.out.main_mut().set_sources(id, &[]);
         self.add_sources(id, node);
         if let Some(row) = self.row {
@@ -252,7 +253,7 @@ impl<'a> Lowering<'a> {
         self.walk.out.main_mut().add_sources(id, &sources);
     }
 
-    // ---- for recipes ----
+    // ---- Functions for recipes ----
 
     /// The source graph.
     pub(crate) fn graph(&self) -> &'a Graph {
@@ -280,7 +281,7 @@ impl<'a> Lowering<'a> {
             .ok_or_else(|| Failure::defect(format!("the primitive {suffix} has no result")))
     }
 
-    /// Like [`Lowering::emit`], but for any number of results that are all on one grid.
+    /// Like [`Lowering::emit`], but for a primitive with any number of results, which are all on the same grid.
     pub(crate) fn emit_all(
         &mut self,
         origin: &Node,
@@ -298,7 +299,7 @@ impl<'a> Lowering<'a> {
         let results = types.into_iter();
         let results = results.map(|ty| (self.walk.out.names.fresh(&base), ty, quant.clone()));
         let results: Vec<_> = results.collect();
-        // A primitive has the same name as its first result. That name is new, so a recipe may use a suffix twice.
+        // A primitive has the name of its first result. This name is always new, so a recipe may use a suffix twice.
         let name = results.first().map_or(origin.name, |(result, ..)| *result);
         let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
         let id = self.walk.out.main_mut().add_node(name, op, &operands, results);
@@ -310,8 +311,8 @@ impl<'a> Lowering<'a> {
         Ok(made.map(|node| node.outputs.to_vec()).unwrap_or_default())
     }
 
-    /// `(x - zero) 2^bits` in the type that carries the sums. For a constant it is computed here, so that a requantize
-    /// behind it still reads a constant.
+    /// `(x - zero) 2^bits` for the operand x, in the type of the sums. If the operand is a constant, the result is
+    /// computed at compile time, so that a requantize that reads it still reads a constant.
     pub(crate) fn shift_left(
         &mut self,
         origin: &Node,
@@ -326,7 +327,7 @@ impl<'a> Lowering<'a> {
             self.walk.out.result_types(&shift.clone().into(), &[ty], None)?;
             return self.emit(origin, shift, &[operand], quant, suffix);
         };
-        // This fails if something could overflow.
+        // This check fails if a shifted number could overflow.
         self.walk
             .out
             .result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
@@ -342,7 +343,7 @@ impl<'a> Lowering<'a> {
         self.walk.data(base, tensor, quant)
     }
 
-    /// Converts `acc`, the accumulators that a node leaves for `value`, to real numbers.
+    /// Converts `acc` to real numbers. These are the accumulators that a node leaves for `value`.
     pub(crate) fn dequantize_accumulator(
         &mut self,
         origin: &Node,
@@ -355,7 +356,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// The element type and the scale of a value of the new module that has a single grid.
+    /// The element type and the scale of a value of the new module. The value must have a single scale.
     pub(crate) fn made(&self, value: ValueId) -> Result<(Elem, f32), Failure> {
         let value = self.walk.out.main().value(value);
         let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
@@ -367,14 +368,14 @@ impl<'a> Lowering<'a> {
         self.nearness.insert(value, nearness);
     }
 
-    /// The shape of a value of the new module. All extents are fixed by now.
+    /// The shape of a value of the new module. All extents are fixed at this point.
     pub(crate) fn dims(&self, value: ValueId) -> Vec<u64> {
         let value = self.walk.out.main().value(value);
         value.and_then(|value| value.ty.dims()).unwrap_or_default().to_vec()
     }
 }
 
-/// A tensor of type `elem` with these codes.
+/// A tensor of type `elem` whose elements are the codes `codes`.
 pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<TensorData, TensorError> {
     let codes: Vec<i64> = codes.iter().map(|&code| code.into()).collect();
     TensorData::from_integers(elem, shape, &codes)

@@ -1,10 +1,10 @@
-//! Names the outputs of a simulation that other programs run.
+//! Names the outputs of a simulation for the programs that run it.
 
 use std::collections::BTreeMap;
 use strait_core::{Module, Symbol, ValueId};
 
-/// Gives the outputs of a simulation the names that they have in `annotated`. If another value has one of these names,
-/// such as the value in front of the rounding to an output's grid, that value is renamed.
+/// Gives the outputs of a simulation the names that they have in `annotated`. If another value of the simulation has
+/// one of these names, that value is renamed. An example is the value before it is rounded to an output's grid.
 pub fn name_outputs(simulated: &mut Module, annotated: &Module) {
     let main = simulated.main();
     let mut by_name: BTreeMap<Symbol, ValueId> = main.values().map(|(id, value)| (value.name, id)).collect();

@@ -1,4 +1,4 @@
-//! The part of a graph that a walk covers: the whole graph, or what a change of the configs affects.
+//! The part of a graph that a walk covers: either the whole graph, or what a change of the configs affects.
 
 use crate::error::LowerError;
 use std::collections::BTreeSet;
@@ -8,9 +8,9 @@ use strait_core::{Def, Graph, Module, NodeId, Port, ValueId};
 pub(crate) struct Part {
     /// The nodes, in the order of the graph.
     pub(crate) nodes: Vec<NodeId>,
-    /// Values that are read by the nodes but made by none of them. They stand as their producers make them.
+    /// Values that the nodes read but that none of them makes.
     pub(crate) inputs: Vec<ValueId>,
-    /// The outputs of the graph that belong to the part, by position.
+    /// The outputs of the graph that belong to the part, as positions.
     pub(crate) outputs: Vec<usize>,
 }
 
@@ -18,7 +18,7 @@ impl Part {
     /// The whole graph.
     ///
     /// # Errors
-    /// A graph with a cycle.
+    /// The graph has a cycle.
     pub(crate) fn whole(graph: &Graph) -> Result<Part, LowerError> {
         Ok(Part {
             nodes: order(graph)?,
@@ -27,13 +27,13 @@ impl Part {
         })
     }
 
-    /// The part that is affected by the difference between two annotations of the same graph: the nodes of the main
-    /// graph that read something else than in `before`, all nodes behind them, and the outputs that these make. If they
-    /// need a value that is not kept, the nodes that make it are included. When only a reader wants another grid, the
-    /// reader is affected and the producer is not.
+    /// The part of the graph that changes if the annotation `before` is replaced: the nodes of the main graph that read
+    /// something else than in `before`, all nodes behind them, and the outputs that these make. If these nodes need a
+    /// value that is not stored, the nodes that make this value are included. If only a reader reads another grid, the
+    /// reader is affected but the producer is not.
     ///
     /// # Errors
-    /// A graph with a cycle.
+    /// The graph has a cycle.
     pub(crate) fn touched(
         module: &Module,
         before: &Module,
@@ -48,7 +48,7 @@ impl Part {
             match port {
                 Port::Operand(_) => open.push(id),
                 Port::Result(_) | Port::Input(_) => left.extend(graph.value_at(id, port)),
-                // An output of the graph follows from what its producer leaves.
+                // What an output of the graph gets depends only on its producer.
                 Port::Output(_) => {}
             }
         }
@@ -71,7 +71,7 @@ impl Part {
         let operands = |id: NodeId| graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
         let given = outputs.iter().filter_map(|&position| graph.outputs().get(position));
         let mut needed: BTreeSet<ValueId> = given.copied().collect();
-        // Goes backwards, so that all readers of a node are known before the node itself is looked at.
+        // The loop goes backwards, so that all readers of a node are known before the node.
         for &id in order.iter().rev() {
             let made = graph.node(id).into_iter().flat_map(|node| &node.outputs);
             touched[id.index()] |= made.copied().any(|value| needed.contains(&value) && !is_kept(value));

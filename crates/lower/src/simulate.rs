@@ -1,14 +1,15 @@
-//! Simulation: the annotated graph in float, with a `quantize` and a `dequantize` wherever the integer graph has codes.
+//! Simulation: the annotated graph in float, with a `quantize` and a `dequantize` at each place where the integer graph
+//! has codes.
 //!
-//! Nodes keep their names and their ops. The result of a node is rounded to its grid. A reader that wants another grid
-//! or type gets the value rounded once more from there, once for each grid and type. A baked parameter is not quantized
-//! again: the graph reads its codes ([`Parameters`]). Before baking, the float parameters are rounded in each run of
-//! the graph. Small floats and dynamic ranges, which are computed anew in each run, have no codes that other runtimes
-//! know: these values are rounded by a `round_to`.
+//! Nodes keep their names and their ops. The result of a node is rounded to its grid. If a reader has another grid or
+//! type, the rounded value is rounded once more, once for each grid and type. A baked parameter is not quantized again:
+//! the simulation reads its codes ([`Parameters`]). Before baking, the float parameters are rounded in each run of the
+//! simulation. Other runtimes know no codes for small floats and for dynamic ranges, which are computed anew in each
+//! run: such values are rounded by a `round_to`.
 //!
 //! The simulation differs from the integer graph in one way: sums and functions are computed on real numbers and
 //! rounded once, at the end. Where the target's own arithmetic is not exact, this can differ by one step of the result.
-//! Q/DQ files contain this graph.
+//! Q/DQ files contain the simulation.
 
 use crate::error::LowerError;
 use crate::part::Part;
@@ -22,18 +23,18 @@ use strait_core::{
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
 
-/// How baked parameters appear in a simulation.
+/// How a simulation contains baked parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
     /// As codes with a `dequantize` behind them, so that other runtimes can read them. Codes of 64 bits are the
-    /// exception, because no runtime dequantizes these.
+    /// exception: they become real numbers, because no runtime dequantizes them.
     Codes(Signs),
-    /// As the real numbers that the codes stand for. A run of the graph then needs no conversion.
+    /// As the real numbers that the codes stand for. A run of the simulation then needs no conversion.
     Reals,
 }
 
-/// Whether the 8-bit codes of activations are signed or unsigned, for other runtimes to read. The zero point moves
-/// along by 128, so the codes stand for the same numbers.
+/// The signedness of 8-bit codes of activations, because other runtimes may support only one. The zero point changes by
+/// 128 together with the codes, so the codes stand for the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signs {
     /// The codes of activations have the target's signedness.
@@ -54,37 +55,38 @@ impl Signs {
     }
 }
 
-/// Makes the simulation: a module in the float stage whose main graph is that of `annotated` with the pairs of
-/// `quantize` and `dequantize`. Activations are quantized as the target does it. Without a target, by a true division
+/// Makes the simulation of `annotated`. It is a module in the float stage whose main graph is that of `annotated` with
+/// pairs of `quantize` and `dequantize`. Activations are quantized in the target's way. Without a target, they are
+/// quantized by a true division and with the scheme's rounding.
 /// and with the scheme's rounding.
 ///
 /// # Errors
-/// A defect of the compiler: everything that can be lowered can also be simulated.
+/// A defect of the compiler, because every graph that can be lowered can also be simulated.
 pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Parameters) -> Result<Module, LowerError> {
     part(annotated, spec, parameters, &Part::whole(annotated.main())?)
 }
 
-/// The part of a simulation that a change of the configs affects.
+/// The part of a simulation that changes if configs change.
 #[derive(Debug)]
 pub struct Resimulated {
     /// The affected part, in the form of [`simulate`]: nodes and values of the model keep their names. Its inputs are
-    /// the values that it reads from the unchanged part. They are as in the previous simulation and have the same
-    /// names.
+    /// the values that it reads from the unchanged part. They have the same numbers and names as in the previous
+    /// simulation.
     pub module: Module,
-    /// The values of the model that are the part's inputs, in the order of these.
+    /// The values of the model that are the inputs of the part, in the order of these inputs.
     pub inputs: Vec<ValueId>,
     /// The nodes of the model that are computed anew, in the order of the graph.
     pub nodes: Vec<NodeId>,
-    /// The outputs of the model that the part makes, by position. The others have not changed.
+    /// The outputs of the model that the part makes, as positions. The other outputs have not changed.
     pub outputs: Vec<usize>,
 }
 
 /// The part of `simulate(annotated, …)` that differs from the simulation of the same graph with the annotation
-/// `before`: the nodes that read something else, and all nodes behind them. If these read a value of the old simulation
-/// that is not kept, the part computes it again.
+/// `before`. It has the nodes that read something else, and all nodes behind them. If these nodes read a value of the
+/// old simulation that was not stored, the part computes this value again.
 ///
 /// # Errors
-/// Those of [`simulate`].
+/// Errors of [`simulate`].
 pub fn resimulate(
     annotated: &Module,
     before: &Module,
@@ -123,7 +125,7 @@ struct Simulation<'a> {
     form: Parameters,
 }
 
-/// How an operand or a result is rounded. A dynamic range, which is computed in each run, has no grid.
+/// How an operand or a result is rounded. If the range is dynamic, it is computed in each run, and there is no grid.
 #[derive(Clone, PartialEq)]
 struct Config {
     scheme: Scheme,
@@ -133,7 +135,7 @@ struct Config {
 }
 
 impl Config {
-    /// The config for a grid of the scheme's codes, moved to this signedness.
+    /// The config for codes of a scheme on a grid, changed to the signedness `signs`.
     fn of(scheme: Scheme, grid: Option<Arc<QuantParams>>, signs: Signs) -> Config {
         let own = scheme.elem();
         let elem = own.map(|own| signs.of(own));
@@ -147,12 +149,12 @@ impl Config {
 }
 
 impl Simulation<'_> {
-    /// Scheme and grid of an operand or a result, if it is rounded.
+    /// The scheme and grid of an operand or a result. `None` if it is not rounded.
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
         let table = &self.walk.graph.quant;
         let config = table.id(id, port)?;
         let (scheme, grid) = (table.scheme_of(id, port)?, table.params(config));
-        // A result that stays a sum of codes is on its grid already.
+        // A result that stays a sum of codes needs no rounding.
         if matches!(port, Port::Result(_)) && scheme.is_of_sums() {
             return None;
         }
@@ -165,8 +167,8 @@ impl Simulation<'_> {
         rounds.then(|| Config::of(scheme, grid, self.signs(id, port)))
     }
 
-    /// The signedness of the codes of an operand or a result. Weights keep the target's: runtimes have kernels for
-    /// unsigned activations with signed weights.
+    /// The signedness of the codes of an operand or a result. Weights keep the target's signedness, because runtimes
+    /// have kernels for unsigned activations with signed weights.
     fn signs(&self, id: NodeId, port: Port) -> Signs {
         let graph = self.walk.graph;
         let weighs = |node: &Node| {
@@ -190,7 +192,7 @@ impl Simulation<'_> {
                 rounding: scheme.rounding(),
                 ..quantize(spec, to)
             },
-            // Constants are quantized as baking does it, which may differ from how the target quantizes activations.
+            // Constants are quantized in the same way as in baking. The target may quantize activations differently.
             None => Quantize {
                 to: to.into(),
                 rounding: scheme.rounding(),
@@ -208,7 +210,7 @@ impl<'a> Build<'a> for Simulation<'a> {
         &mut self.walk
     }
 
-    /// Copies a node. Its operands are rounded if it has configs for them.
+    /// Copies a node. Its operands are rounded if there are configs for them.
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
@@ -235,7 +237,7 @@ impl<'a> Build<'a> for Simulation<'a> {
         }
     }
 
-    /// Rounds the value to the config `to`.
+    /// Rounds a value to the config `to`.
     fn convert(&mut self, value: ValueId, from: Basis<Config>, to: &Config) -> Result<ValueId, Failure> {
         let (scheme, elem, grid, walk) = (to.scheme, to.elem, to.grid.clone(), &mut self.walk);
         let operand = match (from, grid.clone()) {
@@ -258,7 +260,7 @@ impl<'a> Build<'a> for Simulation<'a> {
             }
             (Basis::Codes(_), None) => return Err(Failure::defect("the codes of a parameter have no grid")),
         };
-        // A bias of 64 bits stays float until it is baked.
+        // Biases with 64-bit codes stay float until they are baked.
         if elem == Some(Elem::I64) {
             return Ok(operand);
         }
@@ -295,7 +297,7 @@ impl<'a> Build<'a> for Simulation<'a> {
     }
 }
 
-/// The same codes in the type with the other signedness.
+/// The same numbers as codes of the type with the other signedness.
 fn recoded(codes: &TensorData, elem: Elem) -> Result<TensorData, Failure> {
     let distance = i64::from(codes.elem().distance_to(elem));
     let moved: Vec<i64> = codes.to_i64()?.iter().map(|code| code + distance).collect();

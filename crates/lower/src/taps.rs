@@ -1,4 +1,4 @@
-//! Finds which taps of a window can lie outside of the operand.
+//! Finds the taps of a window that can lie outside of the operand.
 
 /// A window that moves over the spatial axes.
 pub(crate) struct Window<'a> {
@@ -8,7 +8,7 @@ pub(crate) struct Window<'a> {
     pub(crate) stride: &'a [u32],
     /// The dilations, one per axis.
     pub(crate) dilation: &'a [u32],
-    /// The padding: all begins, then all ends.
+    /// The padding: first at the begin of each axis, then at the end of each axis.
     pub(crate) pad: &'a [u32],
     /// The spatial extents of the operand.
     pub(crate) operand: &'a [u64],
@@ -18,14 +18,15 @@ pub(crate) struct Window<'a> {
 
 /// The taps of a window that can lie outside of the operand.
 pub(crate) struct Taps {
-    /// For each tap, with the last axis running fastest: true if it lies outside at some position of the window.
+    /// For each tap, true if it lies outside of the operand at some position of the window. The last axis runs fastest.
     pub(crate) outside: Vec<bool>,
-    /// True if at some position the whole window lies inside.
+    /// True if there is a position at which the whole window lies inside the operand.
     pub(crate) interior: bool,
 }
 
 impl Taps {
-    /// Finds the taps. Along an axis, tap k at position p reads the element p · stride + k · dilation − begin.
+    /// Finds the taps of a window that can lie outside of the operand. Along an axis, tap k at position p reads the
+    /// element p · stride + k · dilation − begin.
     pub(crate) fn of(window: &Window<'_>) -> Taps {
         let mut taps = Taps {
             outside: vec![false],
@@ -43,8 +44,8 @@ impl Taps {
             taps.outside = (taps.outside.iter())
                 .flat_map(|&outside| along.iter().map(move |&a| outside || a))
                 .collect();
-            // The first position that starts inside. If the window reaches past the end there, it also does at all
-            // later positions.
+            // The first position at which the window starts inside the operand. If the window reaches beyond the
+            // operand's end at this position, it does so at all later positions too.
             let first = (begin + stride - 1) / stride;
             let reaches = first * stride + (i128::from(size) - 1) * dilation - begin;
             taps.interior &= first <= last && reaches < operand;

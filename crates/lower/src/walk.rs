@@ -1,10 +1,10 @@
-//! The walk over an annotated graph that builds another graph from it, and keeps track of which new value stands for
-//! which old one.
+//! The walk over an annotated graph that builds another graph from it. The walk stores which new value stands for which
+//! old value.
 //!
-//! An old value can have several new ones: one for each config on which it is made or read, and one in real numbers.
-//! Each is made when it is first needed, and shared by all readers that need the same. The builder ([`Build`]) decides
-//! what a node becomes and how a value is converted from one config to another: lowering makes integers, and simulation
-//! makes floats.
+//! An old value can have several new values: one for each config on which it is made or read, and one in real numbers.
+//! Each of them is made when it is first needed, and shared by all readers that need the same. The builder ([`Build`])
+//! decides which nodes replace a node and how a value is converted from one config to another: lowering makes integers,
+//! and simulation makes floats.
 
 use crate::part::Part;
 use smallvec::SmallVec;
@@ -19,7 +19,7 @@ use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::Divide;
 
-/// The graph that is walked over and the graph that is built. `C` is what the builder distinguishes configs by.
+/// The walk's state: the source graph, and the graph that is built. `C` is the builder's type of configs.
 pub(crate) struct Walk<'a, C> {
     pub(crate) source: &'a Module,
     /// The main graph of the source.
@@ -27,18 +27,18 @@ pub(crate) struct Walk<'a, C> {
     pub(crate) out: Module,
     /// For each value of the source: the values of the new graph that stand for it.
     made: Vec<Option<Box<Counterparts<C>>>>,
-    /// For the codes of parameters: the tensor of the new module for each tensor of the source.
+    /// The tensors of the new module that hold codes of parameters, by the tensors of the source.
     shared: BTreeMap<DataId, DataId>,
 }
 
 /// The values of the new graph that stand for one value of the source.
 #[derive(Clone)]
 struct Counterparts<C> {
-    /// The value as its producer makes it, if the producer makes real numbers.
+    /// The value that the producer makes, if the producer makes real numbers.
     plain: Option<ValueId>,
-    /// The value in real numbers, for readers that want no config.
+    /// The value in real numbers, for readers that have no config.
     real: Option<ValueId>,
-    /// The value on each config that is used. For a parameter, the config comes with its codes.
+    /// The value on each config that is used. For a parameter, each config comes with the tensor of its codes.
     on: SmallVec<[(C, Option<DataId>, ValueId); 1]>,
 }
 
@@ -52,11 +52,11 @@ impl<C> Default for Counterparts<C> {
     }
 }
 
-/// What a value on a config is made from.
+/// What a value on a config can be made from.
 pub(crate) enum Basis<C> {
     /// The codes of a parameter: a tensor of the source.
     Codes(DataId),
-    /// The value on the config on which its producer leaves it, which is another one.
+    /// The value on the config on which its producer leaves it, if that is not the config that a reader has.
     Left(C, ValueId),
     /// Real numbers.
     Real(ValueId),
@@ -64,13 +64,13 @@ pub(crate) enum Basis<C> {
 
 /// A builder of graphs.
 pub(crate) trait Build<'a>: Sized {
-    /// What distinguishes the forms of a value: readers whose configs are equal share one.
+    /// The type of configs. Readers with equal configs share one value.
     type Config: Clone + PartialEq;
 
-    /// The walk that this builder takes part in.
+    /// The walk that the builder takes part in.
     fn walk(&mut self) -> &mut Walk<'a, Self::Config>;
 
-    /// Adds what a node becomes to the new graph.
+    /// Adds the nodes that replace `node` to the new graph.
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure>;
 
     /// The config on which the producer leaves a value. `None` for real numbers.
@@ -82,8 +82,8 @@ pub(crate) trait Build<'a>: Sized {
     /// Makes real numbers from what the producer of a value leaves.
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
 
-    /// The config for a grid that the model gives for a value, as readers of the value have it. `None` if there is no
-    /// such type.
+    /// The config of a value's readers for a grid that the model gives for the value. `None` if there is no suitable
+    /// type.
     fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Self::Config>;
 
     /// Walks over a part of the graph. The inputs of the part become the inputs of the new graph.
@@ -101,7 +101,7 @@ pub(crate) trait Build<'a>: Sized {
             let Some(output) = graph.outputs().get(position) else {
                 continue;
             };
-            // If an input of the model is also an output, it leaves unchanged and under its name.
+            // If an input of the model is also an output, its values are passed through under its name.
             let made = match graph.value(*output).map(|value| value.def) {
                 Some(Def::Input(_)) => self.walk().plain(*output)?,
                 _ => self.real_at(*output, outside(position))?,
@@ -111,7 +111,7 @@ pub(crate) trait Build<'a>: Sized {
         Ok(())
     }
 
-    /// The value in real numbers, as this reader has it in the model.
+    /// The value in real numbers as the reader `at` reads it in the model.
     fn real_at(&mut self, value: ValueId, at: Use) -> Result<ValueId, Failure> {
         let has_codes = self.left(value).is_some();
         let reading = self.walk().graph.reading(at);
@@ -136,7 +136,7 @@ pub(crate) trait Build<'a>: Sized {
     }
 
     /// The value in real numbers, made from what its producer leaves. If the producer makes real numbers and the model
-    /// gives a grid for them, they are rounded to that grid.
+    /// gives a grid for the value, they are rounded to that grid.
     fn real(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().counterparts(value)?.real {
             return Ok(made);
@@ -159,8 +159,8 @@ pub(crate) trait Build<'a>: Sized {
         Ok(made)
     }
 
-    /// True if the model has the value on this config only after it was rounded to another grid. The same numbers in
-    /// codes of the other signedness count as the same grid.
+    /// True if the model rounds the value to another grid before the value has this config. Two grids with the same
+    /// numbers count as the same grid, even if the signedness of their codes differs.
     fn is_behind(&mut self, value: ValueId, config: &Self::Config) -> bool {
         let graph = self.walk().graph;
         let is_given = |grid: &QuantParams| self.given(value, grid).as_ref() == Some(config);
@@ -169,8 +169,8 @@ pub(crate) trait Build<'a>: Sized {
             && !graph.rounds_to(value).is_some_and(|own| is_given(own))
     }
 
-    /// Makes the value on the grid of a config. A parameter is made from the given codes. Other values are made from
-    /// what their producer leaves, or from real numbers.
+    /// Makes the value on the grid of a config. A parameter is made from the codes `codes`. Other values are made from
+    /// what their producers leave, or from real numbers.
     fn on(&mut self, value: ValueId, want: &Self::Config, codes: Option<DataId>) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().found(value, want, codes) {
             return Ok(made);
@@ -192,8 +192,8 @@ pub(crate) trait Build<'a>: Sized {
 }
 
 impl<'a, C: Clone + PartialEq> Walk<'a, C> {
-    /// The walk over the main graph of a module, before its first step. The main graph comes first in the new module.
-    /// Graphs that its nodes refer to are copied as they are.
+    /// Starts a walk over the main graph of a module. The main graph is the first graph of the new module. Graphs that
+    /// its nodes refer to are copied without a change.
     pub(crate) fn new(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let mut walk = Walk::scratch(source, name, stage);
         // The model's names are reserved first, so that no new name takes one of them.
@@ -205,7 +205,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         walk
     }
 
-    /// Like [`Walk::new`], but for a graph that is thrown away. Its new names may coincide with names of the model.
+    /// Like [`Walk::new`], but for a graph that will be thrown away. Its new names may be the same as names of the
+    /// model.
     pub(crate) fn scratch(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
         let main = Graph::new(names.intern(name), stage);
@@ -232,7 +233,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         self.graph.value(value).map_or("", |value| self.source.name(value.name))
     }
 
-    /// Takes over a name of the source into the new module.
+    /// Copies a name of the source into the new module.
     pub(crate) fn intern(&mut self, name: Symbol) -> Symbol {
         self.out.names.intern(self.source.name(name))
     }
@@ -243,7 +244,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(made.get_or_insert_default())
     }
 
-    /// The value on a config, if it was already made. For a parameter, with these codes.
+    /// The value on a config, if it was already made. A parameter must have been made from the codes `codes`.
     pub(crate) fn found(&self, value: ValueId, want: &C, codes: Option<DataId>) -> Option<ValueId> {
         let mut known = self.made.get(value.index())?.as_ref()?.on.iter();
         let found = known.find(|(config, of, _)| config == want && *of == codes);
@@ -262,13 +263,13 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(())
     }
 
-    /// Records that `made` is what the producer of the value makes, in real numbers.
+    /// Records that `made` is the new value for what the producer of `value` makes in real numbers.
     pub(crate) fn set_plain(&mut self, value: ValueId, made: ValueId) -> Result<(), Failure> {
         self.counterparts(value)?.plain = Some(made);
         Ok(())
     }
 
-    /// True if anything in the new graph stands for the value.
+    /// True if the new graph has a value that stands for `value`.
     pub(crate) fn is_made(&self, value: ValueId) -> bool {
         self.made.get(value.index()).is_some_and(Option::is_some)
     }
@@ -279,7 +280,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         made.is_some_and(|made| made.plain.is_some())
     }
 
-    /// The value in real numbers as its producer makes it. A constant is copied when it is first needed.
+    /// The value that the producer makes in real numbers. A constant is copied when it is first needed.
     pub(crate) fn plain(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.counterparts(value)?.plain {
             return Ok(made);
@@ -319,8 +320,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(id)
     }
 
-    /// Appends a node that converts real numbers to codes or back. It is named after the value of the source that it
-    /// converts.
+    /// Appends a node that converts real numbers to codes or back. Its name is derived from the value of the source
+    /// that it converts.
     pub(crate) fn boundary(
         &mut self,
         value: ValueId,
@@ -337,7 +338,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let names = &mut self.out.names;
         let [node, result] = match stage {
             Stage::Integer => [now, then].map(|word| names.fresh(&primitive_name(value, word))),
-            // People read these names in other runtimes.
+            // These names are short because people read them in other runtimes.
             _ => [names.fresh(&format!("{value}_{then}")); 2],
         };
         let ty = self.out.main().value(operand).map(|value| &value.ty);
@@ -349,8 +350,8 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         made.ok_or_else(|| Failure::defect("a boundary has no result"))
     }
 
-    /// The value in real numbers, rounded on the host to a grid that the model gives and for which the target has no
-    /// codes.
+    /// The value in real numbers, rounded on the host to a grid that the model gives. The target has no codes for this
+    /// grid.
     fn rounded(&mut self, value: ValueId, real: ValueId, grid: &QuantParams) -> Result<ValueId, Failure> {
         let scheme = grid.given_scheme();
         let scheme = scheme.ok_or_else(|| Failure::defect("a grid has no codes"))?;
@@ -367,7 +368,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(made)
     }
 
-    /// If the value is an output of the model, gives its name to `made`, the real numbers that leave there. An input
+    /// If the value is an output of the model, gives its name to `made`, which is the output in real numbers. An input
     /// that is an output keeps its name.
     fn take_name(&mut self, value: ValueId, made: ValueId) {
         if !self.graph.is_output(value) {
@@ -381,7 +382,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let Some(source) = source.filter(|source| is_it && matches!(source.def, Def::Node(..))) else {
             return;
         };
-        // In a simulation the names stay, because other runtimes show them.
+        // In a simulation, values keep their names, because other runtimes show them.
         if plain == Some(made) || self.out.main().stage() != Stage::Integer {
             return;
         }
@@ -399,7 +400,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         tensor.ok_or_else(|| Failure::defect("the codes of a parameter are not there"))
     }
 
-    /// Codes of the source as a value of the new module. All readers share the tensor.
+    /// The codes of a tensor of the source, as a value of the new module. All readers share the tensor.
     pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
         let tensor = self.parameter(codes)?;
         let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
@@ -408,7 +409,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(self.out.main_mut().add_data(name, ty, Some(grid), data))
     }
 
-    /// Adds a tensor to the new module as a value.
+    /// Adds a tensor to the new module, and a value for it.
     pub(crate) fn data(&mut self, base: &str, tensor: TensorData, quant: Option<Arc<QuantParams>>) -> ValueId {
         let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
         let data = self.out.add_data(tensor);
@@ -416,7 +417,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
     }
 }
 
-/// The use of a value as the output at this position.
+/// The use of a value as output `position` of the graph.
 fn outside(position: usize) -> Use {
     Use {
         node: NodeId::OUTSIDE,
@@ -424,8 +425,8 @@ fn outside(position: usize) -> Use {
     }
 }
 
-/// The grid of a value. A grid that the model gives for real numbers is left out, because readers of the value are
-/// rounded instead.
+/// The grid of a value. If the model gives a grid for real numbers, it is left out, because the readers' copies of the
+/// value are rounded instead.
 fn own_grid(value: &Value) -> Option<Arc<QuantParams>> {
     value.quant.clone().filter(|grid| grid.codes.is_none())
 }
@@ -435,7 +436,7 @@ pub(crate) fn primitive_name(origin: &str, what: &str) -> String {
     format!("{origin}:{what}")
 }
 
-/// The op that quantizes real numbers to activation codes of a type, in the way that the target's table says.
+/// The op that quantizes real numbers to activation codes of a type in the way that the target's table describes.
 pub(crate) fn quantize(spec: &TargetSpec, to: IntType) -> Quantize {
     Quantize {
         to: to.into(),

@@ -1,9 +1,9 @@
 //! Makes an annotated graph from a float graph.
 //!
-//! [`observe()`] runs the float graph over the calibration data once and collects [`statistics`] of every value. These
-//! do not depend on any target. [`annotate()`] then gives every operand of a node that a target computes in integers a
-//! quantization config: which operands share a grid, and which grid it is. An [`observers::Observer`] finds the range
-//! of a grid from the statistics.
+//! [`observe()`] runs the float graph once over the calibration data and collects [`statistics`] of every value. These
+//! statistics do not depend on any target. [`annotate()`] then gives a quantization config to every operand of a node
+//! that a target computes in integers. It decides which operands share a grid, and finds the grids. An
+//! [`observers::Observer`] finds the range of a grid from the statistics.
 
 pub mod annotate;
 mod logarithm;

@@ -1,4 +1,4 @@
-//! Observe: runs the float graph once over the calibration data. The result does not depend on any target.
+//! Observe: runs the float graph once over the calibration data. The statistics do not depend on any target.
 
 use crate::requests::{Requests, softmax_axes};
 use crate::statistics::{self, Channels, Coverage, Kind, Leaders, Observation, Record, Statistics};
@@ -17,12 +17,12 @@ pub trait Samples: Send + Sync {
     /// The number of samples.
     fn count(&self) -> usize;
 
-    /// The graph's inputs for the sample at this position in the data, in the graph's order. The text of an error says
-    /// what is wrong with the data.
+    /// The values of the graph's inputs for the sample at position `index` of the data, in the order of the inputs. The
+    /// text of an error says what is wrong with the data.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 
-    /// A SHA-256 that identifies the samples. An artifact states it to say what it was made from. `None` if it is not
-    /// known.
+    /// A SHA-256 that identifies the samples. An artifact contains it to say which samples it was made from. `None` if
+    /// it is not known.
     fn digest(&self) -> Option<[u8; 32]> {
         None
     }
@@ -58,22 +58,22 @@ pub enum ObserveError {
     Stopped,
 }
 
-/// The failure of one sample, before its index is known.
+/// The error for one sample. It does not contain the sample's index yet.
 enum Failure {
     Data(String),
     Run(ExecuteError),
 }
 
 /// Runs the main graph over the `covered` samples and collects the statistics that `requests` ask for. The result has a
-/// record for each request, even if nothing was seen. `progress` is told how many samples are done, and may stop the
-/// run.
+/// record for each request, even if no element was seen. `progress` gets the number of samples that are done, and may
+/// stop the run.
 ///
-/// `bodies` are the bodies of control flow that are inlined in the main graph. They run in their own place, as often as
-/// the control flow asks for. The statistics of their values cover all these runs.
+/// `bodies` are the bodies of control flow that are also inlined in the main graph. Each body runs where its control
+/// flow calls it, and as often. The statistics of its values cover all these runs.
 ///
-/// The memory does not depend on the number of samples, except for one range per sample and value. The result does not
-/// depend on `threads` or on the instruction set. Observing all samples gives the same result as observing parts of
-/// them and joining the results.
+/// The memory that this needs does not depend on the number of samples, except for one range per sample and value. The
+/// result does not depend on `threads` or on the instruction set. Observing all samples gives the same result as
+/// observing parts of them and joining the results.
 ///
 /// # Errors
 /// See [`ObserveError`].
@@ -115,7 +115,7 @@ pub fn observe(
             let Some(&value) = values.get(&(graph, value)) else {
                 return;
             };
-            // Values of other types have no float elements to observe.
+            // Only float elements are observed.
             let Ok(elements) = tensor.values::<f32>() else { return };
             for kind in requests.kinds(value) {
                 let axes = axes.get(&value);
@@ -179,7 +179,7 @@ pub fn observe(
 /// The records of one sample, or of all.
 type Seen = BTreeMap<(ValueId, Kind), Record>;
 
-/// The record of one kind for one sample. `axes` are the axes along which softmaxes read the value.
+/// The record of one kind for one sample of a value. `axes` are the axes along which softmaxes read the value.
 fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: impl Iterator<Item = usize>) -> Record {
     match kind {
         Kind::Elements => {
@@ -205,7 +205,8 @@ fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: 
     }
 }
 
-/// The most bytes that the statistics of [`observe`] take for these requests and this number of samples.
+/// The largest number of bytes that the statistics of [`observe`] can take for these requests and this number of
+/// samples.
 pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples: u64) -> u64 {
     let axes = softmax_axes(module, graph);
     let value = |id: ValueId| module.graph(graph).and_then(|graph: &Graph| graph.value(id));

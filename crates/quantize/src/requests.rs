@@ -1,10 +1,10 @@
-//! Requests: which statistics of which values should be observed.
+//! Requests: they say which statistics are observed for which values.
 
 use crate::statistics::{Kind, Observation};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
 
-/// The statistics that are requested. Each occurs once, however often it was requested.
+/// The statistics that are requested. A request that is made several times is stored once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests(BTreeSet<(ValueId, Kind)>);
 
@@ -28,8 +28,8 @@ impl Requests {
         requests
     }
 
-    /// Requests statistics of an operand of a node. The results are counted after the operands. Returns false if there
-    /// is no such operand, or if it does not hold floats.
+    /// Requests statistics of an operand of a node. Positions after the last operand stand for the results. Returns
+    /// false if there is no such operand, or if it does not hold floats.
     pub fn operand(&mut self, graph: &Graph, node: NodeId, operand: usize, kind: Kind) -> bool {
         let value = graph.node(node).and_then(|node| {
             let operands = node.inputs.iter().copied();
@@ -43,12 +43,12 @@ impl Requests {
         float.is_some()
     }
 
-    /// Requests statistics of a value, whoever reads it.
+    /// Requests statistics of a value.
     pub fn value(&mut self, value: ValueId, kind: Kind) {
         self.0.insert((value, kind));
     }
 
-    /// The requests for which an observation has no record.
+    /// The requests for which `observation` has no record.
     #[must_use]
     pub fn unmet(&self, module: &Module, graph: GraphId, observation: &Observation) -> Requests {
         let name = |value: ValueId| Some(module.name(module.graph(graph)?.value(value)?.name));
@@ -74,8 +74,8 @@ impl Requests {
     }
 }
 
-/// The product with constant weights that an output of the model comes from, perhaps rearranged, and the axis of its
-/// channels.
+/// The product with constant weights that makes an output of the model, and the axis of its channels. Ops that only
+/// rearrange elements may lie in between.
 pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(ValueId, u32)> {
     loop {
         let (_, node) = graph.producer(value)?;
@@ -92,7 +92,7 @@ pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(Valu
     }
 }
 
-/// For each value, the axes along which softmaxes read it.
+/// For each value that softmaxes read, the axes along which they compute.
 pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId, BTreeSet<usize>> {
     let mut axes: BTreeMap<ValueId, BTreeSet<usize>> = BTreeMap::new();
     let Some(graph) = module.graph(graph) else { return axes };

@@ -1,8 +1,8 @@
-//! Measures the decision procedures on one thread: the thresholds of one channel, and everything that is decided for
-//! the 18,056 output channels of MobileNetV2, with 8-bit and with 16-bit activations.
+//! Measures the decision procedures on one thread: first the thresholds of one channel, then everything that is decided
+//! for the 18,056 output channels of MobileNetV2, with 8-bit and with 16-bit activations.
 //!
-//! `cargo bench -p strait-requantize` prints one line per measurement. It fails if a measurement takes too long, or if
-//! something cannot be decided.
+//! `cargo bench -p strait-requantize` prints one line for each measurement. It fails if a measurement takes too long,
+//! or if a question cannot be decided.
 
 #[path = "shared/model.rs"]
 mod model;
@@ -17,7 +17,7 @@ use strait_requantize::{
     scales::litert,
 };
 
-/// The microseconds that one call takes, as the best of several rounds.
+/// The microseconds that one call takes. This is the best of several rounds.
 fn microseconds(calls: u32, mut work: impl FnMut()) -> f64 {
     let round = |_| {
         let start = Instant::now();
@@ -27,7 +27,7 @@ fn microseconds(calls: u32, mut work: impl FnMut()) -> f64 {
     { (0..5).map(round) }.fold(f64::INFINITY, f64::min)
 }
 
-/// Prints a measurement with its limit, and returns whether it kept the limit.
+/// Prints a measurement with its limit. Returns true if the measurement is within the limit.
 fn report(name: &str, found: f64, mark: f64) -> bool {
     let met = found <= mark;
     let word = if met { "met" } else { "MISSED" };
@@ -101,7 +101,7 @@ fn thresholds() -> Result<bool, Box<dyn Error>> {
     Ok(met)
 }
 
-/// What is decided for each channel of a model.
+/// The things that are decided for each channel of a model.
 const PHASES: [&str; 4] = [
     "  ranges, and the proof in any order",
     "  verdicts, the same form",
@@ -109,7 +109,7 @@ const PHASES: [&str; 4] = [
     "  best integers",
 ];
 
-/// Measures all of MobileNetV2, as the best of several rounds. The limit applies to all phases together.
+/// Measures all of MobileNetV2. The result is the best of several rounds. The limit applies to all phases together.
 fn model() -> Result<bool, Box<dyn Error>> {
     let layers = mobilenet_v2();
     let channels: usize = layers.iter().map(|layer| layer.0).sum();
@@ -124,8 +124,8 @@ fn model() -> Result<bool, Box<dyn Error>> {
     Ok(report("  together", total(&phases), 200_000.0))
 }
 
-/// The microseconds that each phase takes for all layers: the ranges of the sums with their proofs, then for each
-/// channel a comparison with the same form, a comparison with another form, and the best integers of 31 bits.
+/// The microseconds that each phase takes for all layers. The phases are: the ranges of the sums with their proofs, and
+/// for each channel a comparison with the same form, a comparison with another form, and the best integers of 31 bits.
 fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut time = [0.0f64; 4];
@@ -195,7 +195,7 @@ fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
     Ok(time)
 }
 
-/// What is decided for each channel of a model with 16-bit activations and 8-bit weights.
+/// The things that are decided for each channel of a model with 16-bit activations and 8-bit weights.
 const WIDE_PHASES: [&str; 5] = [
     "  ranges, and the proof in 64 bits",
     "  certificates, the same form",
@@ -204,7 +204,8 @@ const WIDE_PHASES: [&str; 5] = [
     "  distance of the runtime's integers, and the best integers",
 ];
 
-/// Measures all of MobileNetV2 on int16, as the best of several rounds. The limit applies to all phases together.
+/// Measures all of MobileNetV2 with 16-bit activations. The result is the best of several rounds. The limit applies to
+/// all phases together.
 fn wide_model() -> Result<bool, Box<dyn Error>> {
     let layers = mobilenet_v2();
     let rounds = (0..3).map(|_| wide_round(&layers)).collect::<Result<Vec<_>, _>>()?;
@@ -224,7 +225,7 @@ fn wide_round(layers: &[(usize, usize)]) -> Result<[f64; 5], Box<dyn Error>> {
     let mut time = [0.0f64; 5];
     for &(count, each) in layers {
         let weights: Vec<i32> = (0..count * each).map(|_| (numbers.next() % 255) as i32 - 127).collect();
-        // A quarter of what the sum of the products can reach.
+        // A quarter of the largest magnitude that the sum of the products can have.
         let reach = (each as i64) << 19;
         let bias = |_| (numbers.next() % (2 * reach.unsigned_abs())) as i64 - reach;
         let biases: Vec<i64> = (0..count).map(bias).collect();
@@ -252,7 +253,8 @@ fn wide_round(layers: &[(usize, usize)]) -> Result<[f64; 5], Box<dyn Error>> {
         let intervals: Vec<(i64, i64)> = sums.map(range).collect::<Result<_, _>>()?;
         timed(start);
 
-        // These factors spread each interval over all codes, so that there are as many thresholds as possible.
+        // With these factors, the results of each interval are spread over all codes, so that there are as many
+        // thresholds as possible.
         let exponent = |(low, high): &(i64, i64)| 15 - high.abs_diff(*low).ilog2() as i8;
         let multiplier: Per<i32> = (0..count)
             .map(|_| (numbers.next() % (1 << 30)) as i32 + (1 << 30))

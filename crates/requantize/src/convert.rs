@@ -5,10 +5,11 @@ use crate::{
     thresholds::{DecideError, Thresholds, common_channels},
 };
 
-/// Expresses a chain of steps as thresholds that equal it on each channel's interval. Above its interval, a channel
-/// keeps its largest code. Below, it falls to the smallest code of all channels, because they all start counting there.
+/// Expresses a chain of steps as thresholds. On the interval of each channel, the thresholds give the same results as
+/// the chain. Above its interval, a channel keeps its largest code. Below its interval, it falls to the smallest code
+/// of all channels, because all channels count from this code.
 ///
-/// The ends of `intervals` are included. The chain's result must have eight bits.
+/// Both ends of each interval belong to it. The chain's result must have eight bits.
 pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantization, DecideError> {
     let out = steps.last().ok_or(DecideError::Empty)?.out();
     let count = common_channels(steps.iter(), intervals)?;
@@ -21,7 +22,8 @@ pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantiz
     });
     let channels = channels.collect::<Result<Vec<_>, _>>()?;
     let lowest = channels.iter().map(Thresholds::lowest).min().unwrap_or(out.min());
-    // A channel may start above the common lowest value. Then the codes in between count as reached at its lower end.
+    // A channel may start above the smallest code of all channels. Then its lower end is the threshold of each code in
+    // between.
     let list = |t: &Thresholds| {
         (i64::from(lowest) + 1..=i64::from(t.highest()))
             .map(|code| {

@@ -1,6 +1,6 @@
-//! The two 16-bit floats, as bits: IEEE 754's binary16, and bfloat16, the upper half of an f32.
+//! The two formats of 16-bit floats, as bits: binary16 of IEEE 754, and bfloat16, which is the upper half of an f32.
 //!
-//! **Source**: IEEE 754-2019, section 3.4, with 5 bits of exponent and 10 of mantissa, or 8 and 7.
+//! **Source**: IEEE 754-2019, section 3.4, with 5 bits of exponent and 10 of mantissa, or with 8 and 7.
 
 /// A format of 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +9,13 @@ pub struct HalfFloat {
     mantissa: u32,
 }
 
-/// binary16: 5 bits of exponent, 10 of mantissa.
+/// The format binary16, with 5 bits of exponent and 10 of mantissa.
 pub const F16: HalfFloat = HalfFloat {
     exponent: 5,
     mantissa: 10,
 };
 
-/// bfloat16: 8 bits of exponent, 7 of mantissa.
+/// The format bfloat16, with 8 bits of exponent and 7 of mantissa.
 pub const BF16: HalfFloat = HalfFloat {
     exponent: 8,
     mantissa: 7,
@@ -31,7 +31,7 @@ impl HalfFloat {
         (1 << (self.exponent - 1)) - 1
     }
 
-    /// The number with these bits. A NaN keeps its payload and becomes quiet.
+    /// The number with the bits `bits`. A NaN keeps its payload and becomes a quiet NaN.
     pub fn decode(self, bits: u16) -> f32 {
         let (sign, magnitude) = (u32::from(bits >> 15) << 31, bits & 0x7fff);
         let fraction = u32::from(magnitude & !self.infinity());
@@ -40,7 +40,7 @@ impl HalfFloat {
             return f32::from_bits(sign | f32::INFINITY.to_bits() | quiet | fraction << (23 - self.mantissa));
         }
         let field = i32::from(magnitude >> self.mantissa);
-        // Below the smallest normal number there is no leading one, and the exponent is the same as for the field
+        // A number below the smallest normal number has no leading one, and its exponent is the same as for the field
         // value 1.
         let whole = if field == 0 {
             fraction
@@ -51,7 +51,7 @@ impl HalfFloat {
         f32::from_bits(sign | ((f64::from(whole) * step) as f32).to_bits())
     }
 
-    /// The bits of the nearest number, ties to even. Beyond the largest number it is an infinity.
+    /// The bits of the nearest number, ties to even. A number beyond the largest number of the format becomes infinite.
     pub fn encode(self, x: f64) -> u16 {
         let (sign, magnitude) = ((x.to_bits() >> 48) as u16 & 0x8000, x.abs());
         if x.is_nan() {
@@ -60,13 +60,13 @@ impl HalfFloat {
         }
         let own = ((magnitude.to_bits() >> 52) as i32 - 1023).clamp(1 - self.bias(), self.bias() + 1);
         let whole = (magnitude / power(own - self.mantissa as i32)).round_ties_even();
-        // The leading one adds one to the exponent field. So does a mantissa that was rounded up to two.
+        // The leading one increases the exponent field by one. So does a mantissa that was rounded up to two.
         let code = f64::from((own + self.bias() - 1) << self.mantissa) + whole;
         sign | code.min(f64::from(self.infinity())) as u16
     }
 }
 
-/// 2^n, for exponents of normal f64 numbers.
+/// 2^n, if n is the exponent of a normal f64.
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }

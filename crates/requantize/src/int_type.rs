@@ -11,7 +11,7 @@ pub enum IntType {
     U8,
     /// -32768 ..= 32767
     I16,
-    /// -2^31 ..= 2^31 - 1: for a common grid of sums, or for a result that stays an accumulator
+    /// -2^31 ..= 2^31 - 1. This type is used for a common grid of sums, and for a result that stays an accumulator.
     I32,
     /// 0 ..= 65535
     U16,
@@ -72,13 +72,13 @@ impl IntType {
         self.min()..=self.max()
     }
 
-    /// The nearest value of the type.
+    /// The value of the type that is nearest to `x`.
     pub fn saturate(self, x: i64) -> i32 {
-        // After the clamp it fits an i32.
+        // After the clamp, the number is in the range of the type, so it fits into i32.
         x.clamp(i64::from(self.min()), i64::from(self.max())) as i32
     }
 
-    /// The name in text forms and tables: `i8`, `u8`, `i16`, `i32`, `u16`, `i4`, `u4`.
+    /// The name in text, JSON and tables: `i8`, `u8`, `i16`, `i32`, `u16`, `i4`, `u4`.
     pub const fn name(self) -> &'static str {
         match self {
             IntType::I8 => "i8",

@@ -1,11 +1,11 @@
 //! The integer arithmetic of quantized inference: rounding, narrowing, every form of requantization, and procedures
-//! that decide questions about these.
+//! that decide questions about these functions.
 //!
-//! The code is safe, scalar and exact: kernels are tested against it. Scales are always meant as in
-//! `real = scale * (q - zero_point)`.
+//! The code is safe, scalar and exact, and kernels are tested against it. Scales are always used as in `real = scale *
+//! (q - zero_point)`.
 //!
-//! An example: LiteRT's convolution rounds twice, and its FULLY_CONNECTED rounds once. Are they the same function? Not
-//! on this interval, but they differ by at most one:
+//! For example, LiteRT's convolution rounds twice, and its FULLY_CONNECTED rounds once. Do both give the same results?
+//! On the interval below they do not, but they differ by at most one:
 //!
 //! ```
 //! use strait_requantize::{IntType, Verdict, compare, scales::litert};

@@ -1,18 +1,18 @@
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One value for the whole tensor, or one per output channel.
+/// One value for the whole tensor, or one value for each output channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Per<T> {
-    /// One value for all channels, however many there are.
+    /// One value for all channels. Their number does not matter.
     Tensor(T),
-    /// Value `c` belongs to output channel `c`.
+    /// One value for each output channel. Value `c` belongs to output channel `c`.
     Channel(Arc<[T]>),
 }
 
 impl<T> Per<T> {
-    /// The value for a channel. `None` past the last channel.
+    /// The value for a channel. `None` if there is no such channel.
     pub fn get(&self, channel: usize) -> Option<&T> {
         match self {
             Per::Tensor(value) => Some(value),
@@ -20,7 +20,7 @@ impl<T> Per<T> {
         }
     }
 
-    /// The number of channels. `None` if one value is used for any number of them.
+    /// The number of channels. `None` if one value is used for any number of channels.
     pub fn channels(&self) -> Option<usize> {
         match self {
             Per::Tensor(_) => None,
@@ -28,7 +28,7 @@ impl<T> Per<T> {
         }
     }
 
-    /// The stored values: one for `Tensor`, one per channel for `Channel`.
+    /// The stored values: one value for `Tensor`, one for each channel for `Channel`.
     pub fn values(&self) -> &[T] {
         match self {
             Per::Tensor(value) => std::slice::from_ref(value),
@@ -52,8 +52,8 @@ impl<T> Per<T> {
         })
     }
 
-    /// The values for these channels, in this order. A single value for all channels stays single. `None` if one of the
-    /// channels does not exist.
+    /// The values for the channels in `channels`, in this order. A single value for all channels does not change.
+    /// `None` if one of the channels does not exist.
     pub fn select(&self, channels: &[usize]) -> Option<Per<T>>
     where
         T: Clone,
@@ -67,7 +67,7 @@ impl<T> Per<T> {
         })
     }
 
-    /// True if every value has the property.
+    /// True if `f` is true for every value.
     pub fn all(&self, f: impl FnMut(&T) -> bool) -> bool {
         self.values().iter().all(f)
     }

@@ -1,29 +1,30 @@
-//! From float to integer and back: `real = scale * (q - zero_point)`.
+//! Conversions between floats and integers: `real = scale * (q - zero_point)`.
 //!
-//! The quotient is rounded to `f32` and then to an integer. The zero point is added either after that rounding, in
-//! integers, or before it, in `f32`. Infinities become the ends of the range, and NaN becomes the code nearest to real
-//! zero. A caller that wants to refuse these has to check first.
+//! The quotient is rounded to `f32` and then to an integer. The zero point is added either after the rounding to an
+//! integer, in integers, or before it, in `f32`. Infinities become the ends of the range, and NaN becomes the code
+//! nearest to real zero. A caller that does not accept infinities and NaN has to check for them first.
 
 use crate::{IntType, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// Where a quantization adds its zero point. This makes a difference at ties if the zero point is odd.
+/// The place where a quantization adds its zero point. If the zero point is odd, the place can change the result of
+/// ties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZeroPoint {
-    /// `round(q) + z`: ONNX, LiteRT.
+    /// `round(q) + z`, as in ONNX and LiteRT.
     #[default]
     After,
-    /// `round(q + z)`, the sum rounded to `f32`: AscendQuant.
+    /// `round(q + z)`, with the sum rounded to `f32`, as in AscendQuant.
     InsideRounding,
 }
 
 impl ZeroPoint {
-    /// Both places, in the order of the declaration.
+    /// Both variants, in the order of the declaration.
     pub const ALL: [ZeroPoint; 2] = [ZeroPoint::After, ZeroPoint::InsideRounding];
 
-    /// The name in text forms and tables.
+    /// The name in text, JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             ZeroPoint::After => "after",
@@ -48,16 +49,16 @@ pub enum Scaling {
     TimesTwice(f32),
 }
 
-/// The general quantization of real numbers: `sat(round(v + inside) + after)`, where `v` is the scaled number. One of
-/// the addends is the zero point, and the other one is zero. All quantizing functions can be expressed by it, and
-/// kernels implement it.
+/// The general quantization of real numbers: `sat(round(v + inside) + after)`, where `v` is the scaled number. Either
+/// `inside` or `after` is the zero point, and the other one is zero. All quantizing functions can be expressed in this
+/// form, and kernels implement it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantization {
     /// How `v` is computed from a real number. Every operation is rounded to `f32`.
     pub scaling: Scaling,
-    /// Added before the rounding, in `f32`.
+    /// The number that is added before the rounding, in `f32`.
     pub inside: f32,
-    /// Added after the rounding.
+    /// The number that is added after the rounding.
     pub after: i32,
     /// How the sum is rounded.
     pub rounding: Rounding,
@@ -66,7 +67,7 @@ pub struct Quantization {
 }
 
 impl Quantization {
-    /// A quantization with its zero point at one of the two places.
+    /// A quantization that adds its zero point at the place `place`.
     pub fn new(
         scaling: Scaling,
         (zero_point, place): (i32, ZeroPoint),
@@ -97,20 +98,20 @@ impl Quantization {
     }
 }
 
-/// `clamp(round(x / scale) + zero_point)` with a true division: QuantizeLinear of ONNX (`half_even`), QUANTIZE of
-/// LiteRT (`half_away`).
+/// `clamp(round(x / scale) + zero_point)` with a true division. This is QuantizeLinear of ONNX (with `half_even`) and
+/// QUANTIZE of LiteRT (with `half_away`).
 pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
     narrow(x / scale, 0.0, zero_point, rounding, range)
 }
 
-/// `scale * (q - zero_point)` for a code or an accumulator. The difference is exact. Its conversion and the product are
-/// rounded to `f32`.
+/// `scale * (q - zero_point)` for a code or an accumulator. The difference is exact. Then it is converted to `f32` and
+/// multiplied, and both operations round to `f32`.
 pub fn dequantize(q: impl Into<i64>, scale: f32, zero_point: i32) -> f32 {
     scale * (i128::from(q.into()) - i128::from(zero_point)) as f32
 }
 
-/// The general dequantization: `max(scale * (q - zero_point), 0)`, or without the `max` if `relu` is not set. The
-/// difference is exact. Its conversion and the product are rounded to `f32`.
+/// The general dequantization: `max(scale * (q - zero_point), 0)`, or the same without the `max` if `relu` is not set.
+/// The difference is exact. Then it is converted to `f32` and multiplied, and both operations round to `f32`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dequantization {
     /// The factor.
@@ -129,12 +130,12 @@ impl Dequantization {
     }
 }
 
-/// `clamp(round(v + inside) + after)`
+/// `clamp(round(v + inside) + after)`.
 fn narrow(v: f32, inside: f32, after: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
     let v = if v.is_nan() { 0.0 } else { v };
     // The conversion to i64 saturates.
     let whole = (rounding.round_f32(v + inside) as i64).saturating_add(i64::from(after));
-    // Not `clamp`, which panics if the range is empty. The result lies between the range's ends, which are i32.
+    // `clamp` would panic here if the range is empty. The result lies between the ends of the range, which are i32.
     whole.min(i64::from(*range.end())).max(i64::from(*range.start())) as i32
 }
 

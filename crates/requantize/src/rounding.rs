@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::{cmp::Ordering, fmt, num::NonZeroU32};
 
-/// How a value between two integers is rounded to one of them. Integers stay the same in every mode.
+/// How a number between two integers is rounded to one of them. No mode changes integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
@@ -36,7 +36,7 @@ impl Rounding {
         Rounding::HalfEven,
     ];
 
-    /// The name in text forms and tables, `half_even` for instance.
+    /// The name in text, JSON and tables, for example `half_even`.
     pub const fn name(self) -> &'static str {
         match self {
             Rounding::Floor => "floor",
@@ -55,10 +55,10 @@ impl Rounding {
         Rounding::ALL.into_iter().find(|r| r.name() == name)
     }
 
-    /// Whether a value strictly between `below` and `below + 1` is rounded up to `below + 1`.
+    /// True if a number strictly between `below` and `below + 1` is rounded up to `below + 1`.
     ///
-    /// `half` compares the distance from `below` with one half. `negative` is the sign of the value, and `odd` the
-    /// parity of `below`. Every rounding in this crate is decided here.
+    /// `half` is the result of comparing the number's distance from `below` with one half. `negative` is true for
+    /// negative numbers, and `odd` is true if `below` is odd. Every rounding in this crate is decided by this function.
     #[inline]
     pub(crate) fn goes_up(self, half: Ordering, negative: bool, odd: bool) -> bool {
         let tie = match self {
@@ -81,7 +81,7 @@ impl Rounding {
     /// `round(x / 2^shift)`, exact for every `x` and every shift.
     pub fn shift_right(self, x: i64, shift: u8) -> i64 {
         if shift > 63 {
-            // The quotient is not larger than x.
+            // The magnitude of the quotient is at most that of x, so it fits into i64.
             return self.shift_right_wide(i128::from(x), shift) as i64;
         }
         let below = x >> shift;
@@ -95,7 +95,7 @@ impl Rounding {
 
     /// `round(x / 2^shift)` for `|x| < 2^120`, exact for every shift.
     pub fn shift_right_wide(self, x: i128, shift: u8) -> i128 {
-        // For any larger shift |x| / 2^122 is also below one half and rounds in the same way.
+        // For a larger shift, |x| / 2^122 is below one half too and rounds in the same way.
         let shift = shift.min(122);
         let below = x >> shift;
         let rest = x - (below << shift);
@@ -108,15 +108,16 @@ impl Rounding {
 
     /// The smallest `x` with `round(x / 2^shift) >= quotient`, for `|quotient| < 2^62` and `shift <= 62`.
     ///
-    /// Let h = quotient * 2^shift - 2^(shift-1) be the tie below `quotient`. In the nearest modes the result is h if
-    /// that tie goes up, and h + 1 if it goes down. In the directed modes it is one end of the unit step.
+    /// Let h = quotient * 2^shift - 2^(shift-1) be the tie below `quotient`. In the nearest modes, the result is h if
+    /// this tie is rounded up, and h + 1 if it is rounded down. In the directed modes, the result is one end of the
+    /// step between `quotient - 1` and `quotient`.
     pub fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
         let exact = quotient << shift;
         if shift == 0 {
             return exact;
         }
         let (step, half) = (1i128 << shift, 1i128 << (shift - 1));
-        // Values in (quotient - 1, quotient) are negative exactly if quotient <= 0, and quotient - 1 is odd exactly if
+        // Numbers in (quotient - 1, quotient) are negative exactly if quotient <= 0, and quotient - 1 is odd exactly if
         // quotient is even.
         let (negative, odd) = (quotient <= 0, quotient & 1 == 0);
         if self.goes_up(Ordering::Less, negative, odd) {
@@ -140,9 +141,9 @@ impl Rounding {
         below + i64::from(self.goes_up((2 * rest).cmp(&d), n < 0, below & 1 == 1))
     }
 
-    /// Rounds `x` to an integer, as a float. NaN and the infinities stay what they are.
+    /// Rounds `x` to an integer and returns it as a float. NaN and infinities do not change.
     pub fn round_f64(self, x: f64) -> f64 {
-        // From this size on all floats are integers.
+        // All floats of at least this magnitude are integers.
         const WHOLE: f64 = (1u64 << 52) as f64;
         let size = x.abs();
         if size.is_nan() || size >= WHOLE {
@@ -150,7 +151,7 @@ impl Rounding {
         }
         let below = size as i64;
         let whole = below as f64;
-        // This is exact, while x - floor(x) is inexact for small negative x.
+        // This difference is exact, whereas x - floor(x) is inexact for small negative x.
         let rest = size - whole;
         if rest == 0.0 {
             return x;
@@ -164,7 +165,7 @@ impl Rounding {
             Ordering::Equal
         };
         if negative {
-            // x lies between -(whole + 1) and -whole. The lower one of these is odd if `whole` is even.
+            // x lies between -(whole + 1) and -whole. The lower one of these integers is odd if `whole` is even.
             if self.goes_up(half.reverse(), true, !odd) {
                 -whole
             } else {
@@ -177,9 +178,9 @@ impl Rounding {
         }
     }
 
-    /// Rounds `x` to an integer, as a float. NaN and the infinities stay what they are.
+    /// Rounds `x` to an integer and returns it as a float. NaN and infinities do not change.
     pub fn round_f32(self, x: f32) -> f32 {
-        // Both conversions are exact: the rounded value of an f32 is an f32.
+        // Both conversions are exact, because a rounded f32 is an f32.
         self.round_f64(f64::from(x)) as f32
     }
 }

@@ -1,7 +1,8 @@
-//! Small floats: the numbers of formats with a few bits of exponent and mantissa, and rounding to them.
+//! Small floats: formats with a few bits of exponent and mantissa. This module has their largest numbers, and rounds to
+//! them.
 //!
-//! A number has e bits of exponent, with the field value E, and m bits of mantissa, with the field value M. With b =
-//! 2^(e−1) − 1, its value is 2^(E − b)·(1 + M·2^−m), or 2^(1 − b)·M·2^−m for E = 0.
+//! A number has e bits of exponent with the field value E, and m bits of mantissa with the field value M. With b =
+//! 2^(e−1) − 1, its value is 2^(E − b)·(1 + M·2^−m), or 2^(1 − b)·M·2^−m if E = 0.
 //!
 //! **Source**: In the formats with 6 bits and fewer, every code is a number (OCP Microscaling Formats, version 1.0:
 //! e2m1, e2m3, e3m2). In e4m3 the last code is NaN (OCP 8-bit Floating Point, version 1.0: numbers up to 448). In all
@@ -16,16 +17,16 @@ pub fn largest(exponent: u8, mantissa: u8) -> f64 {
     match (exponent, mantissa) {
         (4, 3) => (ones - power(-3)) * power(top - bias),
         _ if exponent + mantissa < 6 => ones * power(top - bias),
-        // With one bit of exponent only E = 0 is left for numbers.
+        // With one bit of exponent, only codes with E = 0 are numbers.
         (1, _) => (ones - 1.0) * power(1 - bias),
         _ => ones * power(top - 1 - bias),
     }
 }
 
-/// Rounds a real number to the format. `rounding` decides ties between mantissas. Beyond the largest number it
+/// Rounds a real number to the format. `rounding` decides how ties are rounded. A number beyond the largest number
 /// saturates, and NaN becomes 0.
 ///
-/// Exponents have at most 8 bits and mantissas at most 10, so that every number is an f32.
+/// The exponent must have at most 8 bits and the mantissa at most 10, so that every number of the format is an f32.
 pub fn round(x: f64, exponent: u8, mantissa: u8, rounding: Rounding) -> f64 {
     if x.is_nan() {
         return 0.0;
@@ -34,7 +35,7 @@ pub fn round(x: f64, exponent: u8, mantissa: u8, rounding: Rounding) -> f64 {
     if x.abs() >= 2.0 * largest {
         return largest.copysign(x);
     }
-    // The exponent of an f64. Where the format is subnormal, its smallest exponent is used.
+    // The exponent of x. If x is subnormal in the format, the format's smallest exponent is used.
     let own = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
     let step = power(own.max(1 - bias(exponent)) - i32::from(mantissa));
     (rounding.round_f64(x / step) * step).clamp(-largest, largest)
@@ -44,7 +45,7 @@ fn bias(exponent: u8) -> i32 {
     (1 << (exponent - 1)) - 1
 }
 
-/// 2^n, for exponents of numbers that f64 holds with full precision.
+/// 2^n, if f64 has normal numbers with exponent n.
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }

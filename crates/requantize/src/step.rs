@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Step {
     /// The requantization.
     pub form: Requantization,
-    /// The clamp, both ends included: ReLU, ReLU6 or Clip in integers of the output.
+    /// The clamp, both ends included. It stands for a ReLU, ReLU6 or Clip, in integers of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clamp: Option<[i32; 2]>,
 }
@@ -37,13 +37,14 @@ impl Step {
     }
 }
 
-/// Clamps `x` to the ends. If they are not in order, the lower one wins, whereas [`i32::clamp`] would panic.
+/// Clamps `x` to the ends. If the lower end is above the upper end, the result is the lower end, whereas [`i32::clamp`]
+/// would panic.
 pub(crate) fn clamp(x: i32, ends: Option<[i32; 2]>) -> i32 {
     ends.map_or(x, |[low, high]| x.min(high).max(low))
 }
 
-/// Combines two clamps in a row into one: the outer clamp is applied to the ends of the inner one. If their ranges do
-/// not overlap, the result is always the end of the outer range that is nearest to the inner one.
+/// Combines two clamps that follow each other into one: the outer clamp is applied to the ends of the inner clamp. If
+/// their ranges do not overlap, the result is always the end of the outer range that is nearest to the inner range.
 pub fn clamp_twice(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
     inner.map(|ends| ends.map(|end| clamp(end, outer))).or(outer)
 }

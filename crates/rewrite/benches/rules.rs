@@ -1,5 +1,5 @@
-//! Measures all rules on graphs of 1,000, 10,000 and 100,000 nodes: `cargo bench -p strait-rewrite`. The time has to be
-//! linear. For 100,000 nodes it has to be below that of onnx's shape inference, 1.5 CPU seconds.
+//! Measures the time of all rules on graphs of 1,000, 10,000 and 100,000 nodes: `cargo bench -p strait-rewrite`. The
+//! time must grow linearly. For 100,000 nodes it must be below the time of onnx's shape inference, 1.5 CPU seconds.
 
 #![allow(clippy::unwrap_used, reason = "a measurement may panic")]
 
@@ -10,11 +10,11 @@ use common::Random;
 use std::time::Instant;
 use strait_rewrite::canonical;
 
-/// The number of nodes, and the most CPU seconds that the rules may take.
+/// Numbers of nodes, each with the largest number of CPU seconds that the rules may take.
 const MARKS: [(usize, f64); 3] = [(1_000, 0.015), (10_000, 0.15), (100_000, 1.5)];
 const ROUNDS: usize = 3;
 
-/// The CPU seconds that this thread has used, if the system counts them, so that other programs on the machine do not
+/// The CPU seconds that this thread has used, if the system counts them. Then other programs on the machine do not
 /// matter. Otherwise the time since `since`.
 fn seconds(since: Instant) -> f64 {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();

@@ -1,11 +1,11 @@
-//! Recognises convolutions on blocks of an image: the blocks are moved into the batch in front of the convolution, and
-//! back to their places behind it.
+//! Recognises convolutions on blocks of an image: in front of the convolution, the blocks are moved into the batch, and
+//! behind it, they are moved back to their places.
 
 use crate::matching::GraphNode;
 use crate::view::{Part, View, joined};
 use strait_core::{NodeId, Op, Term, ValueId};
 
-/// How many nodes between an image and the convolution are looked at. Exporters write no more.
+/// How many nodes between an image and the convolution are searched. Exporters write no longer chains.
 pub(crate) const MOST_MOVES: usize = 12;
 
 /// True for ops that only move elements.
@@ -16,7 +16,7 @@ pub(crate) fn moves(op: &Op) -> bool {
     )
 }
 
-/// Assigns axes of extent 1 to those that do not come from any axis yet, in order.
+/// Assigns the axes in `ones`, which have an extent of 1, in their order to the entries that have no axis yet.
 fn fill(axes: &mut [Option<usize>], ones: Vec<usize>) {
     let mut ones = ones.into_iter();
     axes.iter_mut()
@@ -24,26 +24,27 @@ fn fill(axes: &mut [Option<usize>], ones: Vec<usize>) {
         .for_each(|axis| *axis = ones.next());
 }
 
-/// The image in front of a convolution whose operand has blocks of that image in its batch.
+/// The image in front of a convolution. The batch of the convolution's operand consists of blocks of this image.
 pub(crate) struct Image {
     pub(crate) value: ValueId,
     pub(crate) shape: Vec<u64>,
-    /// For each axis of the operand, the axis of the image that it comes from. `None` if it has an extent of 1 and
-    /// comes from no axis.
+    /// For each axis of the operand, the axis of the image that it comes from. `None` if the axis has an extent of 1
+    /// and does not come from an axis of the image.
     pub(crate) axes: Vec<Option<usize>>,
     /// The side of a block along each spatial axis of the operand.
     pub(crate) sides: Vec<u64>,
-    /// For each spatial axis along which the side of a block is not 1: the part of the batch that counts the positions
-    /// inside a block.
+    /// For each spatial axis, the part of the batch that counts the positions inside a block. `None` if the side of a
+    /// block along the axis is 1.
     positions: Vec<Option<Part>>,
-    /// The part of the batch that is the image's own batch.
+    /// The part of the batch that is the batch of the image itself.
     batch: Option<Part>,
     /// The nodes between the image and the operand.
     pub(crate) nodes: Vec<NodeId>,
 }
 
 impl Image {
-    /// The image that the axes of an operand, given as a view, come from. `None` if the batch has no blocks of it.
+    /// The image from which the axes of an operand come. `view` describes the operand's axes. `None` if the batch has
+    /// no blocks of the image.
     fn new(value: ValueId, shape: &[u64], view: &View, nodes: &[NodeId]) -> Option<Image> {
         let (batch, others) = view.axes.split_first()?;
         let mut axes = vec![None];
@@ -106,7 +107,7 @@ impl Image {
         Some(image)
     }
 
-    /// Finds the image in front of a convolution. If the image was padded, finds the padded one.
+    /// Finds the image in front of a convolution. If the image was padded, this is the padded image.
     pub(crate) fn in_front(site: &GraphNode<'_>, operand: ValueId) -> Option<Image> {
         let (mut value, mut path) = (operand, Vec::new());
         let mut found = None;
@@ -135,8 +136,8 @@ impl Image {
         found
     }
 
-    /// For each axis of a view of the convolution's result, the axis of that result that it is, once the blocks are
-    /// back in their places. `None` as a whole if they are not.
+    /// For each axis of a view of the convolution's result, the axis of the result that it is when the blocks are back
+    /// in their places. The result as a whole is `None` if the blocks are not back in their places.
     pub(crate) fn places(&self, view: &View, result: &[u64]) -> Option<Vec<Option<usize>>> {
         let whole = |axis: usize| Part {
             axis,

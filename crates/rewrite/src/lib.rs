@@ -1,14 +1,14 @@
 //! The rewrite rules for the float graph.
 //!
-//! A rule looks at one node and returns a patch, a reason why it does not apply, or nothing ([`strait_core::Outcome`]).
-//! It never changes the graph itself. The sets of rules are:
-//! - [`canonical`]: rules that every model goes through before anything is observed. They are the same for every
+//! A rule looks at one node and returns a patch, a reason why it does not apply, or no match
+//! ([`strait_core::Outcome`]). A rule never changes the graph itself. The sets of rules are:
+//! - [`canonical`]: rules that are applied to every model before anything is observed. They are the same for every
 //!   target.
 //! - [`of_target`]: rules that a target's table switches on.
-//! - [`on_grids`]: those of a target's rules that look at final grids.
+//! - [`on_grids`]: those rules of a target that depend on final grids.
 //! - [`for_runtimes`]: rules for the Q/DQ file.
 //!
-//! `docs/rules.md` lists them all. It is generated from the documentation of the files in [`rules`].
+//! `docs/rules.md` lists all rules. It is generated from the documentation of the files in [`rules`].
 
 mod blocks;
 mod matching;
@@ -25,11 +25,11 @@ use std::collections::BTreeSet;
 use strait_core::{Rule, RuleSet};
 use strait_target::spec::FloatRule;
 
-/// The rules that make a graph canonical, in the order in which they are tried at a node.
+/// The rules that bring a graph into canonical form, in the order in which they are tried at a node.
 ///
-/// After they ran, the graph has these properties:
+/// After these rules, the graph has the following properties:
 /// - There are no identities and no constant subexpressions.
-/// - Batch normalization is folded into its producer if that is a product.
+/// - Batch normalization is folded into the op in front of it if that op is a product.
 /// - Every product with a constant matrix is a `gemm` with weights [outputs, inputs].
 /// - Functions that exporters write as several nodes (silu, gelu, mish, hard swish, PReLU with one slope, layer
 ///   normalization) are one node again.
@@ -37,9 +37,9 @@ pub fn canonical() -> RuleSet {
     RuleSet::new(for_all())
 }
 
-/// The rules that a target's table switches on, followed by the rules for every target, so that what the target's rules
-/// make becomes canonical too. A rule for every target that would undo one of the target's is left out. So are rules
-/// that look at grids: see [`on_grids`].
+/// The rules that a target's table switches on, followed by the rules for every target. So the results of the target's
+/// rules become canonical too. If a rule for every target would undo one of the target's rules, it is left out. Rules
+/// that depend on grids are left out too: see [`on_grids`].
 pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
     let own = switched_on.iter().filter(|&&word| !is_on_grids(word));
     let own = own.map(|&word| rule(word));
@@ -66,8 +66,8 @@ fn every() -> impl Iterator<Item = Box<dyn Rule>> {
     for_all().into_iter().chain(of_targets).chain(of_runtimes())
 }
 
-/// The rules that a target's table switches on for the exported graph, in which values are quantized on their final
-/// grids.
+/// The rules that a target's table switches on for the exported graph. In this graph, values are quantized on their
+/// final grids.
 pub fn on_grids(switched_on: &[FloatRule]) -> RuleSet {
     let own = switched_on.iter().filter(|&&word| is_on_grids(word));
     RuleSet::new(own.map(|&word| rule(word)).collect())
@@ -140,7 +140,7 @@ fn rule(word: FloatRule) -> Box<dyn Rule> {
     }
 }
 
-/// The rule for every target that would undo this rule of a target.
+/// The rule for every target that would undo the rule `word` of a target, if there is one.
 fn opposite(word: FloatRule) -> Option<&'static str> {
     match word {
         FloatRule::AveragePoolToConv | FloatRule::BatchNormalizationToConv | FloatRule::Relu6ToRelu => None,

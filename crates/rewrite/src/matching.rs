@@ -1,4 +1,4 @@
-//! Questions that rules ask about the graph around a node.
+//! Questions that rules ask about a node and the graph around it.
 
 use std::borrow::Cow;
 use strait_core::op::{Transpose, Unary};
@@ -7,7 +7,7 @@ use strait_core::{
     ValueId,
 };
 
-/// A node and the graph around it.
+/// A node, with its graph and module.
 #[derive(Clone, Copy)]
 pub(crate) struct GraphNode<'a> {
     pub(crate) module: &'a Module,
@@ -17,7 +17,7 @@ pub(crate) struct GraphNode<'a> {
 }
 
 impl<'a> GraphNode<'a> {
-    /// The node at `at`. It has to exist: the worklist only asks about nodes that do.
+    /// The node `at`. It must exist. The worklist only has nodes that do.
     pub(crate) fn new(module: &'a Module, graph: GraphId, at: NodeId) -> Result<GraphNode<'a>, PassError> {
         let graph = module
             .graph(graph)
@@ -33,7 +33,7 @@ impl<'a> GraphNode<'a> {
         })
     }
 
-    /// Operand `index`, if it is present.
+    /// Operand `index`, or `None` if it is not present.
     pub(crate) fn input(&self, index: usize) -> Option<ValueId> {
         self.node.inputs.get(index).copied().flatten()
     }
@@ -57,7 +57,7 @@ impl<'a> GraphNode<'a> {
         }
     }
 
-    /// True if only one operand uses `value`, and it is not an output of the graph.
+    /// True if `value` is read by only one operand, and is not an output of the graph.
     pub(crate) fn used_once(&self, value: ValueId) -> bool {
         self.graph.only_use(value).is_some()
     }
@@ -73,15 +73,15 @@ impl<'a> GraphNode<'a> {
         Some((id, self.module.data(id)?))
     }
 
-    /// The elements of an f32 constant. Floats of other widths are left alone: a rule's result would be f32, and the op
-    /// would have operands of two types.
+    /// The elements of an f32 constant. Floats of other widths are not changed by rules: a rule's result would be f32,
+    /// so the op would have operands of two types.
     pub(crate) fn floats(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f32]>)> {
         let (_, tensor) = self.constant(value)?;
         let elements = (tensor.elem() == Elem::F32).then(|| tensor.to_f32())?;
         Some((tensor, elements.ok()?))
     }
 
-    /// A transpose of a matrix for which the model gives a grid. The result is on the same grid.
+    /// A transpose of a matrix for which the model gives a grid. The result has the transposed grid.
     pub(crate) fn turned(&self, matrix: ValueId) -> Option<NewNode> {
         let value = self.graph.value(matrix)?;
         let given = value.quant.as_ref()?;
@@ -92,7 +92,7 @@ impl<'a> GraphNode<'a> {
         Some(node)
     }
 
-    /// The element of a float constant that has only one.
+    /// The element of a float constant with a single element.
     pub(crate) fn scalar(&self, value: ValueId) -> Option<f32> {
         let (_, values) = self.floats(value)?;
         match *values {
@@ -101,14 +101,14 @@ impl<'a> GraphNode<'a> {
         }
     }
 
-    /// True if the node's result has the same type as `x`. It has not if a constant operand has more axes than x.
+    /// True if the node's result has the same type as `x`. This is not so if a constant operand has more axes than `x`.
     pub(crate) fn keeps_type(&self, x: ValueId) -> bool {
         let ty = |v| self.graph.value(v).map(|v| &v.ty);
         self.output().is_some_and(|y| ty(y) == ty(x))
     }
 
-    /// The node, then all nodes between it and `x`. They are about to be replaced together, and the replacement takes
-    /// all their source names.
+    /// The node, then all nodes between it and `x`. A single replacement will take their place and all their source
+    /// names.
     pub(crate) fn down_to(&self, x: ValueId) -> Vec<NodeId> {
         let mut found = vec![self.id];
         let mut next = 0;
@@ -122,18 +122,18 @@ impl<'a> GraphNode<'a> {
         found
     }
 
-    /// True if a value is the constant `wanted`, up to an exporter's rounding.
+    /// True if a value is the constant `wanted`. A difference from an exporter's rounding is allowed.
     pub(crate) fn is_scalar(&self, value: ValueId, wanted: f32) -> bool {
         self.scalar(value).is_some_and(|x| near(x, wanted))
     }
 }
 
-/// True if `found` can be what an exporter's rounding made of `wanted`.
+/// True if an exporter's rounding can have turned `wanted` into `found`.
 pub(crate) fn near(found: f32, wanted: f32) -> bool {
     (found - wanted).abs() <= 1e-6 * wanted.abs()
 }
 
-/// Makes an f32 tensor. The sizes come from existing tensors, so an error is a defect of ours.
+/// Makes an f32 tensor. The sizes come from existing tensors, so an error is a defect of the compiler.
 pub(crate) fn tensor(shape: &[u64], values: &[f32]) -> Result<TensorData, PassError> {
     TensorData::from_values(shape, values).map_err(|error: TensorError| PassError::Ours(error.to_string().into()))
 }

@@ -1,26 +1,26 @@
-//! Patterns: plain data that describes the nodes in front of a node.
+//! Patterns: data that describes the nodes in front of a node.
 //!
 //! A pattern is one of these:
 //! - an [`op`] whose operands are patterns
-//! - a value or a constant that is kept in a [`Slot`]
+//! - a value or a constant, which the match stores in a [`Slot`]
 //! - a product of patterns
 //! - one of several patterns
-//! - a pattern behind nodes that are skipped
+//! - a pattern behind nodes that the match skips
 //!
 //! A pattern describes only structure. Numbers, shapes and variable numbers of operands are checked by ordinary code
-//! after the match. An op may have more operands than the pattern lists; these can be anything.
+//! after the match. If an op has more operands than the pattern lists, the others can be any values.
 //!
 //! If an op commutes, its operands match in both orders. A node inside the match has to be *exclusive* unless it is
-//! [`shared`](Pattern::shared): only the match reads it, and it is not an output of the graph. If a pattern fits except
-//! that a node is not exclusive, the rule reports a refusal that names the node. So somebody who misses the rewrite
-//! learns why it did not happen.
+//! [`shared`](Pattern::shared). Exclusive means that only nodes of the match read it, and that it is not an output of
+//! the graph. If everything fits except that a node is not exclusive, the rule reports a refusal that names this node.
+//! So users can find out why the rewrite did not happen.
 
 use crate::matching::GraphNode;
 use smallvec::SmallVec;
 use strait_core::{Dim, Node, NodeId, Op, Outcome, Reason, ReasonCode, Shape, Term, ValueId};
 
-/// The number of a place in which a match keeps a value, below [`Slot::COUNT`]. If a slot occurs several times in a
-/// pattern, it has to be the same value each time.
+/// The number of a place in which a match stores a value, below [`Slot::COUNT`]. If a slot occurs several times in a
+/// pattern, all occurrences must have the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub(crate) u8);
 
@@ -28,7 +28,7 @@ impl Slot {
     pub(crate) const COUNT: usize = 16;
 }
 
-/// How many nodes in a row are skipped at most.
+/// The largest number of nodes in a row that are skipped.
 const MOST_LOOKED_THROUGH: usize = 4;
 
 /// A description of the nodes that make a value.
@@ -38,28 +38,29 @@ pub(crate) enum Pattern {
     Any(Slot),
     /// A constant.
     Constant(Slot),
-    /// The first result of a node: its possible terms, its operands, the slot for the result, and true if others may
-    /// read it. See [`op`].
+    /// The first result of a node: the terms that the node may have, its operands, the slot for the result, and true if
+    /// other nodes may read the result. See [`op`].
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
-    /// One of these: the first one with which the rest of the pattern also fits.
+    /// One of several patterns: the first one with which the rest of the pattern also fits.
     OneOf(&'static [Pattern]),
     /// A pattern, directly or behind identities and casts from float to float.
     Through(&'static Pattern),
     /// A pattern, directly or behind identities, casts from float to float, and nodes that add or remove axes of
     /// extent 1.
     Reshaped(&'static Pattern),
-    /// A product of all of these, in any order and nesting. Others may read the products inside.
+    /// A product of all these patterns, in any order and nesting. Other nodes may read the products inside.
     Product(&'static [Pattern]),
 }
 
-/// The first result of a node that has one of these terms and whose first operands match these patterns.
+/// The first result of a node that has one of the terms in `terms` and whose first operands match the patterns in
+/// `operands`.
 pub(crate) const fn op(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     Pattern::Op(terms, operands, None, false)
 }
 
 impl Pattern {
-    /// This pattern, with the node's result kept in a slot. It is only for patterns of nodes: used on another pattern
-    /// in a constant, it does not compile.
+    /// This pattern, with the node's result stored in a slot. Only patterns of nodes support this. For other patterns
+    /// in a constant, the compiler reports an error.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn keep(self, slot: Slot) -> Pattern {
         match self {
@@ -68,8 +69,8 @@ impl Pattern {
         }
     }
 
-    /// This pattern, for a node that others may read too. It is only for patterns of nodes: used on another pattern in
-    /// a constant, it does not compile.
+    /// This pattern, for a node that other nodes may read too. Only patterns of nodes support this. For other patterns
+    /// in a constant, the compiler reports an error.
     #[expect(clippy::panic, reason = "patterns are constants, so it is the compiler that stops")]
     pub(crate) const fn shared(self) -> Pattern {
         match self {
@@ -92,8 +93,8 @@ impl Pattern {
         terms
     }
 
-    /// The number of nodes on the longest path in the pattern. A change that far in front of a node can make the
-    /// pattern match there.
+    /// The number of nodes on the longest path in the pattern. If a node changes, the pattern may now match at nodes up
+    /// to this distance behind it.
     pub(crate) fn depth(&self) -> usize {
         let deepest = |patterns: &[Pattern]| patterns.iter().map(Pattern::depth).max().unwrap_or(0);
         match self {
@@ -105,7 +106,7 @@ impl Pattern {
         }
     }
 
-    /// Matches the pattern at a node. If it does not match, returns the outcome of a rule that does nothing there.
+    /// Matches the pattern at a node. If it does not match, the error is the outcome that a rule returns there.
     pub(crate) fn at<'a>(&'static self, site: &GraphNode<'a>) -> Result<Match<'a>, Outcome> {
         let found = Match {
             site: *site,
@@ -126,7 +127,7 @@ impl Pattern {
     }
 }
 
-/// The reason for a near miss: everything fits, but somebody else reads a value.
+/// The reason for a near miss: everything fits, but a node outside of the match reads a value.
 fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Reason {
     let node = site.graph.producer(value).map(|(_, node)| node.name);
     let name = node.map(|name| site.module.name(name)).unwrap_or_default();
@@ -137,7 +138,7 @@ fn not_exclusive(site: &GraphNode<'_>, value: ValueId) -> Reason {
     Reason::new(ReasonCode::SeveralUses, text)
 }
 
-/// A pattern that was found.
+/// A match of a pattern.
 pub(crate) struct Match<'a> {
     site: GraphNode<'a>,
     values: [Option<ValueId>; Slot::COUNT],
@@ -158,32 +159,33 @@ impl<'a> Match<'a> {
     }
 }
 
-/// The most factors in a product.
+/// The largest number of factors in a product.
 const MOST_FACTORS: usize = 8;
 
-/// Something that still has to match.
+/// A condition that is not yet satisfied.
 #[derive(Clone)]
 enum Want {
-    /// The value has to match this pattern.
+    /// The value has to match the given pattern.
     Is(&'static Pattern, Option<ValueId>),
-    /// The product of these values has to match the product of those factors that have not matched yet. Each factor
-    /// that has matched has its bit set.
+    /// The product of these values has to match the product of the factors that have not matched yet. The number has a
+    /// bit for each factor, which is set if the factor has matched.
     Product(&'static [Pattern], u8, SmallVec<[ValueId; MOST_FACTORS]>),
 }
 
-/// Something that has to match, and what has to match after it.
+/// A condition, and the conditions that must be satisfied after it.
 struct Goal<'g>(Want, Option<&'g Goal<'g>>);
 
-/// A backtracking search: it returns to the last choice if the rest does not fit.
+/// A backtracking search. If the rest of the pattern does not fit, it returns to its last choice.
 struct Search<'a> {
     found: Match<'a>,
     exclusive: SmallVec<[ValueId; 16]>,
-    /// The first value that only failed because it was not exclusive.
+    /// The first value that did not match only because it is not exclusive.
     near: Option<ValueId>,
 }
 
 impl Search<'_> {
-    /// True if all goals match. Then the values of the match are kept. Otherwise they are as before.
+    /// True if all goals can be satisfied. Then the values of the match are stored. Otherwise the stored values do not
+    /// change.
     fn solve(&mut self, goal: Option<&Goal<'_>>) -> bool {
         let Some(Goal(want, next)) = goal else {
             let shared = self.exclusive.iter().copied().find(|&value| !self.reads_alone(value));
@@ -210,7 +212,7 @@ impl Search<'_> {
         }
     }
 
-    /// Matches the first value with one of the factors, or splits it if it is a product itself.
+    /// Matches the first value with one of the factors, or splits it if it is itself a product.
     fn product(&mut self, factors: &'static [Pattern], met: u8, values: &[ValueId], next: Option<&Goal<'_>>) -> bool {
         let is_met = |index: usize| met & 1 << index != 0;
         let left = (0..factors.len()).filter(|&index| !is_met(index)).count();
@@ -338,7 +340,7 @@ impl Search<'_> {
         is_solved
     }
 
-    /// Matches the operands of a node before the other goals.
+    /// Matches the operands of a node, and then the other goals.
     fn operands(
         &mut self,
         patterns: &'static [Pattern],
@@ -353,7 +355,7 @@ impl Search<'_> {
         }
     }
 
-    /// True if only nodes of the match read a value, directly or behind skipped nodes, and it is not an output.
+    /// True if only nodes of the match read a value, directly or behind skipped nodes, and the value is not an output.
     fn reads_alone(&self, value: ValueId) -> bool {
         let graph = self.found.site.graph;
         let reads = |id: NodeId| {

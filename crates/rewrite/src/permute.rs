@@ -1,7 +1,7 @@
 //! Permutations of axes, and ops that can be computed on permuted operands.
 //!
-//! A permutation p is that of a transpose: axis i of the result is axis p\[i\] of the operand. A value v is carried by
-//! p if its readers use `transpose(v, p)` instead.
+//! A permutation p is used as in a transpose: axis i of the result is axis p\[i\] of the operand. A value v is carried
+//! by p if its readers read `transpose(v, p)` instead of v.
 
 use crate::matching::GraphNode;
 use smallvec::SmallVec;
@@ -21,12 +21,12 @@ pub(crate) fn is_identity(p: &[u32]) -> bool {
     p.iter().enumerate().all(|(i, &axis)| i == axis as usize)
 }
 
-/// One permutation after another: axis i of the result is axis `first[second[i]]`.
+/// The permutation `first` followed by `second`: axis i of the result is axis `first[second[i]]`.
 pub(crate) fn behind(first: &[u32], second: &[u32]) -> Permutation {
     second.iter().map(|&axis| first[axis as usize]).collect()
 }
 
-/// The permutation that turns the result of `from` into the result of `to`.
+/// The permutation that leads from the result of `from` to the result of `to`.
 pub(crate) fn between(from: &[u32], to: &[u32]) -> Permutation {
     let place = |axis: &u32| from.iter().position(|own| own == axis).unwrap_or(0) as u32;
     to.iter().map(place).collect()
@@ -37,30 +37,30 @@ pub(crate) fn inverse(p: &[u32]) -> Permutation {
     between(p, &identity(p.len()))
 }
 
-/// True if a transpose moves elements in memory. It does not if only axes of extent 1 change their places.
+/// True if a transpose moves elements in memory. It moves none if only axes of extent 1 change their places.
 pub(crate) fn moves(shape: &[Dim], p: &[u32]) -> bool {
     let mut long = p.iter().filter(|&&axis| shape[axis as usize] != Dim::Fixed(1));
     let mut last = None;
     long.any(|axis| last.replace(axis).is_some_and(|last| last > axis))
 }
 
-/// A list with one entry for each axis, reordered for the permuted axes.
+/// A list with one entry for each axis, in the order of the permuted axes.
 pub(crate) fn permuted<T: Clone>(list: &[T], p: &[u32]) -> impl Iterator<Item = T> {
     p.iter().map(|&axis| list[axis as usize].clone())
 }
 
-/// A node changed so that it works on permuted operands.
+/// A node that was changed so that it works on permuted operands.
 pub(crate) struct Carried {
     /// The changed op.
     pub(crate) op: Op,
-    /// The permutation of each operand. If it has more axes than the operand, the operand first gets axes of extent 1
-    /// in front.
+    /// The permutation of each operand. If a permutation has more axes than the operand, the operand first gets axes of
+    /// extent 1 in front.
     pub(crate) operands: Vec<Permutation>,
-    /// The permutation that each result then has.
+    /// The permutation of each result.
     pub(crate) results: Vec<Permutation>,
 }
 
-/// The side of a node on which a permutation is given.
+/// The side of a node on which a permutation is required.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
     /// At an operand.
@@ -69,8 +69,8 @@ pub(crate) enum Side {
     Result,
 }
 
-/// The node changed so that one of its operands, or one of its results, is permuted by `p`. `None` if the op does not
-/// allow that.
+/// The node, changed so that one of its operands, or one of its results, is permuted by `p`. `None` if this is not
+/// possible for the op.
 pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Option<Carried> {
     let op = &site.node.op;
     let shape = |v: ValueId| site.graph.value(v).map(|v| &v.ty.shape);
@@ -84,7 +84,7 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
         })
     };
     let place = |axis: usize| p.iter().position(|&own| own as usize == axis);
-    // A position in a shape. Negative axes count from the end.
+    // The position of an axis. Negative axes count from the end.
     let axis = |axis: i64, rank: usize| {
         let axis = if axis < 0 { axis + rank as i64 } else { axis };
         usize::try_from(axis).ok().filter(|&axis| axis < rank)
@@ -173,7 +173,7 @@ pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Opti
     }
 }
 
-/// A node that drops the reduced axes, or keeps them with an extent of 1.
+/// A node that reduces axes. It drops the reduced axes, or keeps them with an extent of 1.
 fn reducing(op: Op, side: Side, p: &Permutation, reduced: &[usize], keeps: bool) -> Option<Carried> {
     let result = match (side, keeps) {
         (_, true) => p.clone(),
@@ -191,8 +191,8 @@ fn reducing(op: Op, side: Side, p: &Permutation, reduced: &[usize], keeps: bool)
     })
 }
 
-/// The permutation of the shape `to` that corresponds to p on the shape `from`. Both shapes are the same except for
-/// axes of extent 1, which stay where they are.
+/// The permutation of the shape `to` that corresponds to the permutation `p` of the shape `from`. The shapes differ
+/// only by axes of extent 1, which keep their places.
 fn renumbered(from: &[Dim], to: &[Dim], p: &[u32]) -> Option<Permutation> {
     let long = |shape: &[Dim]| -> Vec<usize> {
         let axes = 0..shape.len();

@@ -1,8 +1,8 @@
 //! Finds the product with constant weights in front of a value, and folds an affine map of its channels into it.
 //!
-//! A product is a conv, a transposed conv or a gemm. Nodes that only move elements may stand between the product and
-//! the value. A map that treats all elements of a channel alike can also be computed in front of these: f(move(x)) =
-//! move(f(x)). The moving nodes stay, behind the product.
+//! A product is a conv, a transposed conv or a gemm. Nodes that only move elements may be between the product and the
+//! value. If a map treats all elements of a channel alike, it can be computed in front of these nodes: f(move(x)) =
+//! move(f(x)). The moving nodes then follow the product.
 
 mod channels;
 
@@ -14,29 +14,29 @@ use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Source, ValueId};
 
-/// How many moves and maps of channels are skipped at most.
+/// The largest number of moves and maps of channels that are skipped.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
 
-/// How many branches of a concat are looked at, at most.
+/// The largest number of branches of a concat that are searched.
 pub(crate) const MOST_BRANCHES: usize = 1024;
 
 /// The depth of a rule that looks for a product in front of an operand.
 pub(crate) const DEPTH: usize = MOST_MOVES + 2;
 
-/// For each channel of a product, factor and summand of y = factor·x + summand.
+/// For each channel of a product, the factor and the summand of y = factor·x + summand.
 pub(crate) type Affine = Vec<(f64, f64)>;
 
-/// A node in front of a value, and the moves between them.
+/// A node in front of a value, and the moving nodes between them.
 pub(crate) struct InFront<'a> {
     pub(crate) node: GraphNode<'a>,
     /// The moving nodes, the last one first.
     moves: Vec<GraphNode<'a>>,
-    /// Where the axes of the value come from in the node's result.
+    /// The axes of the node's result that the axes of the value come from.
     view: View,
     /// The axis of the channels in the node's result. `channels` is their number.
     pub(crate) axis: usize,
     pub(crate) channels: usize,
-    /// True if the value, or one of those between it and the node, also has another reader.
+    /// True if another node also reads the value, or one of the values between it and the node.
     pub(crate) is_shared: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct InFront<'a> {
 fn channel_axis(product: &GraphNode<'_>) -> Option<usize> {
     match &product.node.op {
         Op::Conv(_) | Op::ConvTranspose(_) => Some(1),
-        // A beta other than 1 would also scale what is added to the bias.
+        // A beta other than 1 would also scale the summand that is added to the bias.
         Op::Gemm(gemm) if gemm.beta == 1.0 => {
             let result = product.graph.value(product.output()?)?;
             result.ty.shape.len().checked_sub(1)
@@ -66,8 +66,9 @@ fn joined_axis(concat: &GraphNode<'_>) -> Option<usize> {
     }
 }
 
-/// True if there is a product in front of a value, with only moves and maps of channels between them. The product will
-/// take these one after the other. Rules leave such a value alone, so that the order in which they run does not matter.
+/// True if there is a product in front of a value, and only moves and maps of channels are between them. The product
+/// will take over these maps one after the other. Rules do not change such a value, so that the order in which rules
+/// run does not matter.
 pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     let is_constant = |value| numbers(site, value).is_some_and(|(shape, _)| is_list(&shape));
     for _ in 0..MOST_MAPS {
@@ -94,19 +95,19 @@ pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
     false
 }
 
-/// True for a shape with at most one axis that is longer than 1.
+/// True if at most one axis of a shape is longer than 1.
 fn is_list(shape: &[u64]) -> bool {
     shape.iter().filter(|&&extent| extent != 1).count() <= 1
 }
 
-/// Shape and elements of a constant. A list that is moved by nodes which are not folded yet counts as a constant too,
-/// because moving does not change its order.
+/// The shape and the elements of a constant. A list counts as a constant even if nodes that are not folded yet move it,
+/// because moving does not change the order of its elements.
 pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
     let (shape, root) = root(site, value)?;
     Some((shape, site.floats(root)?.1))
 }
 
-/// The shape of a constant that may be moved by other nodes, and the constant from which it is moved.
+/// The shape of a value that is a constant or is moved from a constant by other nodes, and that constant.
 fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     let shape = site.dims(value)?;
     let mut root = value;
@@ -123,8 +124,8 @@ fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     None
 }
 
-/// The view after a moving node. A slice cuts off positions. It does not matter which ones are left, because the map is
-/// the same for all of them.
+/// The view after a moving node. A slice cuts off positions. It does not matter which positions are left, because the
+/// map is the same for all of them.
 fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
     let shape = node.dims(node.output()?)?;
     match &node.node.op {
@@ -139,7 +140,7 @@ impl<'a> InFront<'a> {
         InFront::find(site, value, channel_axis)
     }
 
-    /// The concat in front of a value. Its channels are the axis along which it joins.
+    /// The concat in front of a value. Its channels lie along the axis along which it joins.
     pub(crate) fn concat(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
         InFront::find(site, value, joined_axis)
     }
@@ -166,8 +167,7 @@ impl<'a> InFront<'a> {
             moved = node.input(0)?;
             path.push(node);
         };
-        // With no moves in between, an extent that is not known does not matter, as long as it is not that of the
-        // channels.
+        // If there are no moves, unknown extents do not matter, except for the extent of the channels.
         let shape: Vec<u64> = if path.is_empty() {
             let shape = &site.graph.value(moved)?.ty.shape;
             shape.iter().map(|extent| extent.fixed().unwrap_or(u64::MAX)).collect()
@@ -188,8 +188,8 @@ impl<'a> InFront<'a> {
         })
     }
 
-    /// For each channel, the position of its number among `count` numbers along an axis of the value. `None` unless the
-    /// axis is a part of the channels and of nothing else.
+    /// For each channel, the index of its number in a list of `count` numbers along an axis of the value. `None` if
+    /// this axis does not consist of a part of the channels alone.
     fn places(&self, axis: usize, count: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let (stride, extent) = match self.view.axes.get(axis)?[..] {
             [] => (1, 1),
@@ -201,7 +201,7 @@ impl<'a> InFront<'a> {
         Some((0..self.channels).map(move |channel| channel / stride % count))
     }
 
-    /// The elements for each channel, if they are given along an axis of the value.
+    /// For each channel, its element of `given`, which has elements along an axis of the value.
     pub(crate) fn spread<T: Copy>(&self, axis: usize, given: &[T]) -> Option<Vec<T>> {
         self.places(axis, given.len())?
             .map(|place| given.get(place).copied())
@@ -209,7 +209,7 @@ impl<'a> InFront<'a> {
     }
 
     /// For each channel, the element of a constant that is combined with the value `x`. The constant has a single
-    /// element, or has its elements along an axis that is a part of the channels.
+    /// element, or its elements lie along an axis that is a part of the channels.
     pub(crate) fn constant(&self, site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<f64>> {
         let (shape, root) = root(site, constant)?;
         site.keeps_type(x).then_some(())?;
@@ -222,8 +222,8 @@ impl<'a> InFront<'a> {
         self.spread(axis + missing, &values).filter(|_| is_list(&shape))
     }
 
-    /// Repeats the moves behind the last node of a patch. They replace the old moves and the nodes `at`, whose result
-    /// is `y`.
+    /// Adds copies of the moving nodes behind the last node of a patch. They replace the old moving nodes and the nodes
+    /// `at`, whose result is `y`.
     pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
         for node in self.moves.iter().rev() {
             let last = Source::New(patch.add.len() as u16 - 1, 0);
@@ -240,8 +240,9 @@ impl<'a> InFront<'a> {
     /// and the bias only if there are factors or summands. `at` are the nodes that compute the map, the last one first.
     /// Their result is `y`.
     ///
-    /// For weights w and bias b of channel c, where a missing bias is 0: w' = f·w, b' = f·b + s, in f64, each rounded
-    /// to f32 once. If w and b already come from such a map, their values before rounding are used.
+    /// For weights w and bias b of a channel with factor f and summand s, where a missing bias is 0: w' = f·w and b' =
+    /// f·b + s. Both are computed in f64 and rounded to f32 once. If w and b already come from such a map, their values
+    /// before rounding are used.
     pub(crate) fn folded(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Outcome, PassError> {
         Ok(match self.patch(affine, at, y)? {
             Ok(patch) => Outcome::Apply(patch),

@@ -1,4 +1,5 @@
-//! Regions of nodes that can be computed on permuted operands together, and the transposes that this saves or adds.
+//! Regions of nodes that can be computed on permuted operands together. Computing them in this way removes transposes
+//! and adds others.
 
 mod draft;
 
@@ -10,25 +11,26 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use strait_core::op::Reduction;
 use strait_core::{Dim, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
 
-/// The most nodes in a region. Nodes beyond that stay as they are.
+/// The largest number of nodes in a region. Further nodes are not changed.
 const MOST_NODES: usize = 1024;
 
-/// The number of transposes that move elements, and how many elements they move.
+/// A number of transposes that move elements, and the number of elements that they move.
 pub(crate) type Cost = (usize, u64);
 
 /// A set of nodes that would be computed on permuted operands.
 pub(crate) struct Region<'a> {
     site: GraphNode<'a>,
     nodes: BTreeMap<NodeId, Carried>,
-    /// For each value, the first permutation that a node of the region wanted for it.
+    /// For each value, the permutation that was first required for it by a node of the region.
     wanted: BTreeMap<ValueId, Permutation>,
     queue: VecDeque<ValueId>,
-    /// True if a mean over the last axis is in the way: rules recognise normalizations by it, so it must not change.
+    /// True if the region would change a mean over the last axis. Rules recognise normalizations by such means, so the
+    /// region must not be changed.
     is_held: bool,
 }
 
 impl<'a> Region<'a> {
-    /// All nodes around `value` that can be computed if it is permuted by `p`.
+    /// The region of all nodes around `value` that can be computed if the value is permuted by `p`.
     pub(crate) fn around(site: GraphNode<'a>, value: ValueId, p: Permutation) -> Region<'a> {
         let mut region = Region::empty(site);
         region.want(value, &p);
@@ -38,7 +40,7 @@ impl<'a> Region<'a> {
         region
     }
 
-    /// A chain of nodes. Each of them has an operand that is permuted by `p`.
+    /// The region of a chain of nodes, each of which has an operand that is permuted by `p`.
     pub(crate) fn of_chain(site: GraphNode<'a>, nodes: &[NodeId], p: &Permutation) -> Region<'a> {
         let mut region = Region::empty(site);
         for &node in nodes {
@@ -70,7 +72,7 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// True for a constant, and for a moved constant that is not folded yet.
+    /// True for a constant, and for a value that is moved from a constant and not folded yet.
     fn is_constant(&self, mut value: ValueId) -> bool {
         let graph = self.site.graph;
         while let Some((_, node)) = graph.producer(value) {
@@ -82,13 +84,13 @@ impl<'a> Region<'a> {
         graph.data_of(value).is_some()
     }
 
-    /// Adds the node that makes a value, and the nodes that read it.
+    /// Adds the node that makes a value, and the nodes that read this value.
     fn grow(&mut self, value: ValueId) {
         let graph = self.site.graph;
         let Some(p) = self.wanted.get(&value).cloned() else {
             return;
         };
-        // A constant is permuted ahead of time. Its other readers need not join the region.
+        // A constant is permuted at compile time. So other nodes that read it need not join the region.
         if self.is_constant(value) {
             return;
         }
@@ -124,7 +126,7 @@ impl<'a> Region<'a> {
         self.nodes.insert(id, node);
     }
 
-    /// The nodes in an order in which each comes after those whose results it reads.
+    /// The nodes of the region in topological order: each node comes after the nodes whose results it reads.
     fn order(&self) -> Vec<NodeId> {
         let graph = self.site.graph;
         let operands = |id: NodeId| {
@@ -158,8 +160,8 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// The patch, the cost of the transposes that it removes, and the cost of those that it adds. `None` if nothing
-    /// would change, or if two outputs would become the same value.
+    /// The patch, the cost of the transposes that it removes, and the cost of the transposes that it adds. `None` if
+    /// nothing would change, or if two outputs would become the same value.
     pub(crate) fn patch(&self) -> Option<(Patch, Cost, Cost)> {
         let graph = self.site.graph;
         let mut draft = Draft {
@@ -182,7 +184,7 @@ impl<'a> Region<'a> {
                 });
             }
             let mut new = NewNode::new(carried.op.clone(), &inputs, &[id]);
-            // If the model gives a grid for the whole tensor, the moved value keeps it.
+            // If the model gives a single grid for the whole tensor, the moved value keeps this grid.
             let grid = |&result: &ValueId| graph.value(result)?.quant.clone().filter(|grid| grid.axis.is_none());
             new.quant = node.outputs.iter().map(grid).collect();
             let position = draft.add(new)?;
@@ -209,7 +211,7 @@ impl<'a> Region<'a> {
                     let Op::Transpose(transpose) = op else { continue };
                     saved.insert(reader);
                     draft.patch.remove.push(reader);
-                    // A transpose between nodes of the region is not needed: their permutations include it.
+                    // A transpose that only nodes of the region read is not needed: their permutations include it.
                     if !graph.is_output(moved) && graph.uses(moved).all(|at| self.nodes.contains_key(&at.node)) {
                         continue;
                     }
@@ -225,10 +227,10 @@ impl<'a> Region<'a> {
             }
             draft.patch.remove.push(id);
         }
-        // A tensor of the model that no longer exists is represented by its permuted counterpart from here on.
+        // If a tensor of the model no longer exists, its permuted counterpart stands for it from now on.
         let made = draft.made.iter().map(|(&result, &(source, _))| (result, source));
         draft.patch.rename.extend(made);
-        // A transpose in front of the region disappears if nothing else reads it.
+        // A transpose in front of the region is removed if no other node reads it.
         let reads: BTreeSet<ValueId> = (draft.patch.add.iter())
             .flat_map(|node| node.inputs.iter().flatten())
             .filter_map(|source| {
@@ -260,7 +262,7 @@ impl<'a> Region<'a> {
     }
 }
 
-/// True for a mean over only the last axis, if `p` would move that axis.
+/// True for a mean over the last axis alone, if `p` would move this axis.
 fn is_last_mean(op: &Op, p: &[u32]) -> bool {
     let Op::Reduce(reduce) = op else {
         return false;
@@ -271,7 +273,7 @@ fn is_last_mean(op: &Op, p: &[u32]) -> bool {
     reduce.reduction == Reduction::Mean && moved && reduced.first().copied() == last
 }
 
-/// Adds a transpose of a tensor of this shape to the cost. An unknown extent counts as 1.
+/// Adds the cost of a transpose of a tensor with this shape. An unknown extent counts as 1.
 pub(crate) fn add(cost: &mut Cost, shape: &[Dim], p: &[u32]) {
     if permute::moves(shape, p) {
         let elements = shape

@@ -1,16 +1,16 @@
 //! Constants that rules compute. They are computed in f64 and rounded to f32 once, even if several rules change them
 //! one after the other.
 //!
-//! While rules run, a module remembers the numbers of such a constant before rounding
-//! ([`strait_core::Module::unrounded`]). So a chain of affine maps leads to the same weights and biases, up to the
-//! rounding of f64, in whatever order its parts are folded.
+//! While rules run, a module stores the numbers of such a constant before rounding
+//! ([`strait_core::Module::unrounded`]). So a chain of affine maps gives the same weights and biases in whatever order
+//! its parts are folded, up to the rounding of f64.
 
 use crate::matching::{GraphNode, tensor};
 use std::borrow::Cow;
 use strait_core::{PassError, Patch, Source, TensorData, ValueId};
 
 impl<'a> GraphNode<'a> {
-    /// The numbers of an f32 constant. If a rule has made it, these are its numbers before rounding.
+    /// The numbers of an f32 constant. If a rule has made the constant, these are the numbers before rounding.
     pub(crate) fn exact(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f64]>)> {
         let (id, _) = self.constant(value)?;
         let (tensor, values) = self.floats(value)?;
@@ -21,15 +21,14 @@ impl<'a> GraphNode<'a> {
         Some((tensor, numbers))
     }
 
-    /// One number for each channel, from a constant that broadcasts along the last axis only: `[N]`, `[1, N]`, and so
-    /// on.
+    /// One number for each channel, from a constant whose elements lie along the last axis: `[N]`, `[1, N]`, and so on.
     pub(crate) fn per_last_axis(&self, value: ValueId, channels: usize) -> Option<Cow<'a, [f64]>> {
         let (tensor, numbers) = self.exact(value)?;
         (numbers.len() == channels && tensor.shape().last() == Some(&(channels as u64))).then_some(numbers)
     }
 }
 
-/// Adds a constant to a patch. `None` if one of its numbers is not finite in f32.
+/// Adds a constant to a patch. `None` if a number is not finite after it was rounded to f32.
 pub(crate) fn rounded(
     patch: &mut Patch,
     name: &str,

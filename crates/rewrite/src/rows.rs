@@ -1,8 +1,9 @@
-//! Rows: statistics that are computed along some axes of a value and then combined with it again.
+//! Rows: a statistic, such as a mean, is computed along some axes of a value and then combined with the value again.
+//! The elements that one number of the statistic is computed from are a row.
 //!
-//! Some exporters keep the reduced axes. Others drop them and add them again with a reshape, directly or after further
-//! steps. In either case a statistic belongs to one row of the value. This module checks that by the shapes, because a
-//! statistic without its axis could broadcast to the wrong rows.
+//! Some exporters keep the reduced axes. Others drop these axes and add them again with a reshape, directly or after
+//! further steps. In either case, each number of the statistic belongs to one row of the value. This module checks this
+//! by the shapes, because a statistic without the reduced axes could broadcast to the wrong rows.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;
@@ -10,18 +11,18 @@ use strait_core::op::Transpose;
 use strait_core::shape::Shape;
 use strait_core::{Dim, NewNode, NodeId, Op, PassError, Patch, Source, ValueId};
 
-/// The axes along which statistics of a value are computed, and the shapes of the value and the statistics.
+/// The axes along which statistics of a value are computed, and the shapes of the value and of the statistics.
 pub(crate) struct Rows {
     /// The axes, counted from 0, in ascending order.
     pub(crate) axes: Vec<usize>,
     whole: Shape,
-    /// The shape of a statistic that keeps its reduced axes. `dropped` is the shape without them.
+    /// The shape of a statistic that keeps the reduced axes. `dropped` is the shape without them.
     kept: Shape,
     dropped: Shape,
 }
 
 impl Rows {
-    /// The rows over which a reduction runs.
+    /// The rows along which a reduction reduces.
     pub(crate) fn of(reduction: &GraphNode<'_>) -> Option<Rows> {
         let (Op::Reduce(reduce), Some(x)) = (&reduction.node.op, reduction.input(0)) else {
             return None;
@@ -43,7 +44,7 @@ impl Rows {
         })
     }
 
-    /// True if a value is computed from `x` for each row separately: elementwise, with statistics of the same row.
+    /// True if `value` is computed from `x` for each row separately, elementwise and with statistics of the same row.
     pub(crate) fn separate(&self, site: &GraphNode<'_>, value: ValueId, x: ValueId) -> bool {
         let shape = |value| site.graph.value(value).map(|value| &value.ty.shape);
         let (Some(own), Some((id, node))) = (shape(value), site.graph.producer(value)) else {
@@ -74,7 +75,7 @@ impl Rows {
             && operands.all(|operand| operand == x || self.separate(site, operand, x))
     }
 
-    /// The order of axes that puts those of the rows last. `None` if they are last already.
+    /// The order of axes in which the axes of the rows come last. `None` if they already come last.
     fn order(&self) -> Option<Vec<u32>> {
         let others = (0..self.whole.len()).filter(|axis| !self.axes.contains(axis));
         let order: Vec<usize> = others.chain(self.axes.iter().copied()).collect();
@@ -82,13 +83,13 @@ impl Rows {
         (!order.iter().enumerate().all(|(at, &axis)| at == axis as usize)).then_some(order)
     }
 
-    /// The first axis of the rows, counted from the end, once they are the last axes.
+    /// The first axis of the rows, counted from the end, when the axes of the rows come last.
     pub(crate) fn first(&self) -> i64 {
         -(self.axes.len() as i64)
     }
 
-    /// Adds a normalization over the last axes of `x`, with a scale of ones, and returns its result. If the rows are
-    /// other axes, transposes are added in front and behind.
+    /// Adds a normalization over the last axes of `x`, with a scale of ones, and returns its result. If the rows lie
+    /// along other axes, transposes are added in front of it and behind it.
     pub(crate) fn normalized(
         &self,
         patch: &mut Patch,
@@ -100,7 +101,7 @@ impl Rows {
             patch.add.push(NewNode::new(op, operands, origins));
             Source::New(patch.add.len() as u16 - 1, 0)
         };
-        // The normalization takes the name of the first origin.
+        // The normalization takes the name of the node that is the first origin.
         let mut others = origins.to_vec();
         others.rotate_left(1.min(origins.len()));
         let ones = rounded(patch, "ones", &[1], vec![1.0])?;

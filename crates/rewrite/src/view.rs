@@ -1,10 +1,10 @@
-//! Describes values whose elements were moved by transposes and reshapes: which part of which axis of the original
-//! value each axis is.
+//! Describes values whose elements were moved by transposes and reshapes. For each axis of such a value, a view says
+//! from which parts of which axes of the original value it comes.
 
 use crate::matching::GraphNode;
 use strait_core::Op;
 
-/// A part of an axis of the original value: `extent` positions along it, `stride` apart.
+/// A part of an axis of the original value: `extent` positions along this axis, with a distance of `stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) axis: usize,
@@ -12,13 +12,14 @@ pub(crate) struct Part {
     pub(crate) stride: u64,
 }
 
-/// The parts that each axis consists of, the slowest first. An axis of extent 1 has none.
+/// For each axis of a value, the parts that it consists of, the slowest first. An axis of extent 1 has no parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     pub(crate) axes: Vec<Vec<Part>>,
 }
 
-/// Appends a part. If it continues the last part on the same axis, both are merged.
+/// Appends a part to an axis. If the part continues the last part on the same axis of the original value, both are
+/// merged.
 fn append(axis: &mut Vec<Part>, part: Part) {
     match axis.last_mut() {
         _ if part.extent == 1 => {}
@@ -30,7 +31,7 @@ fn append(axis: &mut Vec<Part>, part: Part) {
     }
 }
 
-/// The parts as one list. Parts of extent 1 are left out, and parts that continue each other are merged.
+/// Joins parts to one list. Parts of extent 1 are left out, and parts that continue each other are merged.
 pub(crate) fn joined(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
     let mut list = Vec::new();
     parts.into_iter().for_each(|part| append(&mut list, part));
@@ -38,7 +39,7 @@ pub(crate) fn joined(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
 }
 
 impl View {
-    /// The view of an original value with these extents.
+    /// The view of an original value with the extents `shape`, before anything was moved.
     pub(crate) fn of(shape: &[u64]) -> View {
         let whole = |(axis, &extent): (usize, &u64)| {
             joined([Part {
@@ -52,8 +53,8 @@ impl View {
         }
     }
 
-    /// The view after a node that only moves elements and makes a value with these extents. `None` for other nodes, or
-    /// if an axis is split so that a part does not have a whole number of positions.
+    /// The view after a node that only moves elements and makes a value with these extents. `None` for other nodes, and
+    /// if an axis is split in such a way that a part would not have a whole number of positions.
     pub(crate) fn behind(&self, site: &GraphNode<'_>, shape: &[u64]) -> Option<View> {
         match &site.node.op {
             Op::Transpose(transpose) => {
@@ -66,8 +67,8 @@ impl View {
         }
     }
 
-    /// The view after a slice from one shape to another. An axis that is cut no longer counts as an axis of the
-    /// original value.
+    /// The view after a slice from the shape `from` to the shape `to`. If an axis is cut, it no longer counts as an
+    /// axis of the original value.
     pub(crate) fn cut(&self, from: &[u64], to: &[u64]) -> View {
         let axis = |(axis, parts): (usize, &Vec<Part>)| match (from.get(axis), to.get(axis)) {
             (Some(from), Some(to)) if from == to => parts.clone(),

@@ -1,6 +1,6 @@
 //! Measures how long the static part of the verifier takes on one thread. The model has as many output channels as
-//! MobileNetV2 (18,056). It multiplies 16-bit activations by 8-bit weights and adds in 64 bits. The verifier finds
-//! bounds of every value, compares the structure of both graphs, computes digests, and checks every certificate.
+//! MobileNetV2 (18,056). It multiplies 16-bit activations by 8-bit weights and accumulates in 64 bits. The verifier
+//! finds bounds of every value, compares the structure of both graphs, computes digests, and checks every certificate.
 //!
 //! `cargo bench -p strait-verify` prints one line per measurement, and fails if one takes too long.
 
@@ -14,10 +14,10 @@ use strait_core::{Module, text::parse};
 use strait_requantize::{Argument, Certificate, Per, Requantization, Step};
 use strait_verify::{Fault, LOWERED, analyse, derived_from, intervals};
 
-/// The time that the measurement may take.
+/// The longest time that the measurement may take.
 const SECONDS: f64 = 1.0;
 
-/// A model in which each layer is a convolution of its own input, as a lowered graph and as a fused one.
+/// A model as a lowered graph and as a fused graph. Each layer is a convolution with an input of its own.
 fn model() -> Result<Module, Box<dyn Error>> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let (mut inputs, mut results, mut data) = (String::new(), String::new(), String::new());
@@ -30,7 +30,7 @@ fn model() -> Result<Module, Box<dyn Error>> {
         writeln!(data, "data @b{layer}: i64[{count}] = random {}", layer + 100)?;
         let multiplier = |_| ((1 << 30) + numbers.next() % (1 << 30)).to_string();
         let multipliers = (0..count).map(multiplier).collect::<Vec<_>>().join(",");
-        // The results fill all of 16 bits.
+        // The exponents are chosen so that the results fill all of 16 bits.
         let exponent = 15 - i64::from((each as u64 * (1 << 22)).ilog2());
         let exponents = vec![exponent.to_string(); count].join(",");
         let form = format!("{{sixteen_by_eight multiplier=[{multipliers}] exponent=[{exponents}] zp=0 out=i16}}");

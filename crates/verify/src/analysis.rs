@@ -1,4 +1,4 @@
-//! Analyses an artifact without running it.
+//! Analyses an artifact without running its graphs.
 
 use crate::LOWERED;
 use crate::claims::{self, Allowed, Bounds, Part, VerifiedFusion};
@@ -12,7 +12,7 @@ use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, ValueId};
 use strait_requantize::certificate::Digest;
 
-/// Both graphs of a module, which of their values correspond, and whether the certificates hold.
+/// The lowered and the fused graph of a module, which of their values correspond, and whether the certificates hold.
 #[derive(Debug)]
 pub struct Analysis<'a> {
     pub(crate) module: &'a Module,
@@ -28,7 +28,7 @@ pub struct Analysis<'a> {
     findings: Vec<Finding>,
 }
 
-/// A fused graph, and the lowered graph that it has to correspond to.
+/// A fused graph, and the lowered graph that has to correspond to it.
 struct Pair<'a> {
     fused_graph: &'a Graph,
     lowered_graph: &'a Graph,
@@ -51,8 +51,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Pairs the main graph with the graph `lowered`. Then pairs each graph that the main one calls, directly or
-/// indirectly, with the graph that the lowered one calls in the same place.
+/// Pairs the main graph with the graph `lowered`. Then pairs each graph that the main graph calls, directly or
+/// indirectly, with the graph that the lowered graph calls in the same place.
 fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError> {
     let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
     let mut ids = vec![(module.main, lowered)];
@@ -75,10 +75,10 @@ fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError
 }
 
 /// Compares the main graph, which is fused, with the graph `lowered`, and checks the certificates against both. Does
-/// the same for each graph that the main one calls.
+/// the same for each graph that the main graph calls.
 ///
 /// # Errors
-/// A module without a graph `lowered`; a graph with a cycle.
+/// The module has no graph `lowered`, or a graph has a cycle.
 pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Result<Analysis<'a>, VerifyError> {
     let lowered = lowered_graph(module)?;
     let pairs = pairs(module, lowered)?;
@@ -113,11 +113,11 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
     })
 }
 
-/// The digest that a certificate should have as its `derived_from`, computed from the graphs and the certificate's own
-/// claim. `None` if nothing was fused at its value.
+/// The digest that the `derived_from` of a certificate should be, computed from the graphs and from what the
+/// certificate claims. `None` if nothing was fused at the certificate's value.
 ///
 /// # Errors
-/// A module without a graph `lowered`.
+/// The module has no graph `lowered`.
 pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Option<Digest>, VerifyError> {
     let pairs = pairs(module, lowered_graph(module)?)?;
     Ok(pairs.iter().find_map(|pair| {
@@ -128,15 +128,15 @@ pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Optio
     }))
 }
 
-/// The lowered graph.
+/// Finds the lowered graph of a module.
 fn lowered_graph(module: &Module) -> Result<GraphId, VerifyError> {
     let mut graphs = module.graphs.iter();
     let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
     Ok(GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?))
 }
 
-/// Findings for fused nodes in a lowered graph. There every requantization must be a node of its own, because fused
-/// nodes could not be compared with anything.
+/// Findings for nodes in a lowered graph that something was fused into. In this graph, every requantization must be a
+/// node of its own, because there is no other graph to compare a fused node with.
 fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item = Finding> {
     let fused = graph.nodes().filter(|(_, node)| node.fused.is_some());
     fused.map(move |(_, node)| {
@@ -151,7 +151,7 @@ fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item 
 }
 
 impl Analysis<'_> {
-    /// Every fusion that was found in the graphs, with what was verified about it.
+    /// Every fusion in the graphs, with what was verified about the fusion.
     pub fn fusions(&self) -> &[VerifiedFusion] {
         &self.fusions
     }

@@ -1,4 +1,4 @@
-//! The chain of requantizations and clamps between a value and the op that it comes from.
+//! The chain of requantizations and clamps between the result of an op and a value.
 
 use strait_core::{Channels, Def, Graph, Module, Node, NodeId, Op, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Rounding, Step, form};
@@ -12,19 +12,20 @@ pub(crate) enum Base<'a> {
     Value(ValueId),
 }
 
-/// The most requantizations and clamps in a chain. A compiler makes a few. A malicious file could put thousands in a
-/// row, and each of their values would have a chain of its own.
+/// The largest number of requantizations and clamps in a chain. A compiler makes only a few. A malicious file could
+/// have thousands of them in a row, and the verifier would find a chain for each of their values.
 const LONGEST: usize = 32;
 
-/// The steps that lead from a base to a value, in the order in which they are applied.
+/// The steps from a base to a value, in the order in which they are applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain<'a> {
     pub(crate) base: Base<'a>,
-    /// The value before the first step. `None` for a fused node, because the graph has no such value.
+    /// The value before the first step. `None` if this step is fused into the base, because the graph then has no such
+    /// value.
     pub(crate) start: Option<ValueId>,
     pub(crate) steps: Vec<Step>,
-    /// How the steps find the channel of each element. An error if the steps do not agree, or if there are too many of
-    /// them.
+    /// How the steps find the channel of each element. It is an error if the steps do not find it in the same way, or
+    /// if there are too many steps.
     pub(crate) axis: Result<Option<Along<'a>>, String>,
 }
 
@@ -38,7 +39,7 @@ pub(crate) enum Along<'a> {
 }
 
 impl Along<'_> {
-    /// The axis, if channels lie along one.
+    /// The axis of the channels. `None` if a constant selects them.
     pub(crate) fn axis(self) -> Option<usize> {
         match self {
             Along::Axis(axis) => Some(axis),
@@ -48,7 +49,7 @@ impl Along<'_> {
 }
 
 impl<'a> Chain<'a> {
-    /// Walks backwards from a value over requantizations and clamps.
+    /// Walks backwards from a value through requantizations and clamps to the base of its chain.
     pub(crate) fn to(module: &'a Module, graph: &'a Graph, value: ValueId) -> Chain<'a> {
         let mut reversed = Vec::new();
         let mut axes = Vec::new();
@@ -65,7 +66,7 @@ impl<'a> Chain<'a> {
                 Channels::Axis(axis) => Some(Along::Axis(axis)),
                 Channels::Picked(picks) => module.constant(graph, picks).map(Along::Picked),
             };
-            // Only a first result can have fused steps or be made by a requantization.
+            // Only the first result of a node can have fused steps or come from a requantization.
             let is_first = matches!(graph.value(at).map(|v| v.def), Some(Def::Node(_, 0)));
             if let Some(fused) = node.fused.as_deref().filter(|_| is_first) {
                 reversed.push(Link::Step(Step {
@@ -108,15 +109,15 @@ enum Link {
     Clamp([i32; 2]),
 }
 
-/// Turns links into steps. A clamp belongs to the step before it. A clamp of accumulators has no step before it, so it
-/// belongs to the identity.
+/// Joins the links to steps. A clamp belongs to the step before it. A clamp of accumulators has no step before it, so
+/// it becomes the clamp of an identity step.
 fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for link in links {
         match (link, steps.last_mut()) {
             (Link::Step(step), _) => steps.push(step),
             (Link::Clamp([low, high]), Some(last)) => {
-                // Two clamps in a row: the second one applies to the ends that the first one leaves.
+                // If two clamps follow each other, the second clamp is applied to the ends of the first.
                 let inner = last.clamp.unwrap_or([i32::MIN, i32::MAX]);
                 last.clamp = Some(inner.map(|end| end.min(high).max(low)));
             }
@@ -129,7 +130,7 @@ fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
     steps
 }
 
-/// Saturation to 32 bits, which changes no sum that fits into them.
+/// A step that only saturates to 32 bits. It changes no sum that fits into 32 bits.
 fn identity() -> Requantization {
     Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing {
@@ -148,14 +149,14 @@ fn common<'a>(axes: &[Option<Along<'a>>]) -> Result<Option<Along<'a>>, String> {
     }
 }
 
-/// Sends one element through the steps.
+/// Applies the steps to one element.
 pub(crate) fn eval(steps: &[Step], channel: usize, value: i64) -> Result<i64, OutsideDomain> {
     steps
         .iter()
         .try_fold(value, |value, step| step.eval(channel, value).map(i64::from))
 }
 
-/// Sends the elements of a constant through the steps. The channels run along `axis`.
+/// Applies the steps to the elements of a constant. The channels lie along `axis`.
 pub(crate) fn eval_tensor(
     module: &Module,
     graph: &Graph,

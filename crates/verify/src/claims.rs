@@ -1,8 +1,8 @@
 //! Checks that the certificates hold.
 //!
-//! A certificate names two chains of steps, the accumulators on which it compares them, and how far they differ there.
-//! This module takes the chains that are really in the graphs and the accumulators that this crate finds possible in
-//! either graph, and compares the chains again. The certificate must not claim a smaller difference than this
+//! A certificate contains two chains of steps, the accumulators on which it compares them, and how far they differ
+//! there. This module finds the chains in the graphs, and the accumulators that are possible in either graph according
+//! to this crate, and compares the chains again. The certificate must not claim a smaller difference than this
 //! comparison finds. It must also follow from its own content.
 
 use crate::chain::{Along, Base, Chain};
@@ -22,30 +22,31 @@ use strait_requantize::{Argument, FromFloat, Per, Step, Verdict, certificate::or
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     pub(crate) fusions: Vec<VerifiedFusion>,
-    /// For a value of the main graph and the value of the lowered graph that it stands for: how far they may differ.
+    /// How far a value of the main graph may differ from the value of the lowered graph that it stands for.
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     pub(crate) findings: Vec<Finding>,
 }
 
-/// What was verified about one fusion.
+/// One fusion, and what was verified about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedFusion {
-    /// The name of the value that the fused node computes.
+    /// The name of the fused node's result.
     pub value: String,
-    /// The row of the target's table that the certificate names. `None` without a certificate.
+    /// The row of the target's table that the certificate names. `None` if there is no certificate.
     pub row: Option<String>,
-    /// The name of the argument that the certificate uses. `None` without a certificate.
+    /// The name of the argument that the certificate uses. `None` if there is no certificate.
     pub argument: Option<&'static str>,
-    /// The largest difference for everything that can occur. 0 if the fusion is exact.
+    /// The largest difference that can occur. 0 if the fusion is exact.
     pub max_lsb: u32,
 }
 
-/// How far the elements of a value may differ from those of the value that it stands for. The default is 0.
+/// How far the elements of a fused value may differ from those of the lowered value that it stands for. The default is
+/// 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allowed {
     /// The axis of the channels, if there is more than one bound.
     axis: usize,
-    /// One bound for each channel, or one for all. Empty means 0.
+    /// One bound for each channel, or one bound for all channels. An empty list means 0.
     max_lsb: Vec<u32>,
 }
 
@@ -54,14 +55,15 @@ impl Allowed {
         let bounds = verdict.values().iter().map(Verdict::max_lsb);
         let max_lsb = match axis {
             Some(_) => bounds.collect(),
-            // Without an axis nothing is known by channel, so the largest bound is used for all.
+            // Without an axis it is not known which channel an element has, so the largest bound is used for all
+            // elements.
             None => bounds.max().into_iter().collect(),
         };
         let axis = axis.unwrap_or(0);
         Allowed { axis, max_lsb }
     }
 
-    /// The bound for an element of a tensor of this shape.
+    /// The bound for the element at index `element` of a tensor with the shape `shape`.
     pub(crate) fn at(&self, shape: &[usize], element: usize) -> u32 {
         let inner: usize = shape.iter().skip(self.axis + 1).product();
         let channel = match &self.max_lsb[..] {
@@ -97,15 +99,15 @@ struct Records<'a> {
 #[derive(Default)]
 struct Named {
     count: usize,
-    /// Certificates that no site has taken yet.
+    /// Certificates that were not assigned to a site yet.
     open: VecDeque<usize>,
-    /// The last part that had a site of this name. `own` are the certificates that its sites have taken.
+    /// The last part that had a site of this name. `own` are the certificates that were assigned to sites of this part.
     part: usize,
     own: Vec<usize>,
 }
 
-/// How many certificates of one name are tried for a site. Trying one reads all weights of the site, and graphs have
-/// few names in common.
+/// The largest number of certificates of one name that are tried for a site. Trying a certificate reads all weights of
+/// the site. Graphs have few names in common, so a larger number is not needed.
 const MOST_NAMESAKES: usize = 64;
 
 impl<'a> Records<'a> {
@@ -119,9 +121,10 @@ impl<'a> Records<'a> {
         Records { all, by_value }
     }
 
-    /// Finds the certificate of a site among those of its name that no other part has taken: the first one that was
-    /// derived from this site, else the first one. A value of the fused graph may stand for several equal values of the
-    /// lowered graph, so sites of the same part may share a certificate.
+    /// Finds the certificate of a site. Only certificates with the site's name count, without those that belong to
+    /// sites of another part. Of these, it is the first one that was derived from this site, or else the first one. A
+    /// value of the fused graph may stand for several equal values of the lowered graph, so sites of the same part may
+    /// share a certificate.
     fn take(
         &mut self,
         (part, graphs): (usize, [&Graph; 2]),
@@ -150,7 +153,7 @@ impl<'a> Records<'a> {
         all.get(chosen)
     }
 
-    /// The certificates that no site has taken, in their order.
+    /// The certificates that were not assigned to a site, in their order.
     fn unused(&self) -> impl Iterator<Item = &'a CertificateRecord> {
         let open: BTreeSet<usize> = self.by_value.values().flat_map(|named| &named.open).copied().collect();
         let all = self.all;
@@ -158,8 +161,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Checks every site against its certificate, and that every certificate has a site. The first part is the pair of main
-/// graphs.
+/// Checks every site against its certificate. Also checks that every certificate has a site. The first part is the pair
+/// of main graphs.
 pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
     let mut records = Records::new(records);
@@ -168,7 +171,8 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
         for site in part.sites {
             let record = records.take((position, graphs), module, site);
             if let Some(record) = record.filter(|_| position == 0) {
-                // If a constant selects the channels, there is no axis, and the largest bound is used for all elements.
+                // If a constant selects the channels, they have no axis, and the largest bound is used for all
+                // elements.
                 let axis = site.along().and_then(Along::axis);
                 let allowed = Allowed::new(&record.certificate.verdict, axis);
                 claims.allowed.insert(site.pair, allowed);
@@ -201,7 +205,7 @@ pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateR
 }
 
 impl<'a> FusedSite<'a> {
-    /// How the steps find the channel of each element, in either graph.
+    /// How the steps of both graphs find the channel of each element.
     pub(crate) fn along(&self) -> Option<Along<'a>> {
         let both = [&self.fused.axis, &self.lowered.axis];
         both.into_iter()
@@ -214,7 +218,7 @@ impl<'a> FusedSite<'a> {
         all.filter_map(|step| step.form.channels()).next()
     }
 
-    /// True if the fused graph has the same steps as nodes of their own, so that nothing was fused.
+    /// True if nothing was fused at this site, because the fused graph also has each step as a node of its own.
     fn is_trivial(&self) -> bool {
         let is_fused = match self.fused.base {
             Base::Node(_, node) => node.fused.is_some(),
@@ -240,7 +244,7 @@ impl Claims {
         self.findings.push(Finding { value, fault });
     }
 
-    /// Checks that a certificate follows from its own content, and that it is about the site's steps.
+    /// Checks that a certificate follows from its own content, and that its steps are those of the site.
     fn check_record(&mut self, site: &FusedSite<'_>, record: &CertificateRecord) {
         if let Some(fault) = contradiction::of(&record.certificate) {
             self.fault(site, fault);
@@ -252,15 +256,15 @@ impl Claims {
         if record.certificate.before != site.lowered.steps {
             self.fault(site, other("before"));
         }
-        // For a constant that was requantized ahead of time, the graph does not show which step did it.
+        // A constant was requantized at compile time, so the fused graph does not show by which step.
         let shows = !matches!(site.kind, SiteKind::Constants(_));
         if shows && site.fused.steps != record.certificate.after.as_slice() {
             self.fault(site, other("after"));
         }
     }
 
-    /// Checks that a certificate covers everything that can occur, for each channel or for all together. It may cover
-    /// more: what it claims for more is also true for less.
+    /// Checks that a certificate covers everything that can occur, for each channel or for all channels together. It
+    /// may cover more: what holds on a larger interval also holds on a smaller one.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         if let Some((channel, claimed, found)) = outside(&record.certificate.interval, found) {
             let fault = Fault::Interval {
@@ -293,7 +297,7 @@ impl Claims {
         self.count(site, record, max_lsb);
     }
 
-    /// Compares both quantizations, each with the steps behind it, for every float.
+    /// Compares the two quantizations, each followed by its steps, for every float.
     fn check_floats(
         &mut self,
         site: &FusedSite<'_>,
@@ -344,15 +348,16 @@ impl Claims {
         let [own, intervals] =
             picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
-            // Fusions in front of this one may have moved the accumulators a little if they are not exact. The
-            // certificate's interval was derived in the fused graph, so it has to cover that. Its claim has to hold for
-            // both graphs.
+            // If a fusion in front of this one is not exact, the accumulators of the two graphs may differ a little.
+            // The certificate's interval was derived in the fused graph, so it only has to cover the accumulators of
+            // that graph. But the certificate's claim has to hold for the accumulators of both graphs.
             self.check_interval(site, record, &own);
         }
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
-                // Nothing is known by channel, so the strictest claim has to hold for all.
+                // It is not known which channel the claims are for, so the strictest claim has to hold for all
+                // accumulators.
                 1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
                 _ => verdict.get(channel),
             }
@@ -373,7 +378,7 @@ impl Claims {
                 return self.fault(site, fault);
             }
             let claimed = claimed(channel);
-            // A certificate must claim something for every channel.
+            // A certificate must have a claim for every channel.
             if record.is_some() && claimed.is_none_or(|c| c.max_lsb() < derived.max_lsb()) {
                 let claimed = claimed.cloned();
                 self.fault(
@@ -400,8 +405,9 @@ impl Claims {
     }
 }
 
-/// True if a step that is fused into a max pool could as well come before it. A window without elements gives the
-/// smallest integer of the pooled type. If that can occur, the step must map it to the smallest code.
+/// True if a step that is fused into a max pool gives the same result in front of the pool. A window without elements
+/// gives the smallest integer of the pooled type. If such windows can occur, the step must map this integer to the
+/// smallest code.
 fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
     // Both graphs pool the same type.
     let pooled = match site.lowered.base {
@@ -423,14 +429,14 @@ fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, inte
     }
 }
 
-/// The bounds of the operand of a chain's first step.
+/// The bounds of the numbers that the first step of a chain gets.
 fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),
         (None, Base::Node(id, _)) => intervals.accumulator(id),
         (None, Base::Value(_)) => None,
     };
-    // If nothing is known, any integer is possible. No form is defined for all of them, so this leads to a finding.
+    // If nothing is known, any integer is possible. No form is defined for all integers, so this leads to a finding.
     let any = Interval {
         low: i64::MIN,
         high: i64::MAX,
@@ -438,9 +444,9 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> ValueRange {
     range.cloned().unwrap_or_else(|| ValueRange::tensor(any))
 }
 
-/// The accumulators that can occur: first those of the fused graph, then those of either graph. They are listed by
-/// channel of the steps. If the steps have no channels, they are listed by index along an axis for which both graphs
-/// have such bounds.
+/// The accumulators that can occur, as two lists: those of the fused graph, and those of either graph. There is one
+/// interval for each channel of the steps. If the steps have no channels, there is one for each index along an axis for
+/// which both graphs have bounds.
 fn accumulators(
     site: &FusedSite<'_>,
     [fused, lowered]: [&ValueRange; 2],
@@ -459,8 +465,8 @@ fn accumulators(
     match (along, of_steps) {
         (Some(Along::Picked(_)), Some(count)) => together(count),
         (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
-        // Steps without channels are the same along every axis. The certificate does not say which axis its intervals
-        // belong to, so one that fits is chosen.
+        // Steps without channels are the same along every axis. The certificate does not say along which axis its
+        // intervals lie, so an axis is chosen that fits.
         _ => {
             let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
             let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();
@@ -473,8 +479,8 @@ fn accumulators(
     }
 }
 
-/// The first channel for which a certificate covers less than what can occur: what it covers there, and what can occur.
-/// `claimed` is the certificate's interval.
+/// The first channel for which a certificate covers less than what can occur, with the interval that it covers and the
+/// interval that can occur. `claimed` is the interval of the certificate.
 fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
     (0..found.len().max(claimed.values().len())).find_map(|channel| {
         let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });
@@ -484,8 +490,8 @@ fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Opti
     })
 }
 
-/// For a pool whose channels are selected by position: the sums of each channel, first for the operand's bounds in the
-/// fused graph, then for those in either graph.
+/// For a pool whose channels are selected by position: the interval of the sums of each channel. The first list uses
+/// the operand's bounds in the fused graph, the second those in either graph.
 fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

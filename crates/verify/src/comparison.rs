@@ -1,7 +1,7 @@
-//! Runs both graphs on the same inputs and compares them, as a whole and layer by layer.
+//! Runs both graphs on the same inputs and compares their results, as a whole and layer by layer.
 //!
-//! This proves nothing by itself. It finds what proofs cannot see: kernels that do not compute what their forms say,
-//! and mistakes in the proofs.
+//! This proves nothing by itself. It finds mistakes that proofs cannot find: kernels that do not compute what their
+//! forms define, and errors in the proofs.
 
 use crate::LOWERED;
 use crate::analysis::Analysis;
@@ -14,15 +14,16 @@ use std::collections::BTreeMap;
 use strait_core::{Elem, Graph, ValueId};
 use strait_execute::{ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace};
 
-/// Both graphs, ready to run. Immutable, and shared between threads.
+/// Both graphs, ready to run. A comparison never changes, and threads share it.
 pub struct Comparison<'a> {
     analysis: &'a Analysis<'a>,
-    /// Runs on the host's own loops, with no kernels joined, so that every value can be seen.
+    /// The plan for the lowered graph. It uses the host's own loops and joins no kernels, so that every value can be
+    /// seen.
     lowered: Plan,
-    /// If every fusion is exact, this is the graph as it is deployed. Otherwise no kernels are joined, so that each
-    /// value can be compared within its own bound.
+    /// The plan for the fused graph. If every fusion is exact, this is the plan that is deployed. Otherwise it joins no
+    /// kernels, so that each value can be compared within its own bound.
     fused: Plan,
-    /// The fused graph as it is deployed, if `fused` is not that.
+    /// The plan for the fused graph that is deployed, if `fused` is another plan.
     deployed: Option<Plan>,
     layers: Layers,
 }
@@ -35,10 +36,10 @@ pub struct ComparisonSpace {
 }
 
 impl<'a> Comparison<'a> {
-    /// Prepares both graphs. `options` apply to the fused graph. The lowered one runs on the host's own loops.
+    /// Prepares both graphs. `options` apply to the fused graph. The lowered graph runs on the host's own loops.
     ///
     /// # Errors
-    /// A graph that cannot be run.
+    /// A graph cannot be run.
     pub fn new(analysis: &'a Analysis<'a>, options: &PlanOptions<'_>) -> Result<Comparison<'a>, VerifyError> {
         let module = analysis.module;
         let apart = PlanOptions {
@@ -66,21 +67,22 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// How many layers are compared with the lowered graph one by one.
+    /// The number of layers that are compared with the lowered graph one by one.
     pub fn layer_count(&self) -> usize {
         self.layers.count()
     }
 
-    /// The inputs, which are the same for both graphs.
+    /// The inputs of the model, which are the same for both graphs.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.lowered.inputs()
     }
 
-    /// Random inputs, determined by seed and index. Integers come from `ranges`. If an input has no range there, inputs
-    /// of at most 16 bits get any code, and wider ones get 0, which is valid as an index and as a length.
+    /// Random inputs, which depend only on seed and index. Integers come from `ranges`. If `ranges` has no entry for an
+    /// input, an input of at most 16 bits gets any codes, and a wider input gets 0, which is valid as an index and as a
+    /// length.
     ///
     /// # Errors
-    /// Inputs that are too large.
+    /// The inputs are too large.
     pub fn random_inputs(&self, seed: u64, index: usize, ranges: &Ranges) -> Result<Vec<Tensor>, VerifyError> {
         let (graph, ports) = (self.analysis.lowered_graph, self.lowered.inputs());
         samples::random(graph, ports, seed, index, ranges).map_err(|error| VerifyError::Execute {
@@ -89,7 +91,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Allocates the memory for one comparison at a time.
+    /// Allocates the memory that one comparison at a time needs.
     pub fn space(&self, threads: &Threads) -> ComparisonSpace {
         ComparisonSpace {
             lowered: Workspace::new(&self.lowered, threads),
@@ -98,15 +100,15 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Runs both graphs once. After the result of a layer of the fused graph was compared, it is replaced by what the
-    /// lowered graph computed. So every layer runs on operands of the lowered graph. Findings name these inputs by
+    /// Runs both graphs once. After the result of a layer of the fused graph was compared, it is replaced by the result
+    /// of the lowered graph. So every layer runs on operands of the lowered graph. Findings name these inputs by
     /// `sample`.
     ///
-    /// A layer may differ from the lowered graph by what its certificate allows. If everything is exact, the outputs
-    /// must not differ at all. No integer may leave the bounds that were derived for it.
+    /// A layer may differ from the lowered graph by what its certificate allows. If every fusion is exact, the outputs
+    /// must be equal bit for bit. No integer may lie outside of the bounds that were derived for it.
     ///
     /// # Errors
-    /// A run that fails.
+    /// A run fails.
     pub fn run(
         &self,
         space: &mut ComparisonSpace,
@@ -116,7 +118,8 @@ impl<'a> Comparison<'a> {
         let analysis = self.analysis;
         let failed = |graph| move |source| VerifyError::Execute { graph, source };
         let mut findings = Vec::new();
-        // All values of the lowered graph exist once it has run. Dropping one after its layer would not lower the peak.
+        // All values of the lowered graph are in memory when its run ends. So removing a value after its layer was
+        // compared would not make the peak smaller.
         let mut kept: BTreeMap<ValueId, Tensor> = BTreeMap::new();
         let mut see = |id: ValueId, tensor: TensorView<'_>| {
             let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);
@@ -145,7 +148,8 @@ impl<'a> Comparison<'a> {
         };
         let found = self.fused.run_replacing(&mut space.fused, inputs, &mut replace);
         let found = found.map_err(failed(crate::FUSED))?;
-        // If a layer differs, that says more than the outputs behind it.
+        // A finding about a layer says more than one about the outputs, so outputs are compared only if no layer
+        // differs.
         if analysis.is_exact() && findings.is_empty() {
             findings.extend(self.outputs(&expected, &found, sample));
         }
@@ -157,7 +161,7 @@ impl<'a> Comparison<'a> {
         Ok(findings)
     }
 
-    /// The finding for a layer that differs by more than it may.
+    /// The finding for a layer that differs by more than is allowed.
     fn differs(&self, value: ValueId, found: Deviation, sample: &str) -> Finding {
         Finding {
             value: self.analysis.name(value),
@@ -171,7 +175,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Findings for the outputs that are not equal bit for bit.
+    /// Findings for the outputs that are not equal, bit for bit.
     fn outputs(&self, expected: &[Tensor], found: &[Tensor], sample: &str) -> Vec<Finding> {
         let ports = self.lowered.outputs().zip(expected.iter().zip(found));
         let differs = |(port, (expected, found)): (&Port, (&Tensor, &Tensor))| {
@@ -210,7 +214,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The first channel in which a tensor leaves its bounds: the values that were found there, and the bounds.
+/// The first channel in which elements of a tensor lie outside of their bounds: the interval of these elements, and the
+/// bounds.
 fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Interval)> {
     fn of<T: strait_core::tensor::Element + Into<i64>>(
         range: &ValueRange,

@@ -1,12 +1,12 @@
-//! Checks that a certificate follows from its own content: that its argument, its steps and its interval lead to its
-//! verdicts.
+//! Checks that a certificate follows from its own content: its verdicts must follow from its argument, its steps and
+//! its interval.
 
 use crate::finding::Fault;
 use crate::functions::{Chains, Undecided, compare_floats};
 use crate::intervals::Interval;
 use strait_requantize::{Argument, Certificate, Per, Step, Verdict};
 
-/// How a certificate contradicts its own steps and interval. `None` if it does not.
+/// The contradiction between a certificate's verdicts and the certificate's own steps and interval, if there is one.
 pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     let derived = match derived(certificate) {
         Ok(derived) => derived?,
@@ -26,8 +26,8 @@ pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     })
 }
 
-/// The verdicts that follow from a certificate's own steps and interval. `None` if the certificate is about single
-/// entries, which it does not contain.
+/// The verdicts that follow from a certificate's own steps and interval. `None` for a certificate about single entries,
+/// because it does not contain them.
 fn derived(certificate: &Certificate) -> Result<Option<Per<Verdict>>, Undecided> {
     let (before, after) = (&certificate.before[..], certificate.after.as_slice());
     match &certificate.argument {

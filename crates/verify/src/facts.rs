@@ -1,6 +1,6 @@
 //! Checks the facts from which a certificate's interval follows.
 //!
-//! The interval itself is derived again without these facts, so leaving out a fact hides nothing.
+//! The verifier derives the interval again without these facts, so a missing fact cannot hide anything.
 
 use crate::chain::Along;
 use crate::chain::Base;
@@ -12,7 +12,7 @@ use crate::structure::{FusedSite, SiteKind};
 use strait_core::{Graph, Node, Op, ValueId};
 use strait_requantize::Because;
 
-/// The facts that are not true.
+/// Returns the facts that are not true.
 pub(crate) fn check<'a>(
     lowered: &'a Graph,
     site: &'a FusedSite<'_>,
@@ -24,7 +24,7 @@ pub(crate) fn check<'a>(
     untrue.map(|fact| Fault::Fact(fact.clone()))
 }
 
-/// What the facts are about.
+/// The graphs and the site that the facts are about.
 struct About<'a> {
     lowered: &'a Graph,
     site: &'a FusedSite<'a>,
@@ -75,7 +75,8 @@ impl About<'_> {
             Because::Elements { most } => {
                 let found = picked_elements(self.lowered, self.site);
                 found.is_some_and(|found| {
-                    // If no window selects a channel, its number of elements does not matter.
+                    // If no window selects a channel, the number of elements that a certificate names for it does not
+                    // matter.
                     let same = |(own, most): (&Option<Elements>, &u64)| own.is_none_or(|own| own.most == *most);
                     found.len() == most.len() && found.iter().zip(most).all(same)
                 })
@@ -97,7 +98,7 @@ impl About<'_> {
     }
 }
 
-/// How many elements a node adds up for each of its results, given the extents of its first operand.
+/// The number of elements that a node adds up for each of its results. `extents` are those of its first operand.
 fn summands(node: &Node, extents: &[u64]) -> Option<u64> {
     match &node.op {
         Op::MatMul(_) => extents.last().copied(),
@@ -114,7 +115,7 @@ fn product(mut factors: impl Iterator<Item = u64>) -> Option<u64> {
     factors.try_fold(1, u64::checked_mul)
 }
 
-/// For each channel that is selected by position: the numbers of elements in its windows.
+/// For each channel that is selected by position, the numbers of elements in the windows that select it.
 pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
     let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
         return None;

@@ -8,7 +8,7 @@ use std::mem::{Discriminant, discriminant};
 use strait_core::Elem;
 use strait_requantize::{Because, OutsideDomain, Verdict};
 
-/// Something that is wrong, and the value where it was found.
+/// A fault, and the value where it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The source name of the value.
@@ -20,34 +20,34 @@ pub struct Finding {
 /// The kinds of faults.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The fused graph does not compute what the lowered one computes.
+    /// The fused graph does not compute what the lowered graph computes.
     Structure(String),
-    /// Requantizations were fused into a producer, and no certificate covers this.
+    /// Requantizations were fused into a producer, and there is no certificate for this fusion.
     NoCertificate,
     /// A certificate is about a fusion that is not in the graphs.
     NoFusion {
         /// The row that the certificate names.
         row: String,
     },
-    /// A certificate is about other steps than those in the graphs.
+    /// The steps in a certificate differ from the steps in the graphs.
     OtherSteps {
         /// The row that the certificate names.
         row: String,
-        /// Which steps differ: `before` in the lowered graph, or `after` in the fused one.
+        /// Which steps differ: `before` for those in the lowered graph, or `after` for those in the fused graph.
         which: &'static str,
     },
-    /// Nothing can be derived from a certificate's own steps and interval.
+    /// No verdict can be derived from a certificate's own steps and interval.
     Certificate(Undecided),
-    /// A certificate claims another verdict than the one that follows from its own steps and interval.
+    /// A certificate claims a verdict that does not follow from its own steps and interval.
     Contradiction {
         /// The first channel with a contradicting verdict.
         channel: usize,
         /// The verdict that the certificate claims.
         claimed: Verdict,
-        /// The verdict that follows.
+        /// The verdict that follows from the certificate's own steps and interval.
         derived: Verdict,
     },
-    /// A certificate uses an argument that does not apply to this op.
+    /// A certificate uses an argument that does not apply to the op of the producer.
     Argument {
         /// The name of the argument.
         claimed: &'static str,
@@ -60,23 +60,23 @@ pub enum Fault {
     Interval {
         /// The channel of the result.
         channel: usize,
-        /// The interval that the certificate covers there, if any.
+        /// The interval that the certificate covers in this channel, if any.
         claimed: Option<Interval>,
-        /// The interval that can occur there.
+        /// The interval that can occur in this channel.
         found: Interval,
     },
-    /// A certificate covers another number of entries than there are.
+    /// The number of entries in a certificate is not the number in the graph.
     Entries {
-        /// The number that the certificate covers. `None` if it uses another argument.
+        /// The number of entries that the certificate covers. `None` if the certificate does not compare entries.
         claimed: Option<u64>,
-        /// The number of entries that there are.
+        /// The number of entries in the graph.
         found: u64,
     },
     /// A certificate relies on a fact that is not true.
     Fact(Because),
-    /// The claim cannot be derived for the accumulators that can occur.
+    /// For the accumulators that can occur, it cannot be decided whether the claim of a certificate is true.
     Undecided(Undecided),
-    /// A certificate claims more than is true for the accumulators that can occur.
+    /// The claim of a certificate is not true for the accumulators that can occur.
     Claim {
         /// The channel of the result.
         channel: usize,
@@ -87,41 +87,41 @@ pub enum Fault {
         /// The accumulators that can occur.
         interval: Interval,
     },
-    /// A sum can overflow the type that carries it.
+    /// A sum can overflow its type.
     Overflow {
         /// The channel of the sum.
         channel: usize,
         /// The interval of the sum.
         interval: Interval,
-        /// The type that carries it.
+        /// The type of the sum.
         carrier: Elem,
     },
     /// An accumulator can lie outside of the domain of its requantization.
     OutsideDomain(OutsideDomain),
-    /// A run met an integer outside of the derived bounds: a defect of this verifier or of the executor.
+    /// In a run, an integer was outside of the derived bounds. This is a defect of this verifier or of the executor.
     Escaped {
         /// The graph that was run.
         graph: &'static str,
-        /// The values that were met.
+        /// The interval of the integers in the run.
         found: Interval,
         /// The derived bounds.
         bounds: Interval,
     },
-    /// A layer ran on the operands of the lowered graph and gave a result that differs by more than its certificate
+    /// The result of a layer, which was run on the operands of the lowered graph, differs by more than its certificate
     /// allows.
     Layer {
         /// The sample of the run, for example `random sample 3`.
         sample: String,
         /// The first element of the result that differs by more than allowed.
         element: usize,
-        /// The result of the lowered graph for this element.
+        /// The result of the lowered graph for the element at `element`.
         expected: i64,
         /// The result of the fused node.
         found: i64,
         /// The largest difference that the certificate allows.
         max_lsb: u32,
     },
-    /// Every fusion is exact, but a run gave different outputs.
+    /// Every fusion is exact, but the outputs of a run differ.
     Output {
         /// The sample of the run.
         sample: String,
@@ -130,13 +130,13 @@ pub enum Fault {
     },
 }
 
-/// Adds findings, but only one of each kind for each value.
+/// Adds findings. Of several findings of one kind for one value, only the first is kept.
 pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
     let mut more = more.into_iter().peekable();
     if more.peek().is_none() {
         return;
     }
-    // For each value, the kinds that it already has. There are only a few.
+    // For each value, the kinds of its findings. There are only a few.
     let mut known: BTreeMap<String, Vec<Discriminant<Fault>>> = BTreeMap::new();
     let mut is_new = |finding: &Finding| {
         let (kinds, kind) = (
@@ -273,7 +273,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A verdict in words.
+/// A verdict as text.
 fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Exact => "exact".into(),

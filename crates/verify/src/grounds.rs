@@ -1,4 +1,5 @@
-//! Checks what a certificate says about its own derivation: its argument, and the digest of what it was derived from.
+//! Checks what a certificate says about its own derivation: its argument, and the digest of everything that it was
+//! derived from.
 
 use crate::chain::{Along, Base};
 use crate::finding::Fault;
@@ -8,7 +9,7 @@ use strait_core::{Graph, Kind, Module, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate};
 
-/// The faults that this finds in a certificate.
+/// Returns the faults that this check finds in a certificate.
 pub(crate) fn check(
     module: &Module,
     graphs: [&Graph; 2],
@@ -32,7 +33,7 @@ fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
         (SiteKind::Accumulators, Base::Node(_, node)) => match node.op.term().kind() {
             Kind::Selects => *argument == Argument::Commutes,
             Kind::Accumulates | Kind::Integer => *argument == Argument::SameAccumulator,
-            // Ops of these kinds make no accumulators, or divide them themselves.
+            // Ops of these kinds have no accumulators, or divide their accumulators themselves.
             Kind::Divides
             | Kind::Compares
             | Kind::Function
@@ -55,18 +56,19 @@ fn term(base: Base<'_>) -> &'static str {
     }
 }
 
-/// In a requantization, the position of the operand that selects its channels.
+/// The position of a requantization's operand that selects the channels.
 const PICKS: usize = 1;
 
-/// The digest of everything that a certificate is derived from: SHA-256 over the following, in this order. Numbers are
-/// 64 bits, little-endian.
+/// The digest of everything that a certificate is derived from. It is the SHA-256 of the following, in this order.
+/// Numbers are 64 bits, little-endian.
 /// - JSON with the argument, both chains, the interval and the facts behind it
 /// - each constant operand of the node that makes the accumulators, or the constant or table that the chain was applied
-///   to: its position, its number of bytes, and the bytes
+///   to, as its position, its number of bytes, and the bytes
 /// - the constant that selects the channels of the chain, in the same form; it is an operand of the chain's
 ///   requantizations
 ///
-/// Constants are requantized before anything is fused into a node. So the node's operands are those of the fused graph.
+/// Constants are requantized before anything is fused into a node. So the node's operands are taken from the fused
+/// graph.
 pub(crate) fn derived_from(
     module: &Module,
     [lowered, fused]: [&Graph; 2],
@@ -82,10 +84,10 @@ pub(crate) fn derived_from(
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
-        // The operands of the fused node include the added codes, which are not an operand of the product in the
-        // lowered graph.
+        // The operands of the fused node include the added codes, which the product in the lowered graph does not have
+        // as an operand.
         (SiteKind::Accumulators, _, Base::Node(_, own)) if site.product.is_some() => (fused, own.inputs.to_vec()),
-        // The constant that selects the channels is an operand only of the fused node, so it is left out here.
+        // The constant that selects the channels is an operand of the fused node only, so it is not counted here.
         (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {
             (fused, own.inputs.iter().take(node.inputs.len()).copied().collect())
         }

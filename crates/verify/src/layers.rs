@@ -1,8 +1,8 @@
-//! Compares the layers of the fused graph one by one, each running on operands of the lowered graph.
+//! Compares the layers of the fused graph one by one. Each layer is run on operands of the lowered graph.
 //!
-//! A layer lies between values of the fused graph that correspond to values of the lowered one. Most often it is a
-//! single node. On the same operands, it may differ from the lowered graph by what its certificate allows. Differences
-//! of the layers before it do not matter.
+//! A layer leads from values of the fused graph that correspond to values of the lowered graph to another such value.
+//! Most often it is a single node. On the same operands, its result may differ from the lowered graph by what its
+//! certificate allows. Differences of the layers in front of it do not matter.
 
 use crate::analysis::Analysis;
 use crate::claims::Allowed;
@@ -12,23 +12,23 @@ use strait_core::tensor::Element;
 use strait_core::{Elem, Graph, Node, Op, Value, ValueId};
 use strait_execute::{Plan, TensorView};
 
-/// A value of the lowered graph for which the result of a layer stands.
+/// A value of the lowered graph that the result of a layer stands for.
 pub(crate) struct Counterpart {
     pub(crate) value: ValueId,
-    /// How far the result may differ from it.
+    /// How far the result of the layer may differ from `value`.
     pub(crate) allowed: Allowed,
 }
 
 /// The layers that requantize something. All other nodes are the same in both graphs and are computed by the same code.
 pub(crate) struct Layers {
-    /// For each value of the fused graph, by position: the values that it stands for, if it is the result of a layer.
+    /// For each value of the fused graph, by index: the values that it stands for, if it is the result of a layer.
     results: Vec<Vec<Counterpart>>,
-    /// For each value of the lowered graph, by position: true if the result of a layer stands for it.
+    /// For each value of the lowered graph, by index: true if the result of a layer stands for it.
     read: Vec<bool>,
 }
 
 impl Layers {
-    /// The layers whose results can be seen when `plan`, a plan of the fused graph, runs.
+    /// The layers whose results are visible when `plan`, a plan of the fused graph, runs.
     pub(crate) fn find(analysis: &Analysis<'_>, plan: &Plan) -> Result<Layers, VerifyError> {
         let graph = analysis.fused_graph;
         let order = graph.topological_order().map_err(|id| {
@@ -44,8 +44,8 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // For each value: true if something was requantized since the last value that corresponds to one of the lowered
-        // graph.
+        // For each value: true if something was requantized since the last value that corresponds to a value of the
+        // lowered graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);
@@ -70,12 +70,13 @@ impl Layers {
         self.results.iter().map(Vec::len).sum()
     }
 
-    /// The values that this result of a layer stands for. Empty if the value is not the result of a layer.
+    /// The values of the lowered graph that the value `value` of the fused graph stands for. Empty if `value` is not
+    /// the result of a layer.
     pub(crate) fn of(&self, value: ValueId) -> &[Counterpart] {
         self.results.get(value.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// True if the result of a layer stands for this value of the lowered graph.
+    /// True if the result of a layer stands for the value `value` of the lowered graph.
     pub(crate) fn reads(&self, value: ValueId) -> bool {
         self.read.get(value.index()).is_some_and(|read| *read)
     }
@@ -99,7 +100,7 @@ fn is_integer(graph: &Graph, value: ValueId) -> bool {
     graph.value(value).is_some_and(Value::is_quantized)
 }
 
-/// An element in which a layer differs by more than it may.
+/// An element of a layer's result that differs by more than is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deviation {
     pub(crate) element: usize,

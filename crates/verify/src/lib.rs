@@ -1,25 +1,26 @@
 //! Checks an integer module without the compiler that made it.
 //!
-//! It checks that
-//! 1. the fused graph is the lowered one with requantizations and clamps fused into their producers, and nothing else
-//!    differs;
-//! 2. every fusion has a certificate that holds: it follows from its own content, it is about the steps and parameters
-//!    that are in the graphs, its argument applies to the op, the facts that it names are true, its interval covers all
-//!    accumulators that can occur, and it claims no more than is true for them. All of this is derived here again
-//!    ([`intervals`]);
-//! 3. no sum can overflow the 32 or 64 bits that carry it, and no requantization gets a value outside of its domain;
-//! 4. on random and given inputs, each layer of the fused graph gives what the lowered graph computes from the same
-//!    operands: bit for bit if its certificate is exact, otherwise within its bound. If every fusion is exact, the
-//!    outputs are equal bit for bit too.
+//! It checks four things:
+//! 1. The fused graph is the lowered graph with requantizations and clamps fused into their producers, and nothing else
+//!    differs.
+//! 2. Every fusion has a certificate that holds: it follows from its own content, its steps and parameters are those in
+//!    the graphs, its argument applies to the op, the facts that it names are true, its interval covers all
+//!    accumulators that can occur, and its claim is true for these accumulators. This crate derives all of this again
+//!    ([`intervals`]).
+//! 3. No sum can overflow its type of 32 or 64 bits, and no requantization gets a number outside of its domain.
+//! 4. On random and given inputs, each layer of the fused graph gives the result that the lowered graph computes from
+//!    the same operands: bit for bit if its certificate is exact, otherwise within the certificate's bound. If every
+//!    fusion is exact, the outputs are equal bit for bit too.
 //!
-//! # Shared with the compiler
+//! # What this crate shares with the compiler
 //!
-//! - from `requantize`, what defines the meaning of a step: `eval`, the domain of a form, and that no form decreases on
-//!   its domain; the quantization of floats and the order of floats; the certificate as data
+//! - from `requantize`, what defines the meaning of a step: `eval`, the domain of a form, and that a larger accumulator
+//!   in the domain never gives a smaller code; the quantization of floats and the order of floats; the data type of
+//!   certificates
 //! - from `core`, the graph, its text and bytes, and the types and shapes of its ops
-//! - from `execute`, plans and the host's loops, which run both graphs
+//! - from `execute`, plans and the host's loops, by which both graphs run
 //!
-//! This crate has its own intervals, its own comparison of the graphs' structure, and its own decision on a pair of
+//! This crate has its own intervals, its own comparison of the graphs' structure, and its own procedure to compare two
 //! functions (`functions`). It uses none of the decision procedures, thresholds and closed forms in `requantize`.
 //! `cargo xtask tidy` checks this.
 
@@ -51,7 +52,7 @@ pub use samples::Ranges;
 use strait_core::{Bodies, CertificateRecord, GraphId, Module};
 use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads};
 
-/// The name of the graph before fusion. The main graph is the one after fusion.
+/// The name of the graph before fusion. The main graph is the graph after fusion.
 pub const LOWERED: &str = "lowered";
 
 /// The name of the main graph in findings and errors.
@@ -60,21 +61,21 @@ const FUSED: &str = "fused";
 /// Options for verifying.
 #[derive(Clone, Copy)]
 pub struct VerifyOptions<'a> {
-    /// How many random inputs both graphs run on.
+    /// The number of random inputs on which both graphs are run.
     pub samples: usize,
     /// The seed of the random inputs.
     pub seed: u64,
     /// The ranges of integers in random inputs.
     pub ranges: Option<&'a Ranges>,
-    /// The loops that compute the requantizations of the fused graph: the target's own, or the host's. Those of the
-    /// lowered graph are always computed by the host's loops.
+    /// The loops that compute the requantizations of the fused graph: the target's own loops, or the host's. The host's
+    /// loops always compute the requantizations of the lowered graph.
     pub loops: &'a dyn LoopsFor,
     /// The threads to run on.
     pub threads: &'a Threads,
 }
 
 impl<'a> VerifyOptions<'a> {
-    /// A few random inputs, on the host's own loops.
+    /// Options for a few random inputs on the host's own loops.
     pub fn new(threads: &'a Threads) -> VerifyOptions<'a> {
         VerifyOptions {
             samples: 3,
@@ -91,25 +92,25 @@ impl<'a> VerifyOptions<'a> {
 pub struct VerifyReport {
     /// The number of fusions that are proven to change nothing.
     pub exact: usize,
-    /// Fusions that change something: the value, and the largest difference in units of the result.
+    /// Fusions that can change results: the value, and the largest difference in units of the result's codes.
     pub bounded: Vec<(String, u32)>,
-    /// The number of random inputs that both graphs were run on.
+    /// The number of random inputs on which both graphs were run.
     pub samples: usize,
     /// True if the outputs were required to be equal bit for bit, because every fusion is exact.
     pub compared: bool,
-    /// What is wrong. Empty for a sound artifact.
+    /// The faults that were found. Empty for a sound artifact.
     pub findings: Vec<Finding>,
 }
 
 impl VerifyReport {
-    /// True if nothing is wrong.
+    /// True if no fault was found.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
 }
 
 /// Inlines the bodies of control flow in both graphs of an artifact's module, so that the steps inside a body are
-/// checked like all others. In both graphs, the nodes of the control flow itself refer to the lowered bodies.
+/// checked like all other steps. In both graphs, the nodes of the control flow itself refer to the lowered bodies.
 ///
 /// Returns the bodies of the main graph.
 pub fn lay_open(module: &mut Module) -> Bodies {
@@ -122,8 +123,9 @@ pub fn lay_open(module: &mut Module) -> Bodies {
     module.lay_open_like(module.main, &bodies)
 }
 
-/// Verifies a module that holds the graph [`LOWERED`] and the fused graph as its main graph. Samples run one after the
-/// other. A caller with many samples, or with samples of its own, makes a [`Comparison`] of the [`Analysis`] instead.
+/// Verifies a module that contains the graph [`LOWERED`], and the fused graph as its main graph. Samples run one after
+/// the other. A caller with many samples, or with samples of its own, makes a [`Comparison`] from the [`Analysis`]
+/// instead.
 pub fn verify_module(
     module: &Module,
     certificates: &[CertificateRecord],

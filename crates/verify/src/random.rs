@@ -1,6 +1,6 @@
 //! Random numbers that are the same on every machine.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a counter, and a mixing function that is a bijection.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014): a counter, and a mixing function that is a bijection.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -17,32 +17,32 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// An integer from `low` to `high`. If `extreme`, it is one of the ends with probability one half.
+    /// A random integer from `low` to `high`. If `extreme` is set, it is one of the ends with probability one half.
     pub(crate) fn between(&mut self, low: i32, high: i32, extreme: bool) -> i32 {
         let bits = self.bits();
         if extreme && bits & 1 == 0 {
             return if bits & 2 == 0 { low } else { high };
         }
-        // The factors have at most 33 and 32 bits, so the product fits, and so does the sum.
+        // The factors have at most 33 and 32 bits, so the product fits into 64 bits, and so does the sum.
         let span = i64::from(high) - i64::from(low) + 1;
         let above = ((bits >> 32).wrapping_mul(span.max(1) as u64)) >> 32;
         (i64::from(low) + above as i64) as i32
     }
 
-    /// An integer from `low` to `high`, which may be any distance apart. If `extreme`, it is one of the ends with
-    /// probability one half.
+    /// A random integer from `low` to `high`, which may be any two numbers of i64. If `extreme` is set, it is one of
+    /// the ends with probability one half.
     pub(crate) fn whole(&mut self, low: i64, high: i64, extreme: bool) -> i64 {
         let bits = self.bits();
         if extreme && bits & 1 == 0 {
             return if bits & 2 == 0 { low } else { high };
         }
         let span = i128::from(high) - i128::from(low) + 1;
-        // 64 random bits times at most 2^64.
+        // The product of 64 random bits and a number of at most 2^64 fits into 128 bits.
         let above = (u128::from(self.bits()) * span.max(1) as u128) >> 64;
         (i128::from(low) + above as i128) as i64
     }
 
-    /// A real number in [−½, ½).
+    /// A random number in [−½, ½).
     pub(crate) fn fraction(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / (1u64 << 24) as f32 - 0.5
     }

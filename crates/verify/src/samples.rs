@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use strait_core::{Elem, F16, Graph, Op};
 use strait_execute::{Port, Tensor};
 
-/// For each input that holds integers, by its name, the smallest and the largest value that random inputs may have. The
-/// graph does not say which values are valid for an index of a table, a length or a class. The values of the
+/// For each input that holds integers, by name: the smallest and the largest number that random inputs may have. The
+/// graph does not say which numbers are valid as an index of a table, a length or a class. The numbers in the
 /// calibration samples are valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(pub BTreeMap<String, [i64; 2]>);
 
-/// Random inputs for the ports of a graph. They depend only on seed and index, not on what was drawn before.
+/// Random inputs for the ports of a graph. They depend only on seed and index, not on earlier random inputs.
 pub(crate) fn random<'a>(
     graph: &Graph,
     ports: impl Iterator<Item = &'a Port>,
@@ -19,7 +19,8 @@ pub(crate) fn random<'a>(
     index: usize,
     ranges: &Ranges,
 ) -> Result<Vec<Tensor>, strait_core::TensorError> {
-    // The mixing function is a bijection, so different samples of one seed start from different states.
+    // The mixing function is a bijection, so samples with the same seed and different indices start from different
+    // states.
     let mut random = Random::new(Random::new(seed.wrapping_add(index as u64)).bits());
     ports
         .map(|port| {
@@ -32,9 +33,8 @@ pub(crate) fn random<'a>(
         .collect()
 }
 
-/// The bytes of a random input. Real numbers lie around every code of the grid that they are quantized to, so that
-/// every code occurs and rounding matters. An input of codes gets any codes. Other integers come from the input's
-/// range.
+/// The bytes of a random input. Floats lie around every code of the grid that they are quantized to, so that every code
+/// occurs and rounding matters. An input of codes can have all codes. Other integers come from the input's range.
 fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges: &Ranges) -> Vec<u8> {
     let count = port.shape.iter().product();
     if let (false, Some(&[low, high])) = (port.elem.is_float(), ranges.0.get(&port.name)) {
@@ -79,7 +79,7 @@ fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges:
             let bits = (0..count).flat_map(|_: usize| format.encode(real().into()).to_le_bytes());
             bits.collect()
         }
-        // Indices or shapes without a known range: 0 is valid for both.
+        // Indices or lengths without a known range. 0 is valid for both.
         elem @ (Elem::I32 | Elem::I64 | Elem::U32 | Elem::U64) => vec![0; count * elem.size()],
     }
 }

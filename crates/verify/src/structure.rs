@@ -1,9 +1,9 @@
-//! Checks that the fused graph is the lowered one with requantizations and clamps fused into their producers.
+//! Checks that the fused graph is the lowered graph with requantizations and clamps fused into their producers.
 //!
-//! Both graphs are walked backwards from their outputs, in pairs of values. Names do not matter. Two values correspond
-//! if the same op makes them from values that correspond, or if both come from the same op through chains of
-//! requantizations and clamps. If the chains do not consist of the same nodes, the place is a [`FusedSite`], and a
-//! certificate has to compare the chains.
+//! The check walks both graphs backwards from their outputs, in pairs of values. Names do not matter. Two values
+//! correspond if the same op makes them from values that correspond, or if both come from the same op through chains of
+//! requantizations and clamps. If the chains do not consist of the same nodes, the place is a [`FusedSite`], and the
+//! chains have to be compared by a certificate.
 
 use crate::chain::{Along, Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use strait_core::{Addend, Carrier, Def, Elem, Graph, GraphId, Module, Node, Op, ValueId};
 use strait_requantize::FromFloat;
 
-/// A place where the fused graph does in one node what the lowered one does in several.
+/// A place where the fused graph does in one node what the lowered graph does in several nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct FusedSite<'a> {
     /// The name of the value in the fused graph.
@@ -20,8 +20,8 @@ pub(crate) struct FusedSite<'a> {
     pub(crate) fused: Chain<'a>,
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
-    /// If the fused node adds something inside its accumulator: the product in the lowered graph, whose sum the addend
-    /// is added to.
+    /// If the fused node adds codes inside its accumulator: the product in the lowered graph to whose sum the codes are
+    /// added.
     pub(crate) product: Option<&'a Node>,
     /// The value in the fused graph and the value in the lowered graph.
     pub(crate) pair: (ValueId, ValueId),
@@ -37,17 +37,17 @@ pub(crate) enum SiteKind {
     Floats { lowered: FromFloat, fused: FromFloat },
 }
 
-/// What comes out when the chains are applied to constants.
+/// The outcome of applying the chains to constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Constants {
-    /// How many elements the constant in the lowered graph has before the chain. `interval` contains all of them.
+    /// The number of elements of the constant in the lowered graph. `interval` contains all of these elements.
     pub(crate) entries: u64,
     pub(crate) interval: Option<Interval>,
-    /// The largest difference between two elements after the chains.
+    /// The largest difference between two elements after the chains were applied.
     pub(crate) max_lsb: u32,
 }
 
-/// How two graphs correspond.
+/// The result of comparing two graphs.
 #[derive(Debug, Default)]
 pub(crate) struct Correspondence<'a> {
     pub(crate) sites: Vec<FusedSite<'a>>,
@@ -59,7 +59,7 @@ pub(crate) struct Correspondence<'a> {
     pub(crate) calls: BTreeSet<(GraphId, GraphId)>,
 }
 
-/// Walks both graphs.
+/// Walks both graphs and compares them.
 pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a Graph) -> Correspondence<'a> {
     let mut walk = Walk {
         module,
@@ -77,8 +77,8 @@ pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a 
     for pair in fused.outputs().iter().copied().zip(lowered.outputs().iter().copied()) {
         walk.expect(pair);
     }
-    // Each value stands for one value of the other graph, or several for one. So there are no more pairs than values in
-    // both.
+    // Each value stands for one value of the other graph, or several values stand for one. So there are no more pairs
+    // than there are values in both graphs.
     let most = fused.value_bound().saturating_add(lowered.value_bound());
     while let Some(pair) = walk.open.pop() {
         if walk.result.pairs.len() == most {
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
         self.result.findings.push(Finding { value, fault });
     }
 
-    /// The name of a value of the fused graph, or of the graph itself.
+    /// The name of a value of the fused graph. Without a value, the name of the graph itself.
     fn name(&self, at: Option<ValueId>) -> String {
         let symbol = at
             .and_then(|id| self.fused.value(id))
@@ -147,7 +147,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// True if both nodes have the same op and it calls graphs. The called graphs then have to correspond as well.
+    /// True if both nodes have the same op and it calls graphs. Then the called graphs have to correspond as well.
     fn are_calls(&mut self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
         let Some((f, l)) = fused.zip(lowered) else { return false };
         let (own, other) = (f.op.graphs(), l.op.graphs());
@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
         f.fused == l.fused && f.place == l.place
     }
 
-    /// True if both nodes compute the same from the same operands.
+    /// True if both nodes compute the same result from the same operands.
     fn is_same(&self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
         fused
             .zip(lowered)
@@ -247,7 +247,8 @@ impl<'a> Walk<'a> {
     ) {
         let f = pair.0;
         match &a.op {
-            // round(x / s1), requantized, against round(x / s2): this is a function of a float, not of an accumulator.
+            // round(x / s1), followed by a requantization, is compared with round(x / s2). This is a function of a
+            // float, not of an accumulator.
             Op::Quantize(_) if a.op != b.op || fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
                 self.expect_operands(f, Some(a), Some(b));
                 let from = (from_float(self.lowered, b), from_float(self.fused, a));
@@ -269,7 +270,8 @@ impl<'a> Walk<'a> {
                 }
                 let tables = [a, b].map(|n| n.inputs.get(1).copied().flatten());
                 match tables {
-                    // A lookup has one table for all channels.
+                    // The table of a lookup is the same for all channels, so chains with channels cannot be applied to
+                    // it.
                     [Some(x), Some(y)] if fused.axis == Ok(None) && lowered.axis == Ok(None) => {
                         self.compare_constants(pair, (fused, x), (lowered, y), None);
                     }
@@ -277,7 +279,7 @@ impl<'a> Walk<'a> {
                 }
             }
             _ => {
-                // The operand that selects channels belongs to the chains, and not to what the op computes.
+                // The operand that selects channels belongs to the chain. The op itself does not use it.
                 let own = a.op.channel_operand().unwrap_or(usize::MAX);
                 self.expect_some_operands(f, [a, b].map(|node| node.inputs.get(..own).unwrap_or(&node.inputs)));
                 self.site(pair, fused, lowered, SiteKind::Accumulators);
@@ -285,8 +287,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Compares a fused node that adds inside its accumulator with a sum in the lowered graph. The sum must add the
-    /// same codes, brought onto the accumulator's grid in the same way, to the same product.
+    /// Compares a fused node that adds codes inside its accumulator with an addition in the lowered graph. The addition
+    /// must add the same codes, requantized to the accumulator's grid in the same way, to the same product.
     fn compare_sums(
         &mut self,
         pair: (ValueId, ValueId),
@@ -314,13 +316,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The node of the lowered graph that makes a sum, if it is the same product as the fused node.
+    /// The node of the lowered graph that makes a sum, if it is the same product as the one in the fused node.
     fn product(&self, fused: &Node, sum: ValueId) -> Option<&'a Node> {
         let (_, node) = self.lowered.producer(sum)?;
         (node.op == fused.op && node.fused.is_none() && node.place == fused.place).then_some(node)
     }
 
-    /// The codes of the lowered graph that are brought onto the grid of a sum, if this is done as in the fused node.
+    /// The codes of the lowered graph that are requantized to the grid of a sum, if this is done in the same way in the
+    /// fused node.
     fn added(&self, fused: &Node, value: ValueId) -> Option<ValueId> {
         let (addend, _) = fused.addend()?;
         let alike = |node: &Node| node.fused.is_none() && node.place == fused.place;
@@ -342,7 +345,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// True if both chains start on the same grid, the one to which their quantization leads.
+    /// True if the start values of both chains are on the same grid, and the quantizations in front of the chains lead
+    /// to this grid.
     fn is_one_grid(&self, fused: &Chain<'_>, lowered: &Chain<'_>) -> bool {
         let grid = |graph: &'a Graph, chain: &Chain<'_>| chain.start.and_then(|v| graph.value(v)).map(|v| &v.quant);
         grid(self.fused, fused) == grid(self.lowered, lowered)
@@ -377,7 +381,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Compares two chains that are applied to constants. Every element is known.
+    /// Compares two chains that are applied to constants. All elements are known, so they are compared one by one.
     fn compare_constants(
         &mut self,
         pair: (ValueId, ValueId),
@@ -429,19 +433,19 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// True if two nodes add the same inside their accumulators, or nothing.
+/// True if two nodes add the same codes inside their accumulators, or if neither adds any.
 fn adds_alike(a: &Node, b: &Node) -> bool {
     let addend = |node: &Node| node.fused.as_deref().and_then(|fused| fused.addend.clone());
     addend(a) == addend(b)
 }
 
-/// True if two nodes compute the same from the same operands, before anything that is fused into them. A quantization
-/// of floats may narrow to another type: its certificate covers that.
+/// True if two nodes compute the same result from the same operands, before anything that is fused into them. A
+/// quantization of floats may lead to another type, because its certificate covers that.
 fn same_op(a: &Node, b: &Node) -> bool {
     matches!((&a.op, &b.op), (Op::Quantize(_), Op::Quantize(_))) || a.op == b.op
 }
 
-/// The quantization that a node performs, if it quantizes 32-bit floats to a single grid.
+/// The quantization that a node performs. `None` if the node does not quantize 32-bit floats to a single grid.
 fn from_float(graph: &Graph, node: &Node) -> Option<FromFloat> {
     let Op::Quantize(op) = &node.op else { return None };
     let operand = graph.value(node.inputs.first().copied().flatten()?)?;

@@ -1,14 +1,14 @@
-//! Finds keys of rules that are right one by one but do not go together.
+//! Finds keys of rules that are valid by themselves but cannot be used together.
 
 use strait_document::{KeyPath, codes};
 use strait_target::spec::{Activation, Observer, ObserverOptions};
 
 use super::{KEYS, Range, Rule, RuleError, RuleErrors, Rules, Run, keys::rule_place};
 
-/// Refuses rules that contradict themselves, whatever the model and the target are.
+/// Refuses rules that contradict themselves, for any model and any target.
 ///
 /// # Errors
-/// Everything that does not go together.
+/// All contradictions.
 pub fn consistent(rules: &Rules) -> Result<(), RuleErrors> {
     let mut found = RuleErrors::default();
     let of_all = KeyPath::of(&["calibration"]);
@@ -37,8 +37,8 @@ pub fn consistent(rules: &Rules) -> Result<(), RuleErrors> {
     found.or(())
 }
 
-/// Errors for settings that belong to another observer than the one given. If no observer is given, any setting is
-/// accepted: the observer may come from the target or from an earlier rule.
+/// Errors for settings that belong to another observer than the given one. If no observer is given, every setting is
+/// accepted, because the observer may come from the target or from an earlier rule.
 fn of_observer(observer: Option<Observer>, options: &ObserverOptions, table: &KeyPath) -> Vec<RuleError> {
     let others = |readers: &[Observer]| observer.is_some_and(|observer| !readers.contains(&observer));
     let unread = options.given().filter(|(_, readers)| others(readers));
@@ -50,7 +50,7 @@ fn of_observer(observer: Option<Observer>, options: &ObserverOptions, table: &Ke
     unread.map(error).collect()
 }
 
-/// Errors for numbers outside of their limits. Configuration files are checked against the same limits by their schema.
+/// Errors for numbers outside of their limits. For configuration files, the schema checks the same limits.
 fn out_of_limits(range: Option<Range>, options: &ObserverOptions, table: &KeyPath) -> Vec<RuleError> {
     let single = |x: Option<f64>| x.map(|x| [x; 2]);
     let any = [f64::from(f32::MIN), f64::from(f32::MAX)];
@@ -95,13 +95,13 @@ fn out_of_limits(range: Option<Range>, options: &ObserverOptions, table: &KeyPat
     outside.collect()
 }
 
-/// A list of observers for an error message.
+/// A list of observers as text for an error message.
 pub(super) fn named(readers: &[Observer]) -> String {
     let readers: Vec<String> = readers.iter().map(|reader| format!("{:?}", reader.name())).collect();
     readers.join(" or ")
 }
 
-/// A rule, and what is wrong with it.
+/// A rule and its key, for which errors are made.
 struct OfRule<'a> {
     rule: &'a Rule,
     key: KeyPath,

@@ -7,16 +7,16 @@ use strait_document::KeyPath;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {message}")]
 pub struct RuleError {
-    /// The key at fault, as it is written in a configuration. For example, `quantize.rule[2].layers[0]` belongs to the
-    /// rule at position 2.
+    /// The key with the error, as it is written in a configuration. For example, `quantize.rule[2].layers[0]` belongs
+    /// to the rule at position 2.
     pub key: KeyPath,
     /// The code by which programs recognise the error.
     pub code: &'static str,
-    /// What is wrong, in one sentence.
+    /// The error in one sentence.
     pub message: String,
-    /// Further facts, shown below the message.
+    /// Further facts, which are shown below the message.
     pub notes: Vec<String>,
-    /// Suggestions for fixing it.
+    /// Suggestions for correcting the error.
     pub help: Vec<String>,
 }
 
@@ -31,12 +31,12 @@ impl RuleError {
         }
     }
 
-    /// The error for a rule that is wrong for the model.
+    /// The error for a rule that is not valid for the model.
     pub(super) fn wrong(key: KeyPath, message: impl Into<String>) -> RuleError {
         RuleError::new(codes::RULE, key, message)
     }
 
-    /// The error for a rule that asks for something that the target does not have.
+    /// The error for a rule that the target does not support.
     pub(super) fn unsupported(key: KeyPath, message: impl Into<String>) -> RuleError {
         RuleError::new(codes::UNSUPPORTED, key, message)
     }
@@ -60,7 +60,7 @@ impl RuleError {
 pub struct RuleErrors(pub Vec<RuleError>);
 
 impl RuleErrors {
-    /// Adds an error, unless there is already one for the same key.
+    /// Adds an error, unless there is already an error for the same key.
     pub(super) fn tell(&mut self, error: RuleError) {
         if self.0.iter().all(|known| known.key != error.key) {
             self.0.push(error);

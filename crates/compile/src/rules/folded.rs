@@ -1,4 +1,4 @@
-//! Finds layers of the model that were folded into other layers, and therefore no longer have a result or an operand of
+//! Finds layers of the model that were folded into other layers, so that they no longer have a result or an operand of
 //! their own.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +9,8 @@ use strait_document::Glob;
 
 use super::{Pattern, Rule, RuleError, keys::rule_place};
 
-/// The layers of a model as it was read, by their source names. Each entry says which layers it reads, and its position
-/// in the order of the graph.
+/// The layers of a model before rewriting, by their source names. Each entry says which layers the layer reads, and the
+/// layer's position in the order of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Layers(BTreeMap<Symbol, Layer>);
 
@@ -18,7 +18,7 @@ pub struct Layers(BTreeMap<Symbol, Layer>);
 struct Layer {
     /// The position of the layer's last node in topological order.
     rank: usize,
-    /// The layers that make what this layer reads. `None` stands for an input of the graph.
+    /// The layers that make what the layer reads. `None` stands for an input of the graph.
     reads: BTreeSet<Option<Symbol>>,
 }
 
@@ -55,14 +55,15 @@ impl Layers {
         Layers(layers)
     }
 
-    /// The last of the layers that this node stands for. The node's result is the result of that layer.
+    /// The last layer of the model that a node stands for. The node's result is the result of that layer.
     fn last(&self, node: &Node) -> Option<Symbol> {
         let rank = |source: &Symbol| self.0.get(source).map(|layer| layer.rank);
         node.sources.iter().copied().max_by_key(rank)
     }
 
-    /// True if a node has this part of one of its layers. A layer may consist of several nodes, for example one between
-    /// two transposes: the first node reads the layer's operand, and the last one makes its result.
+    /// True if a node still has the given part of one of its layers. A layer may consist of several nodes, for example
+    /// one node between two transposes: then the first node reads the layer's operand, and the last node makes its
+    /// result.
     fn has(&self, part: Part, graph: &Graph, node: &Node, source: Symbol) -> bool {
         match part {
             Part::Results => {
@@ -79,8 +80,9 @@ impl Layers {
         }
     }
 
-    /// Filters the nodes that a rule chooses: keeps a node if it still has this part of a layer that the rule names. If
-    /// the rule names no layers, all nodes are kept. Also returns an error if no node has the part of some named layer.
+    /// Filters the nodes that a rule chooses: keeps a node if it still has the given part of a layer that the rule
+    /// names. If the rule names no layers, all nodes are kept. Also returns an error if, for some named layer, no node
+    /// has this part.
     pub(super) fn left(
         &self,
         part: Part,
@@ -155,8 +157,8 @@ fn help(part: Part, module: &Module, node: &Node, error: RuleError) -> RuleError
     error.help("`optional = true` leaves such layers out")
 }
 
-/// Walks back from `node` over nodes of the same layer that only move data, to the node of the layer that computes the
-/// result.
+/// Walks back from `node` through nodes of the same layer that only move data, to the node that computes the result of
+/// the layer.
 fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a Node {
     while node.op.term().kind() == Kind::Rearranges
         && let Some(&Some(x)) = node.inputs.first()
@@ -167,7 +169,7 @@ fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a
     node
 }
 
-/// True if the result of a node is used outside of the layer, also where nodes of the layer move it first.
+/// True if the result of a node is used outside of the layer. Nodes of the layer may move the result first.
 fn leaves(graph: &Graph, node: &Node, source: Symbol) -> bool {
     let mut open = node.outputs.to_vec();
     let mut stays = false;
@@ -186,7 +188,7 @@ fn leaves(graph: &Graph, node: &Node, source: Symbol) -> bool {
     !stays
 }
 
-/// True if the node reads something that is made outside of the layer.
+/// True if the node reads a value that is made outside of the layer.
 fn enters(graph: &Graph, node: &Node, source: Symbol) -> bool {
     let mut variable = node
         .inputs

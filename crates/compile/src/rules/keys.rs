@@ -1,5 +1,4 @@
-//! The keys that rules can set, as one table, and how several rules for the same thing are combined: the later one
-//! wins.
+//! The keys that rules can set, in one table. Also combines several rules for the same thing: the later rule wins.
 
 use strait_document::KeyPath;
 use strait_target::spec::{Integer, ObserverOptions};
@@ -15,7 +14,7 @@ pub struct RuleKey {
     /// What a layer or tensor must have for the key to have any effect.
     pub(super) need: Option<Need>,
     is_given: fn(&Rule) -> bool,
-    /// Takes over the key's value from a later rule.
+    /// Copies the key's value from a later rule.
     take: fn(&mut Rule, &Rule),
 }
 
@@ -26,7 +25,7 @@ pub enum Of {
     Layers,
     /// The key applies to the weights of layers.
     Weights,
-    /// The key applies to the activations that layers compute on, and to tensors as they leave the layers that make
+    /// The key applies to the activations on which layers compute, and to tensors in the form in which layers make
     /// them.
     Activations,
     /// The key applies to results of layers, to tensors and to operands.
@@ -108,13 +107,14 @@ keys! {
 }
 
 impl RuleKey {
-    /// True if a rule sets this key.
+    /// True if the rule `rule` sets the key.
     pub fn is_given(&self, rule: &Rule) -> bool {
         (self.is_given)(rule)
     }
 }
 
-/// The path of a key in a configuration: in the rule at this index, or in `[quantize]`.
+/// The path of a key in a configuration. If `rule` is given, the key is in the rule at this index, otherwise in
+/// `[quantize]`.
 pub(super) fn place(rule: Option<usize>, name: &str) -> KeyPath {
     let quantize = KeyPath::of(&["quantize"]);
     let table = rule.map_or(quantize.clone(), |index| quantize.key("rule").index(index));
@@ -127,12 +127,12 @@ pub(super) fn rule_place(index: usize) -> KeyPath {
 }
 
 impl Rule {
-    /// True if the rule chooses layers, not only tensors.
+    /// True if the rule chooses layers. Other rules choose only tensors.
     pub fn selects_layers(&self) -> bool {
         !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
     }
 
-    /// True if the rule applies to this target.
+    /// True if the rule applies to the target `target`.
     pub fn is_for(&self, target: &str) -> bool {
         self.target.is_empty() || self.target.iter().any(|id| id == target)
     }
@@ -142,18 +142,18 @@ impl Rule {
         !self.operands.is_empty() || !self.results.is_empty()
     }
 
-    /// True if the rule says where the ranges of results or operands come from.
+    /// True if the rule sets where the ranges of results or operands come from.
     pub fn ranges(&self) -> bool {
         self.range.is_some() || self.observer.is_some() || self.observer_options.is_given()
     }
 
-    /// Overwrites, key by key, with what `later` sets. The reason goes along with the key that says where the layers
-    /// run.
+    /// Overwrites every key that `later` sets. The reason is taken over together with the key that says where the
+    /// layers run.
     fn overlay(&mut self, later: &Rule) {
         if later.run.is_some() {
             self.reason.clone_from(&later.reason);
         }
-        // A range and an observer exclude each other: the later one replaces the other.
+        // A rule has either a range or an observer: the later one replaces the earlier one.
         if later.observer.is_some() {
             self.range = None;
         }
@@ -162,7 +162,7 @@ impl Rule {
 }
 
 impl Quantize {
-    /// All that the rules at these positions set together, as one rule. The positions are in rising order.
+    /// The combination of the rules at the positions `matched`, as one rule. The positions are in rising order.
     pub fn together<'a>(&self, matched: impl IntoIterator<Item = &'a usize>) -> Rule {
         let rules = matched.into_iter().filter_map(|&index| self.rule.get(index));
         rules.fold(Rule::default(), |mut together, rule| {
@@ -171,29 +171,29 @@ impl Quantize {
         })
     }
 
-    /// The position of the last of these rules that sets a key.
+    /// The position of the last rule in `matched` that sets a key.
     pub fn last(&self, matched: &[usize], key: &RuleKey) -> Option<usize> {
         let sets = |index: &usize| self.rule.get(*index).is_some_and(|rule| key.is_given(rule));
         matched.iter().copied().rfind(sets)
     }
 
-    /// The rule that makes a layer run in float: the last of these rules that says where the layer runs, if it says
-    /// `float`.
+    /// The rule that makes a layer run in float. This is the last rule in `matched` that says where the layer runs, if
+    /// it says `float`.
     pub fn in_float(&self, matched: &[usize]) -> Option<usize> {
         let says = |index: &usize| Some((*index, self.rule.get(*index)?.run?));
         let (index, run) = matched.iter().rev().find_map(says)?;
         (run == Run::Float).then_some(index)
     }
 
-    /// The path of a key: in the last of these rules that sets it, else in `[quantize]`. The positions are in rising
-    /// order.
+    /// The path of a key: in the last rule of `matched` that sets it, or else in `[quantize]`. The positions are in
+    /// rising order.
     pub fn asks(&self, matched: &[usize], name: &str) -> KeyPath {
         let key = KEYS.iter().find(|key| key.name == name);
         place(key.and_then(|key| self.last(matched, key)), name)
     }
 
-    /// The type of a layer's weights. If a rule makes the layer run in float, only that rule and later ones count:
-    /// earlier rules chose the type for a layer in integers.
+    /// The type of a layer's weights. If a rule makes the layer run in float, only this rule and later ones count,
+    /// because earlier rules have chosen the type for a layer in integers.
     pub(super) fn weight_type(&self, matched: &[usize]) -> Option<Integer> {
         let first = self.in_float(matched).unwrap_or(0);
         let meant = matched.iter().filter(|&&index| index >= first);

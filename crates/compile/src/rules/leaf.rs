@@ -1,9 +1,9 @@
-//! Types of keys whose values are more than a number or a word.
+//! Types for the values of keys, if such a value is more than a number or a word.
 
 use serde::{Deserialize, Serialize};
 use strait_document::Glob;
 
-/// A pattern over source names: see [`Glob`].
+/// A pattern for source names, as defined by [`Glob`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(String);
@@ -25,7 +25,7 @@ impl Pattern {
     }
 }
 
-/// `[lowest, highest]`: both are finite in `f32`, and the first is below the second.
+/// A range `[lowest, highest]`. Both limits are finite in `f32`, and the first is below the second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Range(pub [f64; 2]);
@@ -37,7 +37,7 @@ impl Range {
     }
 }
 
-/// How these values are described in a JSON schema.
+/// The JSON schema of the types in this file.
 #[cfg(feature = "schema")]
 pub(super) mod schema {
     use std::borrow::Cow;

@@ -1,8 +1,8 @@
-//! Rules: what the user wants for layers, operands and tensors, and how this becomes the settings of one target's
-//! graph.
+//! Rules: what the user requires of layers, operands and tensors. This module turns rules into the settings of one
+//! target's graph.
 //!
 //! - [`select`] finds what each [`Rule`] applies to, in the canonical graph, which is the same for every target.
-//! - [`Selection::carried`] translates that to the graph of one target.
+//! - [`Selection::carried`] translates the result to the graph of one target.
 //! - [`settings`] combines the rules for each layer, where later rules win, checks them against the target's table, and
 //!   makes [`Settings`](crate::Settings).
 //!
@@ -40,14 +40,15 @@ pub use selection::{Selection, weighs};
 pub use settings::settings;
 pub use strait_quantize::annotate::Unfit;
 
-/// Everything that the user can say about quantization.
+/// Everything that the user can set for quantization.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rules {
-    /// Settings for all layers, and the rules for some of them.
+    /// The settings for all layers, and rules for single layers.
     pub quantize: Quantize,
-    /// The observer that makes ranges, unless a rule names another one. Absent: the one of the target's table.
+    /// The observer that makes ranges, unless a rule names another one. If it is absent, it is the one of the target's
+    /// table.
     pub observer: Option<Observer>,
-    /// Settings of the observer, unless a rule gives others.
+    /// Settings of the observer, unless a rule sets others.
     pub observer_options: ObserverOptions,
     /// The ranges of the model's inputs, by name.
     pub inputs: BTreeMap<String, Range>,

@@ -1,7 +1,6 @@
-//! Matches the patterns of rules against the names in a model, and suggests similar names where nothing matches.
-//!
-//! Layers are chosen by their source names. A layer that was folded into another one is found as that other one.
-//! Patterns for operators are matched against the terms of the canonical graph. They ignore letter case and
+//! Matches the patterns of rules with the names in a model, and suggests similar names if a pattern matches nothing.
+//! Layers are chosen by their source names. The name of a layer that was folded into another layer finds that other
+//! layer. Patterns for operators are matched with the terms of the canonical graph. They ignore letter case and
 //! underscores, so that `GlobalAveragePool` matches `global_average_pool`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,14 +10,15 @@ use strait_document::{Glob, KeyPath, nearest};
 
 use super::{Between, Pattern, Rule, RuleError, keys::rule_place};
 
-/// How many names an error lists.
+/// The number of names that an error lists.
 const MOST_NAMES: usize = 3;
 
-/// How many errors suggest similar names. Finding these takes long in a large model, and nobody reads more.
+/// The number of errors that suggest similar names. Finding such names takes long in a large model, and nobody reads
+/// more.
 pub(super) const MOST_NEAR: usize = 20;
 
-/// One error, with similar names, for each of these patterns for layers that matches nothing. The patterns are a list
-/// at `key`. `what` is a phrase for the message, such as `layer is called`.
+/// One error, with similar names, for each pattern in `patterns` that matches no layer. The patterns are a list at
+/// `key`. `what` is a phrase for the message, such as `layer is called`.
 pub fn unmatched_layers(module: &Module, key: &KeyPath, patterns: &[Pattern], what: &str) -> Vec<RuleError> {
     let names = Names::of(module);
     let unknown = unmatched(key.clone(), patterns, &names.layers, what, true);
@@ -33,7 +33,7 @@ pub fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
 }
 
 /// The words by which rules can choose a node by its operator. A convolution also has a second word: `depthwise_conv`
-/// if it computes each of several channels by itself, otherwise `dense_conv`.
+/// if it has several channels and computes each by itself, otherwise `dense_conv`.
 fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
     let weight = || graph.value(node.inputs.get(1).copied().flatten()?);
     let kind = match &node.op {
@@ -52,11 +52,11 @@ pub(super) struct Names<'a> {
     graph: &'a Graph,
     /// The names of layers, with the nodes that stand for them.
     layers: ByName<'a, NodeId>,
-    /// The names of tensors, constants excluded.
+    /// The names of tensors. Constants are not included.
     tensors: ByName<'a, ValueId>,
 }
 
-/// Everything of one kind that has a name, by that name.
+/// Layers or tensors by their names.
 type ByName<'a, T> = BTreeMap<&'a str, Vec<T>>;
 
 impl<'a> Names<'a> {
@@ -94,12 +94,13 @@ impl<'a> Names<'a> {
         chosen.map(|(id, _)| id).collect()
     }
 
-    /// The tensors that at least one of the patterns matches.
+    /// The tensors whose names match at least one of the patterns.
     pub(super) fn tensors(&self, patterns: &[Pattern]) -> BTreeSet<ValueId> {
         matching(&self.tensors, patterns)
     }
 
-    /// Every node on a path from a node that `from` names to one that `to` names, both included.
+    /// Every node on a path from a node that `from` matches to a node that `to` matches. Both of these nodes are
+    /// included.
     fn between(&self, between: &Between) -> BTreeSet<NodeId> {
         let graph = self.graph;
         let start = |patterns: &[Pattern]| matching(&self.layers, patterns).into_iter().collect();
@@ -120,8 +121,7 @@ impl<'a> Names<'a> {
         below.intersection(&above).copied().collect()
     }
 
-    /// The patterns of the rule that match nothing, each with an error. If `near` is set, the errors suggest similar
-    /// names.
+    /// Errors for the patterns of the rule that match nothing. If `near` is set, the errors suggest similar names.
     pub(super) fn unknown<'r>(&self, index: usize, rule: &'r Rule, near: bool) -> Vec<(&'r Pattern, RuleError)> {
         let place = |name: &str| rule_place(index).key(name);
         let (layers, tensors) = (&self.layers, &self.tensors);
@@ -159,7 +159,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Everything whose name matches at least one of the patterns.
+/// The layers or tensors whose names match at least one of the patterns.
 fn matching<T: Copy + Ord>(names: &ByName<'_, T>, patterns: &[Pattern]) -> BTreeSet<T> {
     patterns
         .iter()
@@ -167,7 +167,7 @@ fn matching<T: Copy + Ord>(names: &ByName<'_, T>, patterns: &[Pattern]) -> BTree
         .collect()
 }
 
-/// Everything whose name matches a pattern. A name without wildcards is looked up directly.
+/// The layers or tensors whose names match a pattern. A name without wildcards is looked up directly.
 fn found<T: Copy>(names: &ByName<'_, T>, word: &str) -> Vec<T> {
     if !word.contains(['*', '?']) {
         return names.get(word).cloned().unwrap_or_default();
@@ -196,7 +196,7 @@ fn unmatched<'r, T: Copy>(
     })
 }
 
-/// One error for each of these patterns without a match. The patterns are in a list at `key`. If `near` is set, the
+/// One error for each pattern in a list of patterns that match nothing. The list is at `key`. If `near` is set, the
 /// errors suggest similar names.
 fn without_match<'r>(
     key: KeyPath,

@@ -1,4 +1,5 @@
-//! The statistics that the observers of rules need, and errors for observers that do not fit what they are chosen for.
+//! Finds the statistics that the observers in rules need, and errors for observers that cannot be used where they are
+//! chosen.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +10,12 @@ use strait_target::spec::{CodeKind, Observed, Observer};
 
 use super::{Quantize, RuleError, RuleErrors, Rules, Selection, keys::rule_place};
 
-/// Requests for the statistics that annotation always needs, and those that the observers of rules need besides.
+/// Requests for the statistics that annotation always needs, and for those that the observers in rules need in
+/// addition.
 ///
 /// # Errors
-/// An observer that cannot make an integer range for a value that it is chosen for; an axis that the value does not
-/// have.
+/// An observer cannot make an integer range for a value for which it is chosen, or a value does not have the axis that
+/// the observer's settings name.
 pub fn requests(module: &Module, rules: &Rules, selection: &Selection) -> Result<Requests, RuleErrors> {
     let quantize = &rules.quantize;
     let mut requests = Requests::all(module, module.main);
@@ -46,7 +48,7 @@ pub fn requests(module: &Module, rules: &Rules, selection: &Selection) -> Result
     found.or(requests)
 }
 
-/// The error if the default observer cannot be used for activations: it is used for all of them.
+/// The error if the default observer cannot be used for activations. It is used for all activations without a rule.
 fn default_refused(rules: &Rules) -> Option<RuleError> {
     let observer = rules.observer?;
     let text = observer.refusal(Observed::Activations, CodeKind::Integers)?;

@@ -12,12 +12,12 @@ use super::{Rule, RuleError, keys::rule_place, selection::weighs};
 pub(super) struct Ports {
     pub(super) operands: Vec<(NodeId, usize)>,
     pub(super) results: Vec<ValueId>,
-    /// Errors for positions that no layer has, or that hold nothing a rule could set.
+    /// Errors for positions that no layer has, or at which there is nothing that a rule could set.
     pub(super) errors: Vec<RuleError>,
 }
 
-/// The operands and results that the rule at this index chooses. Operands are looked for in the first list of layers,
-/// results in the second. If the rule matches several layers, it is enough that some of them have the position.
+/// Finds the operands and results that a rule chooses. Operands are searched for in the first list of layers, results
+/// in the second. If the rule matches several layers, it is enough that some of them have the position.
 pub(super) fn ports(
     module: &Module,
     (index, rule): (usize, &Rule),
@@ -43,7 +43,7 @@ pub(super) fn ports(
     found
 }
 
-/// Takes all that fit. If none fits, takes the first error.
+/// Adds everything in `tried` that is not an error to `found`. If there are only errors, adds the first error.
 fn any<T>(tried: impl Iterator<Item = Result<T, RuleError>>, found: &mut Vec<T>, errors: &mut Vec<RuleError>) {
     let (fit, unfit): (Vec<_>, Vec<_>) = tried.partition(Result::is_ok);
     if fit.is_empty() {
@@ -95,7 +95,7 @@ fn result(module: &Module, node: &Node, index: usize, key: &KeyPath) -> Result<V
     Ok(value)
 }
 
-/// Refuses values that are never quantized, such as indices.
+/// Refuses a value that is never quantized, such as indices.
 fn codes(module: &Module, value: ValueId, name: &str, port: Port, key: &KeyPath) -> Result<(), RuleError> {
     let elem = module.main().value(value).map_or(Elem::F32, |value| value.ty.elem);
     match elem {

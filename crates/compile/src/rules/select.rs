@@ -12,12 +12,12 @@ use super::{
     ports::ports,
 };
 
-/// Resolves the rules that apply to at least one of these targets. `layers` are the layers of the module before it was
-/// rewritten.
+/// Resolves the rules that apply to at least one of these targets. `layers` are the layers of the module before
+/// rewriting.
 ///
 /// # Errors
 /// Rules that match nothing and are not optional; names that match nothing, with similar names; positions that no
-/// matched layer has or that no rule can set; a range for the result of a layer that was folded away.
+/// matched layer has or that no rule can set; a range for the result of a layer that was folded into another one.
 pub fn select(
     module: &Module,
     layers: &Layers,
@@ -31,7 +31,7 @@ pub fn select(
         if !targets.iter().any(|id| rule.is_for(id.as_ref())) {
             continue;
         }
-        // An optional rule may choose nothing, and none of its patterns has to match.
+        // An optional rule may choose nothing, and its patterns may match nothing.
         let mut errors = Vec::new();
         let mut nodes = names.layers(rule);
         let mut values = names.tensors(&rule.tensors);
@@ -47,7 +47,8 @@ pub fn select(
             }
             errors.push(error.help("`optional = true` allows a rule to match nothing"));
         } else {
-            // Of several patterns with wildcards it is enough that one matches. A name without wildcards has to match.
+            // If a rule has several patterns with wildcards, it is enough that one matches. A name without wildcards
+            // has to match.
             let named = unknown
                 .into_iter()
                 .filter(|(pattern, _)| !pattern.as_str().contains(['*', '?']));
@@ -62,7 +63,8 @@ pub fn select(
             [] => BTreeSet::new(),
             _ => left(Part::Operands),
         };
-        // A rule for a type applies to whatever the layer became. A range applies only to the layer's own result.
+        // A rule for a type also applies to a layer that the named layer was folded into. A range applies only to the
+        // named layer's own result.
         let ranges = rule.ranges() && !rule.selects_ports();
         let making = match ranges || !rule.results.is_empty() {
             true => left(Part::Results),
@@ -86,7 +88,7 @@ pub fn select(
 }
 
 impl Selection {
-    /// Adds the rule at this index to the selection of the layers and tensors that it names.
+    /// Adds the rule at position `index` to the selection, for the layers and tensors that the rule names.
     pub fn extend(&mut self, module: &Module, rule: &Rule, index: usize) {
         let names = Names::of(module);
         let nodes = names.layers(rule);

@@ -12,14 +12,14 @@ use super::Quantize;
 pub struct Selection {
     /// The rules for layers.
     pub nodes: BTreeMap<NodeId, Vec<usize>>,
-    /// The rules for operands, by their position. These operands are activations.
+    /// The rules for operands, by node and position. These operands are activations.
     pub operands: BTreeMap<(NodeId, usize), Vec<usize>>,
     /// The rules for values. Results of the chosen nodes are included.
     pub values: BTreeMap<ValueId, Vec<usize>>,
 }
 
 impl Selection {
-    /// The selection with only the rules that apply to one target.
+    /// The part of the selection with the rules that apply to one target.
     #[must_use]
     pub fn of_target(&self, quantize: &Quantize, target: &str) -> Selection {
         let is_for = |index: usize| quantize.rule.get(index).is_some_and(|rule| rule.is_for(target));
@@ -39,20 +39,21 @@ impl Selection {
         )
     }
 
-    /// The value of an operand, and the rules for its range: the rules for the value and those for the operand.
+    /// The value of an operand, and the rules for its range, which are the rules for the value and the rules for the
+    /// operand.
     pub fn read(&self, graph: &Graph, (id, index): (NodeId, usize)) -> Option<(ValueId, Vec<usize>)> {
         let value = graph.node(id)?.inputs.get(index).copied().flatten()?;
         let rules = united(self.values.get(&value), self.operands.get(&(id, index)));
         Some((value, rules))
     }
 
-    /// The rules for an operand and for its layer.
+    /// The rules for an operand and for its layer, in rising order.
     pub fn of_operand(&self, (id, index): (NodeId, usize)) -> Vec<usize> {
         united(self.nodes.get(&id), self.operands.get(&(id, index)))
     }
 
-    /// For each node, the rules that choose the type that it computes on: the rules for the node and for its operands.
-    /// If operands and results share a grid, also the rules for its results.
+    /// For each node, the rules that choose the type on which it computes. These are the rules for the node and for its
+    /// operands. If operands and results share a grid, they include the rules for its results.
     pub(super) fn computing(&self, graph: &Graph, spec: &TargetSpec) -> BTreeMap<NodeId, Vec<usize>> {
         let mut computing: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
         let nodes = self.nodes.iter().map(|(&id, rules)| (id, rules));
@@ -68,9 +69,9 @@ impl Selection {
         computing
     }
 
-    /// Translates the selection to the graph that a target's rules have made of the canonical one. A rule applies to a
-    /// new node if it applies to one of the nodes that the new node stands for. It applies to a new value if it applies
-    /// to the old value with the same name. An id that is in both modules means the same thing.
+    /// Translates the selection from the canonical graph to the graph that a target's rules have made from it. A rule
+    /// applies to a new node if it applies to one of the nodes that the new node stands for. It applies to a new value
+    /// if it applies to the old value with the same name. An id that is in both modules stands for the same thing.
     #[must_use]
     pub fn carried(self, canonical: &Module, module: &Module) -> Selection {
         if std::ptr::eq(canonical, module) {
@@ -114,7 +115,7 @@ impl Selection {
                 carried.operands.insert((id, index), rules.clone());
                 continue;
             }
-            // A node that stands for the old one reads the same value, perhaps at another position.
+            // A new node that stands for the old node reads the same value, but perhaps at another position.
             let Some(node) = before.node(id) else { continue };
             let Some(value) = node.inputs.get(index).copied().flatten() else {
                 continue;
@@ -147,7 +148,7 @@ fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Vec<usize> {
     rules.into_iter().collect()
 }
 
-/// The entries that still have a rule when only the rules are kept for which `is_kind` is true, with these rules.
+/// The entries for which at least one rule passes `is_kind`, each with only the rules that pass.
 fn those<K: Ord + Copy>(all: &BTreeMap<K, Vec<usize>>, is_kind: impl Fn(usize) -> bool) -> BTreeMap<K, Vec<usize>> {
     let kept = all.iter().filter_map(|(&of, rules)| {
         let kept: Vec<usize> = rules.iter().copied().filter(|&index| is_kind(index)).collect();
@@ -156,7 +157,7 @@ fn those<K: Ord + Copy>(all: &BTreeMap<K, Vec<usize>>, is_kind: impl Fn(usize) -
     kept.collect()
 }
 
-/// The entries that the rule at this index applies to.
+/// The entries that the rule at position `index` applies to.
 fn having<K: Copy>(all: &BTreeMap<K, Vec<usize>>, index: usize) -> Vec<K> {
     let having = all.iter().filter(|(_, rules)| rules.contains(&index));
     having.map(|(&of, _)| of).collect()

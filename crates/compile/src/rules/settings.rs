@@ -20,7 +20,7 @@ use super::{
 /// Combines the selected rules with the settings for all layers, and checks them against what the target has.
 ///
 /// # Errors
-/// Types and other settings that the target does not have.
+/// Types and other settings that the target does not support.
 pub fn settings(
     module: &Module,
     rules: &Rules,
@@ -44,7 +44,7 @@ pub fn settings(
     Ok(settings)
 }
 
-/// What resolving works with.
+/// The rules, and everything that is needed to resolve them.
 struct Resolving<'a> {
     module: &'a Module,
     rules: &'a Rules,
@@ -112,7 +112,8 @@ impl Resolving<'_> {
         let (quantize, graph) = (&self.rules.quantize, self.module.main());
         for (&value, rules) in &self.selection.values {
             let said = quantize.together(rules);
-            // A rule for the layer that makes the value is about what that layer computes on, not about the value.
+            // If a rule chooses the layer that makes the value, its type is for the activations on which that layer
+            // computes, not for the value.
             let maker = graph.producer(value).and_then(|(id, _)| self.selection.nodes.get(&id));
             let named = rules
                 .iter()
@@ -136,7 +137,7 @@ impl Resolving<'_> {
         for (&at, rules) in &self.selection.operands {
             let range = self.selection.read(graph, at).and_then(|(value, rules)| {
                 let from = self.range(&quantize.together(&rules))?;
-                // If both have the same range, the operand uses the value's grid.
+                // If operand and value have the same range, the operand uses the grid of the value.
                 let same = match settings.values.get(&value).and_then(|value| value.range.as_ref()) {
                     Some(of_value) => *of_value == from,
                     None => from == RangeFrom::Observer(settings.default.observer.clone()),
@@ -152,7 +153,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// The source of the range that rules name. `None` if they leave it to the default.
+    /// The source of the range that a rule sets. `None` if the rule sets none.
     fn range(&self, said: &Rule) -> Option<RangeFrom> {
         if let Some(range) = said.range {
             return Some(RangeFrom::Rule(range.limits()));
@@ -161,7 +162,7 @@ impl Resolving<'_> {
         said.ranges().then(observer)
     }
 
-    /// The ranges that the user gave for inputs.
+    /// The ranges of inputs that the user has set.
     fn input_ranges(&self) -> impl Iterator<Item = (ValueId, [f32; 2])> {
         let graph = self.module.main();
         graph.inputs().iter().filter_map(move |&id| {
@@ -172,8 +173,8 @@ impl Resolving<'_> {
 }
 
 impl Rules {
-    /// The observer that the rules choose. If they choose none, it is the default of the configuration, or else the one
-    /// of the target's table.
+    /// The observer that a rule chooses. If it chooses none, this is the default observer of the configuration, or else
+    /// that of the target's table.
     pub(super) fn observer_of(&self, said: &Rule, spec: &TargetSpec) -> ObserverChoice {
         let observer = said.observer.or(self.observer).unwrap_or(spec.quantize.observer);
         ObserverChoice {
@@ -206,7 +207,7 @@ fn grid(symmetric: Option<bool>, scale: Option<ScaleSet>) -> GridSettings {
     }
 }
 
-/// The alignments for all layers. Whatever the configuration does not set comes from the target's table.
+/// The alignments for all layers. The target's table has defaults for all that the configuration does not set.
 fn alignments(said: &Alignment, table: Alignments) -> Alignments {
     Alignments {
         activation: said.activation.unwrap_or(table.activation),

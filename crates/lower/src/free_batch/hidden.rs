@@ -1,8 +1,8 @@
-//! The case in which the batch gets an extra axis, in front of the axes that a value has for one sample.
+//! Gives the batch an extra axis, in front of the axes that a value has for one sample.
 //!
 //! Rewrite rules merge reshapes and transposes of one sample into a single reshape, such as `[1,32,128]` to
-//! `[32,4,32]`. Its result has no axis for the batch. With an extra axis in front, the ops behind it compute the same
-//! for each sample, until another reshape gives the batch an axis of its own again.
+//! `[32,4,32]`. The result of such a reshape has no axis for the batch. With an extra axis in front, the ops behind the
+//! reshape compute the same for each sample, until another reshape gives the batch an axis of its own again.
 
 use super::Samples;
 use super::rules::rule;
@@ -11,15 +11,15 @@ use smallvec::SmallVec;
 use strait_core::op::Reshape;
 use strait_core::{Dim, Op, TensorType};
 
-/// The type for one sample, with an extra axis in front for the batch.
+/// The type of a value for one sample, with an extra axis in front for the batch.
 pub(super) fn lifted_type(ty: &TensorType) -> TensorType {
     let mut ty = ty.clone();
     ty.shape.insert(0, Dim::Fixed(1));
     ty
 }
 
-/// The rule for a node whose operands have the extra axis in front, if they depend on samples. A reshape removes the
-/// extra axis if its result has an axis for the batch.
+/// The rule for a node whose operands have the extra axis in front, except for operands that do not depend on samples.
+/// A reshape removes the extra axis if its result has an axis for the batch.
 pub(super) fn behind(
     op: &Op,
     operands: &[Option<&TensorType>],
@@ -64,11 +64,11 @@ pub(super) fn behind(
     Ok(rule)
 }
 
-/// The op, changed for operands with one more axis in front. `ranks` are the ranks without that axis, of the first
-/// operand and of the result.
+/// The op, changed for operands with one more axis in front. `ranks` are the ranks of the first operand and of the
+/// result without that axis.
 ///
 /// # Errors
-/// An op for which this is not known.
+/// It is not known how to change this op.
 fn lifted(op: &Op, ranks: [usize; 2]) -> Ruled<Op> {
     let mut op = op.clone();
     let behind = |axis: &mut i64, rank: usize| match position(*axis, rank) {

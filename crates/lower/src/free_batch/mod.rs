@@ -1,10 +1,11 @@
 //! Turns a graph for one sample into a graph for any number of samples.
 //!
-//! The shapes of a model are fixed when it is read, with a batch of 1, and lists of extents that the model computes
-//! become constants. This module makes the batch a named extent again. Each value that depends on an input gets an axis
-//! along which the samples lie. On that axis each sample has as many elements as the value had for one sample
-//! ([`Samples`]). [`rules`] says for each op which axis this is and how the op has to change, or refuses the op because
-//! its result mixes samples. A constant in a Concat beside samples is repeated for each sample.
+//! The shapes of a model are fixed when the model is read, with a batch of 1, and lists of extents that the model
+//! computes become constants. This module makes the batch a named extent again. Each value that depends on an input
+//! gets an axis along which the samples lie. On this axis, each sample takes as many positions as the axis had for one
+//! sample ([`Samples`]). [`rules`] says for each op which axis this is and how the op has to change, or refuses the op
+//! because its result mixes samples. If a Concat joins a constant with samples, the constant is repeated for each
+//! sample.
 
 mod hidden;
 mod node_rule;
@@ -20,16 +21,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
 use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
-/// The place at which the batch cannot be freed.
+/// The reason why a graph cannot be changed to any number of samples, and the node where this is so.
 #[derive(Debug, PartialEq)]
 pub struct OneSample {
-    /// The node.
+    /// The name of the node.
     pub node: String,
     /// The reason.
     pub why: String,
 }
 
-/// The axis along which the samples lie, one after the other.
+/// The axis along which the samples of a value lie, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Samples {
     axis: usize,
@@ -37,17 +38,17 @@ struct Samples {
     each: u64,
 }
 
-/// The main graph of `module` for any number of samples. The first axis of every input, which has the extent 1, gets
-/// the extent `name`. The graph must be that of a simulation and have no control flow.
+/// Returns the main graph of `module`, changed for any number of samples. The first axis of every input must have the
+/// extent 1, and gets the extent `name`. The graph must be that of a simulation and have no control flow.
 ///
 /// # Errors
-/// The first node that is not known to treat each sample alike.
+/// The first node for which it is not known that it treats each sample alike.
 pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
     let joined = freed(module, name, false);
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
 }
 
-/// Like [`free_batch`]. If `hides` is set, a reshape that would merge the batch with another axis may put it into an
+/// Like [`free_batch`]. If `hides` is set and a reshape would merge the batch with another axis, the batch may get an
 /// extra axis in front.
 fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> {
     let mut freeing = Freeing::new(module, name, hides);
@@ -83,9 +84,9 @@ struct Freeing<'a> {
     source: &'a Module,
     out: Module,
     batch: Symbol,
-    /// For each value of the source: the new value, and the axis of the samples if it has one.
+    /// For each value of the source: the new value, and the axis of the samples if the value depends on samples.
     made: BTreeMap<ValueId, (ValueId, Option<Samples>)>,
-    /// Values of the source for which the new value has an extra axis in front for the samples.
+    /// Values of the source whose new values have an extra axis in front for the samples.
     hidden: BTreeSet<ValueId>,
     /// True if extra axes for the samples are allowed.
     hides: bool,
@@ -98,7 +99,7 @@ impl<'a> Freeing<'a> {
         let main = source.main();
         let graph = strait_core::Graph::new(main.name, main.stage());
         let mut out = Module::new(graph, source.names.clone());
-        // The tensors are copied in their order and so keep their ids.
+        // The tensors are copied in their order, so they keep their ids.
         source.pool().iter().for_each(|tensor| {
             out.add_data(tensor.clone());
         });
@@ -144,7 +145,7 @@ impl<'a> Freeing<'a> {
         Some(made)
     }
 
-    /// The type for one sample, with the extent of all samples on their axis.
+    /// The type of a value for one sample, with the extent of the samples' axis changed to that of all samples.
     fn typed(&mut self, ty: &TensorType, samples: Option<Samples>) -> TensorType {
         let mut ty = ty.clone();
         if let Some(Samples { axis, each }) = samples
@@ -168,7 +169,7 @@ impl<'a> Freeing<'a> {
         ids.map(|id| graph.value(id?).map(|value| &value.ty)).collect()
     }
 
-    /// How the node changes for several samples. `None` if it depends on no input.
+    /// How the node changes for several samples. `None` if the node does not depend on an input.
     fn rule(&self, node: &'a Node, results: &[&'a TensorType]) -> Result<Option<Rule>, String> {
         let samples: Vec<Option<Samples>> = (node.inputs.iter())
             .map(|id| self.made.get(&(*id)?).and_then(|(_, samples)| *samples))
@@ -259,7 +260,7 @@ impl<'a> Freeing<'a> {
         Ok(())
     }
 
-    /// A value with the extent 1 along an axis, repeated for each sample.
+    /// Repeats a value with the extent 1 along `axis` for each sample.
     fn repeated(&mut self, value: ValueId, axis: usize) -> Result<ValueId, String> {
         let ty = self.out.main().value(value).map(|value| value.ty.clone());
         let ty = ty.ok_or("an operand is missing")?;
@@ -308,7 +309,8 @@ impl<'a> Freeing<'a> {
         Ok(self.out.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Appends a node that the source does not have. Its type is given or inferred.
+    /// Appends a node that the source does not have. Its result has the type `ty`, or an inferred type if there is
+    /// none.
     fn step(&mut self, name: &str, op: Op, operands: &[ValueId], ty: Option<TensorType>) -> Result<ValueId, String> {
         let types: Vec<_> = operands
             .iter()

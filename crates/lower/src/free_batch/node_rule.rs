@@ -1,9 +1,9 @@
-//! A node of a graph with samples, and what becomes of it for several.
+//! A node of the graph for one sample, and the node that replaces it for several samples.
 
 use super::Samples;
 use strait_core::{Op, QuantParams, TensorType};
 
-/// A node, with the types that it has for one sample.
+/// A node, with the types that its operands and results have for one sample.
 pub(super) struct At<'a> {
     pub(super) op: &'a Op,
     /// The grids of operands and results.
@@ -11,8 +11,7 @@ pub(super) struct At<'a> {
     pub(super) operands: &'a [Option<&'a TensorType>],
     pub(super) samples: &'a [Option<Samples>],
     pub(super) results: &'a [&'a TensorType],
-    /// True if a reshape that would merge the batch with another axis may give the batch an extra axis instead
-    /// ([`super::hidden`]).
+    /// True if a reshape may give the batch an extra axis instead of merging it with another axis ([`super::hidden`]).
     pub(super) hides: bool,
 }
 
@@ -21,15 +20,17 @@ pub(super) struct Rule {
     pub(super) op: Op,
     /// For each result, the axis of the samples.
     pub(super) results: Vec<Samples>,
-    /// Operands without samples that have to be repeated for each sample: their position, and the axis.
+    /// Operands that do not depend on samples but have to be repeated for each sample. Each is given by its position
+    /// and the axis.
     pub(super) repeated: Vec<(usize, usize)>,
     /// True if the results have an extra first axis for the batch, which they do not have for one sample.
     pub(super) is_hidden: bool,
-    /// A permutation of the first operand's axes that has to come before the op. Empty if there is none.
+    /// A permutation of the first operand's axes. The operand is transposed by it in front of the op. Empty if no
+    /// transpose is needed.
     pub(super) turned: Vec<u32>,
 }
 
-/// A result, or the reason why there is none.
+/// A result, or the reason why there is no result.
 pub(super) type Ruled<T> = Result<T, String>;
 
 pub(super) const MIXED: &str = "it computes along the batch";
@@ -45,7 +46,8 @@ impl At<'_> {
             .map_or(0, |ty| ty.shape.len())
     }
 
-    /// The samples of the operand at this position. It is an error if it has none, or if another operand has some.
+    /// The samples of the operand at this position. It is an error if this operand does not depend on samples, or if
+    /// another operand does.
     pub(super) fn only(&self, position: usize) -> Ruled<Samples> {
         let others = self
             .samples
@@ -58,7 +60,7 @@ impl At<'_> {
         }
     }
 
-    /// The samples of the operands at these positions, which must agree. Other operands must have none.
+    /// The samples of the operands at these positions, which must agree. No other operand may depend on samples.
     pub(super) fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
         let has = |at: &usize| self.samples.get(*at).copied().flatten();
         let first = positions.iter().find_map(has).ok_or(UNKNOWN)?;
@@ -80,7 +82,7 @@ impl At<'_> {
         self.results.first().copied().ok_or_else(|| UNKNOWN.into())
     }
 
-    /// The rule for an op that stays as it is and has the samples on the same axis in all results.
+    /// The rule for an op that does not change, and whose results all have the samples on the same axis.
     pub(super) fn same(&self, samples: Samples) -> Ruled<Rule> {
         self.with(self.op.clone(), samples)
     }
@@ -95,7 +97,7 @@ impl At<'_> {
         })
     }
 
-    /// Like [`At::same`], but it is an error if the op computes along the axis of the samples.
+    /// Like [`At::same`], but with an error if the op computes along the axis of the samples.
     pub(super) fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
         match position(axis, self.rank(0)) == Some(samples.axis) {
             true => Err(MIXED.into()),
@@ -113,7 +115,7 @@ impl At<'_> {
     }
 }
 
-/// An axis as a position. Negative axes count from the end.
+/// The position of an axis. Negative axes count from the end.
 pub(super) fn position(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)

@@ -1,7 +1,7 @@
 //! For each op, finds the axis along which the samples lie in its results.
 //!
-//! With n samples, the result must consist of the results of each single sample, one after the other along that axis.
-//! An op for which this is not known is refused.
+//! With n samples, the result must consist of the results for each single sample, one after the other along this axis.
+//! If it is not known whether this holds for an op, the op is refused.
 
 use super::{Samples, shapes};
 use crate::free_batch::node_rule::{At, MIXED, Rule, Ruled, UNKNOWN, elementwise, position};
@@ -11,9 +11,9 @@ use strait_core::op::{Gather, Reduce, Slice};
 /// How the node changes for several samples.
 ///
 /// # Errors
-/// A node that is not known to treat each sample alike.
+/// It is not known whether the node treats each sample alike.
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
-    // True if a second operand gives a list that is an attribute otherwise, such as the shape of a reshape.
+    // True if a second operand gives a list that is usually an attribute, such as the shape of a reshape.
     let is_late = at.operands.get(1).is_some_and(Option::is_some);
     match at.op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
@@ -79,7 +79,7 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
     }
 }
 
-/// The error for a grid whose axis is the batch: it has scales for a fixed number of samples.
+/// The error for a grid whose axis is the batch. Such a grid has scales for a fixed number of samples.
 fn grid(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let mut axes = at.grids.iter().filter_map(|grid| grid.axis).map(usize::from);
@@ -147,7 +147,7 @@ fn reduced(at: &At<'_>, axes: &[i64], keeps: bool) -> Ruled<Rule> {
     })
 }
 
-/// The rule for Concat. Constants beside samples are repeated for each sample.
+/// The rule for Concat. Constants that are joined with samples are repeated for each sample.
 fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     let samples = at.samples.iter().copied().flatten().next().ok_or(UNKNOWN)?;
     if at.samples.iter().flatten().any(|other| *other != samples) {
@@ -164,7 +164,7 @@ fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Slice. The slice must take all of the batch axis.
+/// The rule for Slice. The slice must not leave out any part of the batch axis.
 fn slice(at: &At<'_>, op: &Slice) -> Ruled<Rule> {
     let (samples, rank) = (at.only(0)?, at.rank(0));
     match op.axes.iter().any(|&axis| position(axis, rank) == Some(samples.axis)) {

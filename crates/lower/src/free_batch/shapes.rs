@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use strait_core::Op;
 use strait_core::op::{Expand, Reshape, Resize, Squeeze};
 
-/// The axis of the result that has as many elements in front of it as the samples' axis has in the operand.
+/// Finds the axis of the result that the samples lie along: the elements in front of it are as many as those in front
+/// of the samples' axis in the operand.
 fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
     let fits = |axis: &usize| *axis < to.len() && before(to, *axis) == before(from, samples.axis);
@@ -17,7 +18,7 @@ fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
 
 /// Handles a reshape that moves the batch axis past other axes. For one sample such a move is a plain reshape, but for
 /// several samples it has to be a transpose. Returns the permutation of the operand's axes, and the axis of the samples
-/// in the result. `None` if the order of the other extents changes.
+/// in the result. `None` if the reshape changes the order of the other extents.
 fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Samples)> {
     let axis = to
         .iter()
@@ -48,8 +49,8 @@ fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Sample
     ))
 }
 
-/// The rule for Reshape. The extent of the batch is written as 0, the extent of the operand, or as -1, whatever
-/// remains.
+/// The rule for Reshape. In the new shape, the extent of the batch becomes 0, which means the operand's extent, or -1,
+/// which means the number that remains.
 pub(super) fn reshape(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
@@ -103,7 +104,7 @@ pub(super) fn unsqueeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
     at.same(Samples { axis, ..samples })
 }
 
-/// The rule for Expand. It writes 1 as the extent of the batch, which leaves the samples as they are.
+/// The rule for Expand. In the new shape, the extent of the batch becomes 1, which does not change the samples.
 pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     let mut rule = elementwise(at)?;
     let samples = rule.results.first().copied().ok_or(UNKNOWN)?;
@@ -119,8 +120,8 @@ pub(super) fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// The rule for Resize. Sizes would fix the extent of the batch, and scales do not. So scales are used if the sizes
-/// follow from them.
+/// The rule for Resize. Sizes would fix the extent of the batch, whereas scales do not. So the rule uses scales if the
+/// sizes follow from these.
 pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
     let samples = at.only(0)?;
     let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
@@ -132,7 +133,7 @@ pub(super) fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
             .collect(),
         false => op.scales.clone(),
     };
-    // Runtimes multiply in f32. The product in f64 is exact.
+    // Runtimes compute this product in f32. In f64 the product is exact.
     let follows = |((&from, &to), &scale): ((&u64, &u64), &f32)| {
         let products = [from as f64 * f64::from(scale), f64::from(from as f32 * scale)];
         products.iter().all(|product| product.floor() == to as f64)

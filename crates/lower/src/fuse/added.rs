@@ -1,4 +1,5 @@
-//! A sum of a product with other codes. Table rows with a second op treat it as the product with one more operand.
+//! A node that adds codes to the sums of a product. Table rows with a second op treat this node as the product with one
+//! more operand.
 
 use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, ValueId};
 use strait_requantize::IntType;
@@ -11,12 +12,12 @@ pub(super) struct Added<'a> {
     /// The codes that are added.
     pub(super) codes: ValueId,
     pub(super) addend: Addend,
-    /// The nodes that bring the codes onto the grid of the sums.
+    /// The nodes that bring the added codes onto the grid of the sums.
     pub(super) between: Vec<NodeId>,
 }
 
 impl<'a> Added<'a> {
-    /// Recognises a node that adds codes to the sums of a product. Nothing else may read the product or the added
+    /// Recognises a node that adds codes to the sums of a product. No other node may read the product or the added
     /// codes.
     pub(super) fn of(graph: &'a Graph, node: &'a Node) -> Option<Added<'a>> {
         let &[Some(a), Some(b)] = matches!(node.op, Op::Add(_)).then_some(&node.inputs[..])? else {

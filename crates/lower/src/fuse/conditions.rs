@@ -1,4 +1,4 @@
-//! Conditions of a row that are checked at a site before its forms are looked at.
+//! Conditions of a row that are checked at a site before the row's forms.
 
 use super::site::{Producer, RequantizationSite};
 use crate::interval::may_be_empty;
@@ -7,7 +7,7 @@ use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
 impl RequantizationSite<'_> {
-    /// Checks that the row applies to producers with this op.
+    /// Checks that the row applies to producers with the op of this site's producer.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
         if let Some(with) = &row.with {
             return self.matches_sum(row, with);
@@ -24,7 +24,7 @@ impl RequantizationSite<'_> {
         ))
     }
 
-    /// Checks all conditions of the row at this site, except for those on the form.
+    /// Checks all conditions of the row at this site. The conditions on the form are checked later.
     pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
         let when = &row.when;
         for (key, wanted) in &when.option {
@@ -67,7 +67,8 @@ impl RequantizationSite<'_> {
         };
         let operand = reads.inputs.first().copied().flatten();
         is("the producer's operand", when.input, operand.and_then(elem))?;
-        // This holds for every row: the fused node can compute only one requantization, so it would lose the first one.
+        // This check applies to every row: a fused node can compute only one requantization, so it would lose the one
+        // that it already has.
         if let Some(fused) = node.fused.as_deref()
             && !(fused.requant.is_identity() && fused.requant.out() == IntType::I32)
         {
@@ -79,7 +80,8 @@ impl RequantizationSite<'_> {
         self.only_reader()
     }
 
-    /// Checks the results that go into a concatenation: their extent along its axis must be divisible by `multiple`.
+    /// If the result goes into a concatenation, checks that its extent along the concatenation's axis is divisible by
+    /// `multiple`.
     fn concatenates(&self, multiple: Option<u32>) -> Result<(), Reason> {
         let (Some(multiple), Some((_, result))) = (multiple, self.taken(self.links.len())) else {
             return Ok(());
@@ -110,8 +112,8 @@ impl RequantizationSite<'_> {
         Ok(())
     }
 
-    /// Checks that only the chain reads the accumulator. If others read it too, the producer has to leave it to them,
-    /// whatever the row says.
+    /// Checks that only the chain reads the accumulator. If other nodes read the accumulator too, the producer must
+    /// still make it for them, whatever the row says.
     fn only_reader(&self) -> Result<(), Reason> {
         let mut nodes: Vec<_> = self.graph.uses(self.wide).map(|reader| reader.node).collect();
         nodes.sort_unstable();
@@ -128,8 +130,8 @@ impl RequantizationSite<'_> {
         Err(Reason::new(ReasonCode::Consumers, text))
     }
 
-    /// The reason why it is enough to compare the steps behind the producer: what the producer computes does not depend
-    /// on the steps that are fused into it.
+    /// The reason why the certificate only has to compare the steps behind the producer: the accumulators that the
+    /// producer computes do not depend on which steps are fused into it.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
@@ -148,9 +150,9 @@ impl RequantizationSite<'_> {
         }
     }
 
-    /// Checks parameters by channel: they can be fused only if the producer finds its channels in the same way, along
-    /// the same axis or by the same operand. A producer that may have such an operand, and has none yet, can take it
-    /// over.
+    /// Checks parameters by channel. They can be fused only if the producer finds its channels in the same way, along
+    /// the same axis or by the same operand. If the producer may have such an operand and has none yet, it can take
+    /// over the chain's operand.
     pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
         let Some(node) = self.reads(inside) else {
             return Ok(());
@@ -185,9 +187,9 @@ impl RequantizationSite<'_> {
 
     /// Checks that the chain maps the accumulator's zero point to the zero point of the result.
     ///
-    /// The chain may have parameters by channel, and the accumulator a zero point for each channel. The grid of the
-    /// result has a single zero point. So the chain R must map the zero points of all channels to the same code,
-    /// rounding as it does for every other accumulator.
+    /// The chain may have parameters by channel, and the accumulator may have a zero point for each channel. The grid
+    /// of the result has a single zero point. So the chain must map the zero points of all channels to the same code,
+    /// with the same rounding as for every other accumulator.
     pub(super) fn zero_points_meet(&self, links: usize) -> Result<(), Reason> {
         let zeros = |value: ValueId| {
             let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
@@ -227,8 +229,8 @@ impl RequantizationSite<'_> {
 
     /// Checks that the step gives the same codes in front of a max pool and behind it. The step is monotonic, so it
     /// commutes with the maximum over the elements of a window. A window without elements gives the smallest integer of
-    /// the pool's type, and behind the step that must be the smallest integer of the result's type. So the step has to
-    /// map the smallest accumulator to the smallest code.
+    /// the pool's type. If the step comes before the pool, this is the smallest integer of the result's type. So the
+    /// step has to map the smallest accumulator to the smallest code.
     pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(());

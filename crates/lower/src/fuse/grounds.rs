@@ -1,4 +1,4 @@
-//! The grounds of a certificate: the facts from which its interval follows, and a digest of all of them.
+//! The grounds of a certificate: the facts that its interval follows from, and a digest of all of them.
 
 use super::site::{Producer, RequantizationSite};
 use sha2::{Digest as _, Sha256};
@@ -8,7 +8,7 @@ use strait_core::{Addend, Node, Op, TensorData, ValueId, WeightZero};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Because, Certificate};
 
-/// The facts behind the bounds of the producer's result: everything that [`Bounds`](crate::interval::Bounds) used.
+/// The facts from which [`Bounds`](crate::interval::Bounds) has computed the bounds of the producer's result.
 pub(super) fn because(site: &RequantizationSite<'_>, inside: bool, links: usize) -> Vec<Because> {
     let by_channel = site.by_channel(links);
     let Some(node) = site.reads(inside) else {
@@ -75,7 +75,7 @@ pub(super) fn because(site: &RequantizationSite<'_>, inside: bool, links: usize)
     facts
 }
 
-/// The interval of an operand, as a fact.
+/// The fact that an operand lies in its interval.
 fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Option<Because> {
     let all = site.bounds(value)?;
     let low = all.values().iter().map(|ends| ends.0).min()?;
@@ -84,17 +84,17 @@ fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Optio
     Some(Because::Operand { index, low, high })
 }
 
-/// In a requantization, the position of the operand that selects its channels.
+/// The position of a requantization's operand that selects the channels.
 const PICKS: usize = 1;
 
-/// SHA-256 over the grounds of a certificate. It covers, in this order:
+/// A SHA-256 of the grounds of a certificate. It covers, in this order:
 /// - JSON with the argument, the chains, the interval and the facts behind the interval
 /// - each constant operand of the producer, or the producer itself if it is a constant: its position, its number of
 ///   bytes, and the bytes
 /// - the constant that selects the channels of the requantizations, if there is one, with its position among their
 ///   operands
 ///
-/// Numbers are 8 bytes, little endian.
+/// Numbers take 8 bytes and are little-endian.
 pub(super) fn digest(
     site: &RequantizationSite<'_>,
     (inside, links): (bool, usize),

@@ -1,22 +1,22 @@
 //! Merges equal requantizations of the same accumulator.
 //!
 //! An accumulator can be fused only if a single requantization reads it. Two requantizations with the same function and
-//! the same grid compute the same codes, so their readers can share one. This needs no proof: the remaining node has
-//! the same op, operand and grid as each of the merged ones.
+//! the same grid compute the same codes, so one of them is enough for the readers of both. This needs no proof: the
+//! remaining node has the same op, operand and grid as each of the merged nodes.
 
 use smallvec::smallvec;
 use strait_core::{Graph, GraphId, Module, NewNode, Node, NodeId, Op, Patch, PatchError, Source, ValueId};
 
-/// Equal requantizations that were merged into one.
+/// Equal requantizations that were merged into one requantization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// The name of the value that remains.
+    /// The name of the result of the requantization that remains.
     pub value: String,
-    /// The names of the values that were merged into it.
+    /// The names of the results of the other requantizations.
     pub gone: Vec<String>,
 }
 
-/// Looks for values that only equal requantizations read, and merges these into the first of them.
+/// Looks for values that only equal requantizations read. Merges these requantizations into the first one.
 pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Result<Vec<Merged>, PatchError> {
     let mut done = Vec::new();
     let Some(g) = module.graph(graph) else { return Ok(done) };
@@ -25,7 +25,7 @@ pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Resu
         let Some(g) = module.graph(graph) else { break };
         let Some(patch) = merged(g, value) else { continue };
         let name = |(id, _): &(ValueId, Source)| g.value(*id).map(|v| module.name(v.name).to_string());
-        // The value that was replaced last gives its name to the remaining one.
+        // The remaining value has the name of the value that was replaced last.
         let mut gone: Vec<String> = patch.replace.iter().filter_map(name).collect();
         let value = gone.pop().unwrap_or_default();
         gone.reverse();
@@ -36,7 +36,7 @@ pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Resu
 }
 
 fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
-    // Only nodes count as producers. Constants are requantized once for each reader instead.
+    // Only nodes count as producers. A constant is requantized once for each reader instead.
     graph.producer(value)?;
     let mut readers: Vec<(NodeId, &Node)> = Vec::new();
     for reader in graph.uses(value) {
@@ -57,12 +57,12 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
         (&node.op, &node.inputs, &node.place) == (&first.op, &first.inputs, &first.place) && grid(node) == grid(first)
     };
     let mut results: Vec<ValueId> = readers.iter().filter_map(|(_, node)| result(node)).collect();
-    // Outputs are known by their names, so at most one of the merged values may be an output.
+    // Programs find outputs by their names, so at most one of the merged values may be an output.
     let outputs = results.iter().filter(|&&value| graph.is_output(value)).count();
     if !readers.iter().all(same) || outputs > 1 || results.len() != readers.len() {
         return None;
     }
-    // The last one gives its name: the output if there is one, otherwise the first.
+    // The last value gives its name: the output if there is one, otherwise the first value.
     results.reverse();
     results.sort_by_key(|&value| graph.is_output(value));
     let ids: Vec<NodeId> = readers.iter().map(|(id, _)| *id).collect();

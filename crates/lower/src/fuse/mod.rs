@@ -1,11 +1,11 @@
-//! Fuse: moves requantizations and clamps into their producers, by the rows of the target's table.
+//! Fuse: moves requantizations and clamps into their producers, as the rows of the target's table say.
 //!
-//! A site is a producer (a node or a constant) with the chain of requantizations and clamps behind it, down to the
-//! first value that something else reads. Ops, forms and verbs are plain data for this engine. Among the rows whose
-//! conditions hold, whose forms accept the requantization and whose result can be proven, those that take the longest
-//! part of the chain are preferred, and of these the first one fires. Its verbs make the patch. A certificate says
-//! whether the fused node computes the same for everything that can occur. Each row that does not fire is recorded with
-//! its reason.
+//! A site is a producer (a node or a constant) with the chain of requantizations and clamps behind it. The chain ends
+//! at the first value that another node reads. For this engine, ops, forms and verbs are only data. A row can fire if
+//! its conditions hold, its forms accept the requantization, and the result can be proven. Among the rows that can
+//! fire, those that take the longest part of the chain are preferred, and of these the first one fires. The verbs of
+//! this row make the patch. A certificate says whether the fused node computes the same result for everything that can
+//! occur. Each row that does not fire is recorded with the reason.
 
 mod added;
 mod conditions;
@@ -31,9 +31,10 @@ use strait_target::{Target, TargetSpec};
 pub enum FusionPolicy {
     /// A fusion must not change results at all.
     Exact,
-    /// A fusion may change results by at most this many LSB, units of the result.
+    /// A fusion may change results by at most this many LSB, which are units of the result's codes.
     Bounded(u32),
-    /// A fusion may change results by any known amount. If the difference cannot be decided, it is still refused.
+    /// A fusion may change results by any amount that is known. If the difference cannot be decided, the fusion is
+    /// still refused.
     Any,
 }
 
@@ -73,24 +74,24 @@ pub struct Fused {
     pub row: String,
     /// The certificate of the fusion.
     pub certificate: Certificate,
-    /// The other rows that were tried, near misses first.
+    /// The other rows that were tried. The rows that came nearest to firing come first.
     pub tried: Vec<Attempt>,
 }
 
 impl Fused {
     /// The reason why this fusion could drop a clamp in front of the requantization. `None` if there was no clamp, or
-    /// if it is still there.
+    /// if the fused node still has it.
     pub fn dropped_clamp(&self) -> Option<Reason> {
         dropped_clamp(&self.certificate)
     }
 }
 
-/// If a clamp in front of the requantization was dropped because it changes nothing: the reason. `None` if there was no
-/// clamp, or if it is still there.
+/// The reason why a clamp in front of the requantization was dropped: it changes nothing. `None` if there was no clamp,
+/// or if the fused node still has it.
 pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let after = certificate.after.as_ref()?;
     let out = after.out();
-    // A form that includes a ReLU has taken over the clamp instead of dropping it.
+    // If the form includes a ReLU, the form computes the clamp, so the clamp was not dropped.
     let clamps = after.clamp.is_some() || after.form.range() != [out.min(), out.max()];
     let [low, high] = certificate.before.iter().find_map(|step| step.clamp)?;
     let text = format!("without the clamp to [{low}, {high}] no result is another one");
@@ -104,18 +105,18 @@ pub struct Refused {
     pub node: String,
     /// The name of the requantized value.
     pub value: String,
-    /// The row that came nearest to firing. `None` if the table has no row for the producer.
+    /// The row that came nearest to firing. `None` if the table has no row for the producer's op.
     pub row: Option<String>,
-    /// The reason why it was not fused.
+    /// The reason why the requantization was not fused.
     pub reason: Reason,
-    /// All rows of the table that were tried, near misses first. Empty if the front part of the chain was fused and
-    /// this requantization is left behind it.
+    /// All rows of the table that were tried. The rows that came nearest to firing come first. Empty if the front part
+    /// of the chain was fused and this requantization is what remains of the chain.
     pub tried: Vec<Attempt>,
 }
 
 impl Refused {
-    /// True if some row of the table is meant for this site: the row's ops and conditions match, and it failed only at
-    /// the form, the proof or the policy.
+    /// True if the table has a row that is meant for this site: the row's ops and conditions match, and the row failed
+    /// only later, at the form, the proof or the policy.
     pub fn has_row(&self) -> bool {
         self.tried.iter().any(|attempt| attempt.until > Until::Conditions)
     }
@@ -128,30 +129,30 @@ pub struct Attempt {
     pub row: String,
     /// The stage at which the row failed.
     pub until: Until,
-    /// The reason why it failed.
+    /// The reason why the row failed.
     pub reason: Reason,
 }
 
-/// The stage at which a row failed, in the order in which the stages are checked. A row that failed later was nearer to
-/// firing.
+/// The stage at which a row failed. The variants are in the order in which the stages are checked, so a row with a
+/// later stage came nearer to firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
     /// The row is for producers with other ops.
     Producer,
     /// A condition of the row does not hold at the site.
     Conditions,
-    /// The row does not accept this form.
+    /// The row does not accept the form of the requantization.
     Form,
     /// The result could not be proven, or the patch could not be made.
     Proof,
     /// The result differs by more than the policy allows.
     Policy,
-    /// The row could fire, but another row takes more of the chain.
+    /// The row could fire, but another row takes a longer part of the chain.
     Length,
 }
 
 impl Until {
-    /// Combines this stage with a reason.
+    /// Returns a function that puts this stage in front of a reason.
     fn failed(self) -> impl Fn(Reason) -> (Until, Reason) {
         move |reason| (self, reason)
     }
@@ -164,14 +165,14 @@ pub struct Fusion {
     pub fired: Vec<Fused>,
     /// The requantizations that were not fused.
     pub refused: Vec<Refused>,
-    /// Equal requantizations that were merged before anything was fused.
+    /// Equal requantizations that were merged before the first fusion.
     pub merged: Vec<Merged>,
 }
 
 /// The reason why fusing stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum FuseError {
-    /// A patch did not fit: a defect of the compiler or of the target's code.
+    /// A patch could not be applied. This is a defect of the compiler or of the target's code.
     #[error("row {row}: {error}")]
     Patch {
         /// The row.
@@ -184,12 +185,12 @@ pub enum FuseError {
     Ours(String),
 }
 
-/// Fuses a graph of the integer stage, and the graphs that it calls, by the rows of the target's table.
+/// Fuses a graph of the integer stage, and the graphs that it calls, as the rows of the target's table say.
 ///
 /// First, equal requantizations of the same accumulator are merged. Then constants are requantized, with one copy for
-/// each reader. Then requantizations go into their producers. A graph that is called several times is fused once. If
-/// other graphs call it too, this graph gets its own copy first: the lowered graph, for example, calls the same graphs
-/// as its fused copy.
+/// each reader. Then requantizations move into their producers. If the graph calls another graph several times, the
+/// called graph is fused once. If other graphs call it too, the fused graph gets its own copy of it first: for example,
+/// a lowered graph calls the same graphs as its fused copy.
 ///
 /// # Errors
 /// See [`FuseError`]. A site that cannot be fused is not an error.
@@ -224,13 +225,13 @@ fn requantizations(module: &Module, graph: GraphId) -> Result<Vec<NodeId>, FuseE
     Ok(order.into_iter().filter(is_site).collect())
 }
 
-/// The rows of the table, and how much fusions may change results.
+/// The rows of the target's table, and the policy that says how much fusions may change results.
 struct Table<'a> {
     target: &'a dyn Target,
     policy: FusionPolicy,
 }
 
-/// What a row makes of a site.
+/// The result of applying a row to a site.
 struct Made {
     row: String,
     added: Option<String>,
@@ -239,7 +240,7 @@ struct Made {
     certificate: Certificate,
 }
 
-/// A row that fires at a site.
+/// A row that fires at a site, with everything that is needed to apply it.
 struct Fires {
     made: Made,
     /// The name of the producer.
@@ -248,20 +249,20 @@ struct Fires {
     name: String,
     is_output: bool,
     is_constant: bool,
-    /// For a sum that moves into the accumulator: the name of the added value on the accumulator's grid.
+    /// For a sum that moves into the accumulator: the name of the added value, on the accumulator's grid.
     added: Option<String>,
-    /// If part of the chain is left behind the fused node: the name of the value that is still requantized.
+    /// If part of the chain remains behind the fused node: the name of the value that is still requantized.
     left: Option<String>,
     behind: Vec<NodeId>,
     tried: Vec<Attempt>,
 }
 
 impl Fires {
-    /// Puts the fused node in place. Returns the nodes of the chain that are left behind it, which do not start a site
-    /// of their own.
+    /// Puts the fused node into the graph. Returns the nodes of the chain that remain behind the fused node. They do
+    /// not start a site of their own.
     fn apply(self, module: &mut Module, graph: GraphId, done: &mut Fusion) -> Result<Vec<NodeId>, FuseError> {
         let row = self.made.row;
-        // The tensors of a patch become its first values.
+        // The tensors of a patch become the first values that are added to the graph.
         let first = ValueId::new(module.graph(graph).map_or(0, Graph::value_bound));
         let applied = module.apply(graph, self.made.patch);
         applied.map_err(|error| FuseError::Patch {
@@ -272,7 +273,7 @@ impl Fires {
             true => named(module, graph, first, self.is_output.then_some(&*self.name)),
             false => self.name.clone(),
         };
-        // The added value is no longer a requantization of its own.
+        // The requantization of the added value is now part of the product and no longer counts as refused.
         done.refused
             .retain(|refused| Some(&refused.value) != self.added.as_ref());
         if let Some(value) = self.left {
@@ -300,8 +301,8 @@ impl Fires {
 }
 
 impl Table<'_> {
-    /// Fuses the sites of one graph, in topological order: either those with a constant as producer, or those with a
-    /// node.
+    /// Fuses the sites of one graph, in topological order. With `constants`, these are the sites whose producer is a
+    /// constant, otherwise those whose producer is a node.
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();
@@ -328,8 +329,8 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Decides one site. Of the rows that can fire, the first one of those that take the most of the chain is returned.
-    /// If none can, the site is recorded as refused.
+    /// Decides which row fires at a site. Among the rows that can fire, it prefers those that take the longest part of
+    /// the chain, and of these the first. If no row can fire, the site is recorded as refused.
     fn decide(
         &self,
         site: RequantizationSite<'_>,
@@ -363,8 +364,8 @@ impl Table<'_> {
                 }
             }
         }
-        // Sorts by stage, the nearest miss first. Among rows that failed at the same stage, the one that was tried last
-        // comes first.
+        // Sorts by stage, so that the row that came nearest to firing comes first. Among rows that failed at the same
+        // stage, the row that was tried last comes first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
         let fires = made.map(|made| {
@@ -374,7 +375,7 @@ impl Table<'_> {
             Fires {
                 node: into.map_or_else(|| node.clone(), |added| site.module.name(added.product.name).to_owned()),
                 added: made.added.clone(),
-                // A second requantization may be left behind the fused node.
+                // A second requantization of the chain may remain behind the fused node.
                 left: site.requantized(made.links..all),
                 behind: site.links[made.links..].iter().map(|link| link.node).collect(),
                 name: result.map(|value| site.name_of(value)).unwrap_or_default(),
@@ -406,8 +407,8 @@ impl Table<'_> {
         fires
     }
 
-    /// What `row` makes of a site, taking as many links of the chain as it can but more than `taken`. Otherwise the
-    /// stage at which it fails.
+    /// The result of applying `row` to a site. The row takes as many links of the chain as it can, but must take more
+    /// than `taken`. If it fails, the stage at which it fails and the reason.
     fn attempt(
         &self,
         site: &RequantizationSite<'_>,
@@ -457,7 +458,7 @@ impl Table<'_> {
         Err(nearest.unwrap_or_else(|| (Until::Form, Reason::new(ReasonCode::NoForm, "the row accepts no form"))))
     }
 
-    /// The plans of the row for the first `links` links.
+    /// The row's plans for the first `links` links.
     fn plans(
         &self,
         site: &RequantizationSite<'_>,
@@ -483,7 +484,7 @@ impl Table<'_> {
         }
     }
 
-    /// The patch for a plan, if the result is proven to differ by no more than the policy allows.
+    /// The patch for a plan. It is an error if the result cannot be proven, or differs by more than the policy allows.
     fn prove(
         &self,
         site: &RequantizationSite<'_>,
@@ -498,8 +499,8 @@ impl Table<'_> {
     }
 }
 
-/// The name of a constant. A constant that became an output takes the output's name, because the output is known by
-/// that.
+/// The name of a constant. If the constant replaces an output, it takes the output's name, because programs find
+/// outputs by their names.
 fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<&str>) -> String {
     if let Some(output) = output {
         let symbol = module.names.intern(output);
@@ -509,7 +510,7 @@ fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<
     value.map(|v| module.name(v.name).to_string()).unwrap_or_default()
 }
 
-/// Checks that the table's form called `name` accepts a requantization with this clamp.
+/// Checks that the table's form called `name` accepts a requantization with the clamp `clamp`.
 fn accepts(
     spec: &TargetSpec,
     name: &str,

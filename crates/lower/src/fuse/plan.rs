@@ -1,4 +1,4 @@
-//! Plans what a row can make of a site.
+//! Plans how a row can change a site.
 
 use super::accepts;
 use super::site::{Producer, RequantizationSite, does};
@@ -9,26 +9,26 @@ use strait_requantize::{FromFloat, IntType, Per, Requantization, Step, clamp_twi
 use strait_target::TargetSpec;
 use strait_target::spec::{FormRow, FusionRow, Verb};
 
-/// A plan for the producer and the first links of the chain.
+/// A plan for the producer and some links at the front of the chain.
 pub(super) struct Planned {
-    /// The number of links that the plan covers.
+    /// The number of links that the plan replaces.
     pub(super) links: usize,
     /// True if the producer is a sum that moves into the accumulator of its product.
     pub(super) inside: bool,
     pub(super) becomes: Becomes,
 }
 
-/// What replaces the producer.
+/// The node or constant that replaces the producer.
 pub(super) enum Becomes {
-    /// The same op, with this step behind its accumulator.
+    /// A node with the same op as the producer, and with the given step behind its accumulator.
     Step(Step),
-    /// A constant, or the table of a lookup, with these elements.
+    /// A constant, or a lookup with a table, whose elements are in the given tensor.
     Entries(TensorData),
     /// A quantization of floats to another grid.
     Quantize(FromFloat),
 }
 
-/// The plans of a row for the first `links` links, the preferred one first. If there are none, the reason.
+/// A row's plans for the first `links` links, the preferred one first. If there is no plan, the reason.
 pub(super) fn plans(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -64,8 +64,8 @@ pub(super) fn plans(
     }
 }
 
-/// Checks that the row accepts the form of each requantization. A row that names no forms accepts all. These
-/// requantizations are computed ahead of time, so the form need not support their clamp.
+/// Checks that the row accepts the form of each requantization. A row that names no forms accepts all forms. These
+/// requantizations are computed at compile time, so the form need not support the clamp.
 fn accepted(site: &RequantizationSite<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
     let requantizations = site.requantizations(links).filter(|_| row.accept.is_some());
     for (form, _) in requantizations {
@@ -91,9 +91,9 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// The steps that the row accepts: the step as it is, or else an equal one in a weaker form, and one with merged scales
-/// if the row's verbs include that. A step that was composed from two has no form of the table yet, so an equal one is
-/// looked for among the row's forms.
+/// The steps that the row accepts. This is the step itself, or else an equal step in a weaker form. If the row's verbs
+/// include the merging of scales, there is also a step with merged scales. A step that was composed from two steps has
+/// no form of the table yet, so an equal step is searched for among the row's forms.
 fn forms(
     site: &RequantizationSite<'_>,
     joined: &Joined,
@@ -129,8 +129,8 @@ fn forms(
     (steps, refused)
 }
 
-/// The step in the first of these forms that computes the same on all accumulators that can occur. The reason is that
-/// of the last form that was tried.
+/// The step in the first of these forms that computes the same on all accumulators that can occur. If there is no such
+/// form, the reason is that of the last form that was tried.
 fn weakened(
     site: &RequantizationSite<'_>,
     step: &Step,
@@ -139,7 +139,7 @@ fn weakened(
 ) -> Result<Option<Step>, Reason> {
     let mut interval = site.accumulators()?;
     if step.form.channels().is_none() {
-        // A form without parameters by channel stays one, so one interval for all channels is enough.
+        // A form without parameters by channel never gets such parameters, so one interval for all channels is enough.
         interval = Per::Tensor(hull(&interval));
     }
     let mut refused = None;
@@ -176,16 +176,16 @@ fn unequal(form: &Requantization, wanted: &Wanted, interval: &Per<(i64, i64)>) -
     Reason::new(ReasonCode::NotEqual, text)
 }
 
-/// Several links of a chain as one step.
+/// Several links of a chain, joined into one step.
 struct Joined {
     step: Step,
-    /// True if the step was composed from two steps, neither of them the identity.
+    /// True if the step was composed from two steps and neither of them is the identity.
     composed: bool,
 }
 
-/// The first links as one step. A clamp in front of a requantization moves behind it, with its ends requantized, or is
-/// dropped if it changes nothing. Two requantizations become one if a single form computes both. The saturation of the
-/// first one is treated as such a clamp.
+/// The first `links` links as one step. A clamp in front of a requantization moves behind it, with its ends
+/// requantized, or is dropped if it changes nothing. Two requantizations become one if a single form computes both. The
+/// saturation of the first requantization is treated as such a clamp.
 fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
     let mut joined: Option<Joined> = None;
     for step in site.steps(links) {
@@ -215,7 +215,7 @@ fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Resul
     joined.ok_or_else(|| Reason::new(ReasonCode::NoForm, "nothing stands behind the producer"))
 }
 
-/// Two steps as one that computes the same on all accumulators that can occur.
+/// Composes two steps into one step that computes the same on all accumulators that can occur.
 fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> Result<Step, Reason> {
     let interval = site.accumulators()?;
     let composed = compose_steps(before, step, &interval);
@@ -228,7 +228,7 @@ fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> 
     })
 }
 
-/// Moves a clamp of the accumulators from in front of a form to behind it. `None` if the clamp changes nothing.
+/// Moves a clamp of the accumulators from the front of a form to behind the form. `None` if the clamp changes nothing.
 fn moved(
     site: &RequantizationSite<'_>,
     [low, high]: [i32; 2],
@@ -254,7 +254,7 @@ fn moved(
     }
 }
 
-/// Sends each element of the constant, or of the lookup's table, through the links.
+/// The elements of the constant, or of the lookup's table, after all links were applied to them.
 fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Reason> {
     let tensor = site
         .entries()
@@ -284,9 +284,9 @@ fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Re
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// The quantization from floats directly to the grid behind the links. Its zero point is the one of the result's grid.
-/// That is the first zero point, put through the requantizations and rounded once
-/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)), not truncated twice.
+/// The quantization from floats directly to the grid behind the links. Its zero point is that of the result's grid.
+/// This is the first zero point after all requantizations, rounded once
+/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)) instead of after each requantization.
 fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
     if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return Err(Reason::new(

@@ -1,4 +1,4 @@
-//! Finds sites: a producer with the requantizations and clamps behind it.
+//! Finds sites. A site is a producer with the requantizations and clamps behind it.
 
 use super::added::Added;
 use crate::interval::{Bounds, Interval, KnownBounds};
@@ -7,7 +7,7 @@ use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reas
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
 use strait_target::spec::{FusionRow, Verb, With};
 
-/// What makes the value that is requantized.
+/// The node or constant that makes the requantized value.
 #[derive(Clone, Copy)]
 pub(super) enum Producer<'a> {
     /// A node.
@@ -25,7 +25,7 @@ pub(super) struct Link<'a> {
     pub(super) result: ValueId,
 }
 
-/// What a link computes.
+/// The requantization or clamp that a link computes.
 #[derive(Clone, Copy)]
 pub(super) enum What<'a> {
     Requantize {
@@ -35,8 +35,8 @@ pub(super) enum What<'a> {
     Clamp([i32; 2]),
 }
 
-/// A producer and the chain behind it, down to the first value that something else reads. The chain has at least one
-/// requantization. Clamps of accumulators may come before it.
+/// A producer and the chain behind it. The chain ends at the first value that another node reads. It has at least one
+/// requantization. Clamps of accumulators may come before the first requantization.
 pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
@@ -44,16 +44,17 @@ pub(super) struct RequantizationSite<'a> {
     /// The producer's result.
     pub(super) wide: ValueId,
     pub(super) links: Vec<Link<'a>>,
-    /// If the producer is a sum of a product and something else: that sum.
+    /// The product and the added codes, if the producer adds codes to the sums of a product.
     pub(super) added: Option<Added<'a>>,
-    /// The bounds, computed once for all rows, numbers of links and forms that are tried. Bounds from earlier sites
-    /// stay valid: sites are visited in topological order, and a fusion that changes bounds makes new values.
+    /// Bounds of values, computed once for all rows, numbers of links and forms that are tried. Bounds from earlier
+    /// sites stay valid, because sites are visited in topological order, and a fusion that changes bounds makes new
+    /// values.
     bounds: RefCell<Bounds<'a>>,
 }
 
 impl<'a> RequantizationSite<'a> {
-    /// The site whose first requantization is the node `at`. `None` if the node comes later in a chain, because it
-    /// belongs to the site of that chain, or if it requantizes an input of the graph.
+    /// The site whose first requantization is the node `at`. `None` if the node comes later in a chain and so belongs
+    /// to the site of that chain, or if it requantizes an input of the graph.
     pub(super) fn at(
         module: &'a Module,
         graph: GraphId,
@@ -108,13 +109,14 @@ impl<'a> RequantizationSite<'a> {
         self.bounds.borrow_mut().of(value)
     }
 
-    /// The accumulators that can occur, in front of the producer's own step if it has one. They are by channel unless a
-    /// step has its channels elsewhere.
+    /// The intervals of the accumulators that can occur. If a step is already fused into the producer, these are the
+    /// accumulators in front of this step. There is one interval for each channel, unless a step has its channels along
+    /// another axis.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let mut bounds = self.bounds.borrow_mut();
         let reach = match self.producer {
-            // The bounds in front of the step that is already fused into the producer. If nothing more is known there,
-            // the type of the accumulator is the bound.
+            // The bounds in front of the step that is already fused into the producer. If nothing else is known, the
+            // type of the accumulator gives them.
             Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
             _ => bounds.reach(self.wide),
         };
@@ -129,8 +131,8 @@ impl<'a> RequantizationSite<'a> {
         interval.ok_or_else(|| Reason::new(ReasonCode::NoInterval, "its accumulators have no known bounds"))
     }
 
-    /// If an operand selects the channels: the accumulators of each channel, and the largest number of elements in a
-    /// window that one of them sums up.
+    /// If an operand selects the channels: for each channel, the interval of its accumulators, and the number of
+    /// elements in the largest window that one of them sums up.
     pub(super) fn by_channel(&self, links: usize) -> Option<Vec<(Interval, u64)>> {
         let (Producer::Node(_, node), Some(picks)) = (self.producer, self.picks(links)) else {
             return None;
@@ -154,7 +156,7 @@ impl<'a> RequantizationSite<'a> {
         value.map(|v| self.module.name(v.name).to_string()).unwrap_or_default()
     }
 
-    /// The producer's op, spelled as in the table.
+    /// The producer's op, with the name that the table uses.
     pub(super) fn term(&self) -> &'static str {
         match self.producer {
             Producer::Node(_, node) => node.op.term().name(),
@@ -162,7 +164,7 @@ impl<'a> RequantizationSite<'a> {
         }
     }
 
-    /// The requantizations of the chain, with how they find their channels.
+    /// The requantizations among the first `links` links, and how each of them finds its channels.
     pub(super) fn requantizations(&self, links: usize) -> impl Iterator<Item = (&'a Requantization, Channels)> {
         self.links.iter().take(links).filter_map(|link| match link.what {
             What::Requantize { form, channels } => Some((form, channels)),
@@ -170,15 +172,15 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The name of the first requantized value among these links.
+    /// The name of the first requantized value among the links in `links`.
     pub(super) fn requantized(&self, links: std::ops::Range<usize>) -> Option<String> {
         let mut links = self.links.get(links)?.iter();
         let first = links.find(|link| matches!(link.what, What::Requantize { .. }))?;
         Some(self.name_of(first.result))
     }
 
-    /// The constant that selects the channels of the chain's parameters, or of the parameters that the producer already
-    /// has.
+    /// The constant that selects the channels of the parameters in the chain, or of the parameters that the producer
+    /// already has.
     pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
         let own = match self.producer {
             Producer::Node(_, node) => node.picked_channels(),
@@ -193,8 +195,8 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The numbers of links that can be fused together, largest first. Each such part ends behind a requantization or
-    /// behind a clamp of its codes.
+    /// The numbers of links that can be fused together, largest first. The last of these links is a requantization, or
+    /// a clamp of a requantization's codes.
     pub(super) fn prefixes(&self) -> impl Iterator<Item = usize> {
         let first = self
             .links
@@ -203,8 +205,9 @@ impl<'a> RequantizationSite<'a> {
         (first.map_or(self.links.len(), |first| first) + 1..=self.links.len()).rev()
     }
 
-    /// The steps of the first links, in the order in which they are applied. A clamp belongs to the step before it, and
-    /// a clamp of accumulators to the identity. If the producer has a step of its own, it comes first.
+    /// The steps of the first `links` links, in the order in which they are applied. A clamp of codes belongs to the
+    /// step before it, and a clamp of accumulators to an identity step. If the producer has a step of its own, that
+    /// step comes first.
     pub(super) fn steps(&self, links: usize) -> Vec<Step> {
         let own = match self.producer {
             Producer::Node(_, node) => node.fused.as_deref(),
@@ -228,13 +231,13 @@ impl<'a> RequantizationSite<'a> {
         steps
     }
 
-    /// The nodes of the first links, and the value behind them.
+    /// The nodes of the first `links` links, and the result of the last of these nodes.
     pub(super) fn taken(&self, links: usize) -> Option<(Vec<NodeId>, ValueId)> {
         let taken = self.links.get(..links)?;
         Some((taken.iter().map(|link| link.node).collect(), taken.last()?.result))
     }
 
-    /// The tensor whose elements are requantized ahead of time: a constant, or the table of a lookup.
+    /// The tensor whose elements are requantized at compile time: a constant, or the table of a lookup.
     pub(super) fn entries(&self) -> Option<&'a TensorData> {
         match self.producer {
             Producer::Constant(tensor) => Some(tensor),
@@ -245,7 +248,7 @@ impl<'a> RequantizationSite<'a> {
         }
     }
 
-    /// Where the channels of the chain's parameters lie in a tensor of this shape.
+    /// The position of the channels of the chain's parameters in a tensor with the shape `shape`.
     pub(super) fn channels(&self, links: usize, shape: &[u64]) -> Result<Strided, Reason> {
         let mut common = None;
         for (form, channels) in self.requantizations(links) {
@@ -266,7 +269,7 @@ impl<'a> RequantizationSite<'a> {
         })
     }
 
-    /// The extents of the producer's first operand. All are fixed by now.
+    /// The extents of the producer's first operand. All extents are fixed at this point.
     pub(super) fn extents(&self) -> Vec<u64> {
         let Producer::Node(_, node) = self.producer else {
             return Vec::new();
@@ -290,10 +293,10 @@ impl<'a> RequantizationSite<'a> {
     }
 }
 
-/// Where the channels of an axis lie in a tensor.
+/// The position of the channels along an axis in a tensor.
 #[derive(Clone, Copy)]
 pub(super) struct Strided {
-    /// How many elements of one channel lie next to each other.
+    /// The number of neighbouring elements that belong to the same channel.
     inner: u64,
     extent: usize,
 }
@@ -306,12 +309,12 @@ impl Strided {
     }
 }
 
-/// True if the row lists this verb under `then`.
+/// True if the row lists `verb` under `then`.
 pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
     row.then.iter().any(|v| v == verb)
 }
 
-/// The name of the target's code to which a row leaves the decision. `None` if the row decides by itself.
+/// The name of the target's code that decides in place of the row. `None` if the row decides by itself.
 pub(super) fn decides(row: &FusionRow) -> Option<&str> {
     row.then.iter().find_map(|verb| match verb {
         Verb::Custom(name) => Some(name.as_str()),
@@ -319,7 +322,7 @@ pub(super) fn decides(row: &FusionRow) -> Option<&str> {
     })
 }
 
-/// The node as a link of a chain, if it can be one.
+/// The node as a link of a chain. `None` if it is neither a requantization nor a clamp.
 fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     let what = match &node.op {
         Op::Requantize(op) => What::Requantize {
@@ -333,7 +336,7 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     Some(Link { node: id, what, result })
 }
 
-/// A requantization that changes no accumulator: it only saturates to 32 bits.
+/// A requantization that only saturates to 32 bits, and so changes no accumulator.
 fn identity() -> Requantization {
     form::ArithFolded {
         narrowing: Narrowing {
@@ -346,7 +349,7 @@ fn identity() -> Requantization {
 }
 
 impl RequantizationSite<'_> {
-    /// Checks that a row with a second op applies to this sum.
+    /// Checks that a row with a second op applies to the sum at this site.
     pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
         let refuse = |text: String| Err(Reason::new(ReasonCode::Producer, text));
         let (term, wide) = (self.term(), self.name_of(self.wide));
@@ -388,8 +391,8 @@ impl RequantizationSite<'_> {
         self.graph.node(node)?.outputs.first().copied()
     }
 
-    /// The node whose operands a row looks at: the producer or, for a fusion `inside` the accumulator, the product that
-    /// the producer adds to.
+    /// The node whose operands a row checks. This is the producer. For a fusion `inside` the accumulator, it is the
+    /// product to which the producer adds codes.
     pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
         match (&self.added, self.producer) {
             (Some(added), _) if inside => Some(added.product),

@@ -1,4 +1,4 @@
-//! The replacements that the verbs of a row make of a producer: the proof and the patch of each.
+//! The nodes that the verbs of a row put in place of a producer, with the proof and the patch for each.
 
 use super::added::Added;
 use super::grounds;
@@ -13,8 +13,8 @@ use strait_requantize::{Argument, Certificate, DecideError, Step, certificate::o
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, FusionSite, Target};
 
-/// A certificate that says how far the planned node agrees with the nodes that stand there now. It covers every
-/// accumulator that can occur.
+/// A certificate that says how far the results of the planned node agree with those of the nodes that it replaces. It
+/// covers every accumulator that can occur.
 pub(super) fn certificate(site: &RequantizationSite<'_>, planned: &Planned) -> Result<Certificate, Reason> {
     let before = site.steps(planned.links);
     let undecided = |error: DecideError| Reason::new(ReasonCode::Undecided, error.to_string());
@@ -61,7 +61,7 @@ pub(super) fn certificate(site: &RequantizationSite<'_>, planned: &Planned) -> R
     Ok(certificate.grounded(because, digest))
 }
 
-/// The patch that makes what is planned. A constant is called `clone`.
+/// The patch for a plan. If it makes a constant, the constant gets the name `clone`.
 pub(super) fn patch(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -127,8 +127,8 @@ pub(super) fn patch(
     }
 }
 
-/// The patch that replaces the product, the sum `at` and the nodes `gone` behind it with one product that adds inside
-/// its accumulator.
+/// The patch that replaces a product, the addition `at` and the nodes `gone` behind it with one product that adds
+/// inside its accumulator.
 fn summed(
     site: &RequantizationSite<'_>,
     added: &Added<'_>,
@@ -153,7 +153,7 @@ fn origins(id: NodeId, gone: &[NodeId]) -> Vec<NodeId> {
     std::iter::once(id).chain(gone.iter().copied()).collect()
 }
 
-/// The patch that puts one node in place of the producer and the nodes `gone`.
+/// The patch that puts the node `new` in place of the producer and the nodes `gone`.
 fn node_patch(
     new: NewNode,
     data: Vec<(String, TensorData)>,
@@ -177,9 +177,9 @@ fn no_meaning(row: &FusionRow) -> Reason {
     Reason::new(ReasonCode::Verb, format!("{verbs} has no exact meaning at this site"))
 }
 
-/// Asks the target's code for the step that should stand at a site. The step is certified like any other. The op has to
-/// stay the same: the certificate compares the steps behind the accumulators and says nothing about an op that makes
-/// other accumulators.
+/// Asks the target's code for the step that should replace the steps at a site. This step is certified like any other.
+/// The op must not change: the certificate compares the steps behind the accumulators and says nothing about an op that
+/// makes other accumulators.
 pub(super) fn decided(
     site: &RequantizationSite<'_>,
     row: &FusionRow,
@@ -220,7 +220,7 @@ pub(super) fn decided(
     }
 }
 
-/// Checks that the fused node keeps the invariants of a graph.
+/// Checks that the fused node satisfies the invariants of a graph.
 pub(super) fn is_accumulator(site: &RequantizationSite<'_>, node: &Node) -> Result<(), Reason> {
     let wide = site.graph.value(site.wide).map(|v| v.ty.elem);
     if matches!(wide, Some(Elem::I32 | Elem::I64)) {

@@ -1,4 +1,5 @@
-//! Sound bounds of accumulators. They follow from types, clamps, weights and biases alone, never from calibration data.
+//! Sound bounds of accumulators. They are computed only from types, clamps, weights and biases, never from calibration
+//! data.
 
 mod reach;
 
@@ -15,13 +16,14 @@ use strait_target::spec::{OpRow, Overflow};
 /// An interval of integers, both ends included.
 pub type Interval = (i64, i64);
 
-/// The interval of an activation's codes: all codes of its type. Values outside of the calibrated range saturate there.
+/// The interval of an activation's codes, which contains all codes of the type. Numbers outside of the calibrated range
+/// saturate at its ends.
 pub(crate) fn any_code(codes: IntType) -> Interval {
     (codes.min().into(), codes.max().into())
 }
 
-/// What has to be proven for the sums of an op over activations of a type. If the target's accumulator wraps, only the
-/// final sum has to fit. Otherwise every partial sum has to, in any order.
+/// The proof that is required for the sums of an op over activations of a type. If the target's accumulator wraps, only
+/// the final sum has to fit. Otherwise every partial sum has to fit, in any order of the terms.
 pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) -> Accumulator {
     let row = spec.accumulator.get(&activation.into());
     Accumulator {
@@ -33,8 +35,8 @@ pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) ->
     }
 }
 
-/// Finds the taps of a convolution that can read padding, from the extents of its weights, operand and result. `None`
-/// if there is no padding.
+/// Finds which taps of a convolution can read padding, from the extents of its weights, operand and result. `None` if
+/// there is no padding.
 pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[u64]) -> Option<Taps> {
     if conv.pad.iter().all(|&p| p == 0) {
         return None;
@@ -49,7 +51,7 @@ pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[
     }))
 }
 
-/// What the taps of a convolution read: codes in `codes`, or `code` outside of the operand.
+/// What the taps of a convolution read: a code in `codes`, or the code `code` outside of the operand.
 pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::Input<'_> {
     range::Input {
         codes,
@@ -63,8 +65,8 @@ pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::I
     }
 }
 
-/// The sums Σ w·q + b of each channel. `weight` holds the weights channel by channel, with their zero points
-/// subtracted.
+/// The intervals of the sums Σ w·q + b, one for each channel. `weight` holds the weights channel by channel, with their
+/// zero points subtracted.
 pub(crate) fn sums<'a>(
     weight: &'a [i32],
     bias: &'a [i64],
@@ -78,8 +80,8 @@ pub(crate) fn sums<'a>(
     })
 }
 
-/// The bounds of values that are stored in a type with the range `whole`. If they can exceed it they wrap, and then
-/// they can be anything in it.
+/// The bounds of values that are stored in a type with the range `whole`. Values that exceed this range wrap. So if
+/// they can exceed it, they can be any number in it.
 fn held(found: Option<Reach>, whole: Interval) -> Reach {
     let fits = |&(low, high): &Interval| {
         let held = whole.0 <= low && high <= whole.1;
@@ -89,17 +91,17 @@ fn held(found: Option<Reach>, whole: Interval) -> Reach {
     found.unwrap_or_else(|| Reach::tensor(whole))
 }
 
-/// Bounds of the values of a lowered graph. They are computed from the operands to the results, as far back as a
-/// requested value depends on.
+/// Bounds of the values of a lowered graph. To find the bounds of a value, they are computed from the operands to the
+/// results, for all values that it depends on.
 ///
-/// The bounds of a value are always followed back completely, so they do not depend on what was requested before.
+/// All these values are always included, so bounds do not depend on which values were requested before.
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
     known: KnownBounds,
 }
 
-/// Bounds of values by their index. They stay valid while nodes are added to the graph.
+/// The known bounds of values, by index of the value. They stay valid while nodes are added to the graph.
 #[derive(Default)]
 pub(crate) struct KnownBounds(Vec<Option<Reach>>);
 
@@ -117,12 +119,12 @@ impl KnownBounds {
 }
 
 impl<'a> Bounds<'a> {
-    /// Bounds for a graph without cycles.
+    /// Creates the bounds for a graph without cycles. No bounds are known yet.
     pub fn new(module: &'a Module, graph: &'a Graph) -> Bounds<'a> {
         Bounds::knowing(module, graph, KnownBounds::default())
     }
 
-    /// Bounds for a graph, some of which are already known.
+    /// Creates the bounds for a graph. The bounds in `known` are already known.
     pub(crate) fn knowing(module: &'a Module, graph: &'a Graph, known: KnownBounds) -> Bounds<'a> {
         Bounds { module, graph, known }
     }
@@ -133,20 +135,21 @@ impl<'a> Bounds<'a> {
     }
 
     /// The interval that contains every element of a value. If the value's parameters are by channel, there is one
-    /// interval for each channel, along [`Bounds::axis`]. `None` if the value is not an integer. The ends of `i64`
-    /// stand for anything beyond them.
+    /// interval for each channel, along [`Bounds::axis`]. `None` if the value is not an integer. An end of the range of
+    /// `i64` stands for any number beyond it.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
         Some(self.reach(value)?.bounds().clone())
     }
 
-    /// The axis along which [`Bounds::of`] has one interval for each index. `None` if it has one for all elements.
+    /// The axis along which [`Bounds::of`] gives one interval for each index. `None` if there is one interval for all
+    /// elements.
     pub fn axis(&mut self, value: ValueId) -> Option<usize> {
         self.reach(value)?.axis()
     }
 
     /// The bounds of a value, with their axis.
     pub(crate) fn reach(&mut self, value: ValueId) -> Option<Reach> {
-        // An explicit stack, because graphs are too deep for recursion.
+        // The open values are in a list, because recursion would be too deep for large graphs.
         let mut open = vec![value];
         while let Some(&at) = open.last() {
             let (count, missing) = (open.len(), |v: &ValueId| self.is_open(*v));
@@ -171,7 +174,7 @@ impl<'a> Bounds<'a> {
             && is_integer(value)
     }
 
-    /// Computes and keeps the bounds of a value. Those of its operands must be known.
+    /// Computes the bounds of a value and stores them. The bounds of its operands must be known.
     fn settle(&mut self, value: ValueId) {
         if let Some(found) = self.look(value) {
             self.known.keep(value, found);
@@ -206,13 +209,13 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// For a pool whose channels are selected by position, with the constant `picks`: the interval of the sums of each
-    /// channel, and the number of elements in its largest window. `None` if the position alone does not determine the
+    /// For a pool whose channels the constant `picks` selects by position: the interval of the sums of each channel,
+    /// and the number of elements in the channel's largest window. `None` if the position alone does not determine the
     /// channel.
     ///
-    /// Take a window of k taps, n of them on elements in [l, h], and the rest on padding that reads as z. Its sum lies
-    /// in n·[l, h] + (k − n)·z. Both ends are linear in n, so the smallest and the largest n of a channel give its
-    /// bounds.
+    /// Take a window of k taps. Let n of them read elements in [l, h], and let the others read padding, which is z. The
+    /// sum of the window lies in n·[l, h] + (k − n)·z. Both ends are linear in n, so the smallest and the largest n of
+    /// a channel give its bounds.
     pub(crate) fn by_channel(&mut self, node: &Node, picks: ValueId, channels: usize) -> Option<Vec<(Interval, u64)>> {
         let Op::SumPool(op) = &node.op else { return None };
         self.operands(node);
@@ -232,7 +235,7 @@ impl<'a> Bounds<'a> {
             n.checked_mul(code)?.checked_add(padding)
         };
         let bounds = |&own: &Option<(u64, u64)>| {
-            // If no position selects a channel, its bounds do not matter, and any window will do.
+            // If no position selects a channel, the bounds of the channel do not matter, and any window is good enough.
             let (least, most) = own.unwrap_or((0, taps.unsigned_abs()));
             let ends = [i64::try_from(least).ok()?, i64::try_from(most).ok()?];
             let all = |code| Some([sum(ends[0], code)?, sum(ends[1], code)?]);
@@ -242,8 +245,9 @@ impl<'a> Bounds<'a> {
         ends.iter().map(bounds).collect()
     }
 
-    /// The interval of a node's result in front of the step that is fused into it. It lies within the type that carries
-    /// it, and is that whole type if nothing more is known. `None` if the node makes no integers.
+    /// The interval of the accumulators of a node, in front of the step that is fused into the node. It lies within the
+    /// type of the accumulators. If nothing else is known, it is the whole range of this type. `None` if the node makes
+    /// no integers.
     pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Reach> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
@@ -261,8 +265,8 @@ impl<'a> Bounds<'a> {
         requantized(&fused.requant, self.form_axis(node), &own, fused.clamp)
     }
 
-    /// The axis of the channels of a node's requantization form, whether the form is fused into the node or the node is
-    /// a requantization itself. `None` if it has no channels.
+    /// The axis of the channels of a node's requantization form. The form may be fused into the node, or the node may
+    /// be a requantization itself. `None` if the form has no channels.
     fn form_axis(&self, node: &Node) -> Option<usize> {
         let result = self.graph.value(*node.outputs.first()?)?;
         match node.channels(result.ty.shape.len()) {
@@ -271,7 +275,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// The bounds of the sums in front of a step that is fused into a node, including what is added to them.
+    /// The bounds of a node's sums in front of the step that is fused into the node. Codes that are added to the sums
+    /// are included.
     fn accumulate(&self, node: &Node) -> Option<Reach> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
@@ -349,14 +354,14 @@ impl<'a> Bounds<'a> {
                 Reach::tensor((x.0.clamp(low, high), x.1.clamp(low, high)))
             }
             Op::Requantize(op) => requantized(&op.form, self.form_axis(node), &self.look(node.inputs[0]?)?, None)?,
-            // A window without elements gives the smallest code.
+            // The result for an empty window is the smallest code.
             Op::MaxPool(op) => {
                 let x = self.hull(node, 0)?;
                 let (lowest, _) = self.graph.value(node.inputs[0]?)?.ty.elem.integers()?;
                 let empty = may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil);
                 Reach::tensor(if empty { (x.0.min(lowest), x.1.max(lowest)) } else { x })
             }
-            // Padding that counts reads as the zero point, and so does a window without elements.
+            // Padding that counts is read as the zero point. The result for an empty window is the zero point too.
             Op::AveragePool(op) => {
                 let x = self.hull(node, 0)?;
                 let counts = op.count_include_pad && op.pad.iter().any(|&p| p > 0);
@@ -373,7 +378,7 @@ impl<'a> Bounds<'a> {
             Op::GlobalAveragePool(_) | Op::IntegerResize(_) | Op::Reshape(_) | Op::Transpose(_) => {
                 Reach::tensor(self.hull(node, 0)?)
             }
-            // Straight lines lie between their end points.
+            // A straight line lies between its end points.
             Op::Lookup(_) | Op::Interpolate(_) => Reach::tensor(self.hull(node, 1)?),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
@@ -383,7 +388,7 @@ impl<'a> Bounds<'a> {
         })
     }
 
-    /// The bounds of a sum of two values, if one of them has bounds by channel and the shape of the result.
+    /// The bounds of a sum of two values. One of them must have bounds by channel and the shape of the result.
     fn summed_by_channel(&self, node: &Node) -> Option<Reach> {
         let &[Some(a), Some(b)] = &node.inputs[..] else {
             return None;
@@ -398,7 +403,8 @@ impl<'a> Bounds<'a> {
         alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// The bounds of the sums of a product by output channel. The channels lie along `axis`, or along the last axis.
+    /// The bounds of the sums of a product, one for each output channel. The channels lie along `axis`. If it is
+    /// `None`, they lie along the last axis.
     fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;
@@ -410,7 +416,7 @@ impl<'a> Bounds<'a> {
         let mut added = (0, 0);
         if let Some(value) = node.inputs.get(2).copied().flatten() {
             let constant = self.module.constant(self.graph, value)?;
-            // The bias has one number for each channel, or else any shape that broadcasts.
+            // The bias has one number for each channel, or another shape that broadcasts.
             match constant.shape() {
                 [outputs] if *outputs as usize == channels => bias = constant.to_i64().ok()?,
                 _ => added = self.look(value)?.hull()?,
@@ -421,23 +427,23 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// The weights, channel by channel, with their zero points subtracted from the codes.
+/// The weights, channel by channel: the codes minus the zero points.
 pub(crate) fn less(codes: &[i64], channels: usize, zeros: Option<&WeightZero>) -> Vec<i32> {
     let each = (codes.len() / channels.max(1)).max(1);
     let zero = |at: usize| zeros.map_or(0, |zeros| zeros.of(at / each));
-    // Code and zero point both have at most 16 bits.
+    // Both the code and the zero point have at most 16 bits.
     let weight = |(at, &code): (usize, &i64)| (code as i32).saturating_sub(zero(at));
     codes.iter().enumerate().map(weight).collect()
 }
 
-/// The smallest interval that contains those of all channels.
+/// The smallest interval that contains the intervals of all channels.
 pub(crate) fn around_all(all: &Per<Interval>) -> Option<Interval> {
     let low = all.values().iter().map(|i| i.0).min()?;
     Some((low, all.values().iter().map(|i| i.1).max()?))
 }
 
-/// For each position of [N, C, spatial…] in row-major order, the channel that is selected there. `None` if that differs
-/// along N or C.
+/// For each position of [N, C, spatial…] in row-major order, the channel that `picks` selects. `None` if the channel
+/// differs along N or C.
 fn spread(picks: &TensorData, result: &[u64]) -> Option<Vec<i64>> {
     let values = picks.to_i64().ok()?;
     let missing = result.len().checked_sub(picks.shape().len())?;
@@ -456,13 +462,13 @@ fn spread(picks: &TensorData, result: &[u64]) -> Option<Vec<i64>> {
     positions.into_iter().map(|at| values.get(at).copied()).collect()
 }
 
-/// The smallest interval that contains `x` and one more code.
+/// The smallest interval that contains both `x` and `code`.
 fn around(x: Interval, code: i32) -> Interval {
     (x.0.min(code.into()), x.1.max(code.into()))
 }
 
-/// True if a window may contain no element at all. A window without gaps always contains one, as long as each padding
-/// is narrower than the window.
+/// True if a window may contain no element at all. A window without gaps always contains an element if each padding is
+/// narrower than the window.
 pub(crate) fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bool) -> bool {
     let padded = pad.iter().any(|&p| p > 0);
     let gaps = dilation.iter().any(|&d| d > 1);
@@ -474,10 +480,10 @@ fn shift(x: Interval, zero: i32) -> Interval {
     range::subtract(x, (zero.into(), zero.into()))
 }
 
-/// The bounds of a requantized value. A form does not decrease on its domain, so the ends of the interval give the
-/// bounds. `None` if an end lies outside of the domain. The form's channels run along `axis`.
+/// The bounds of a requantized value. On its domain, a larger operand of a form never gives a smaller code, so the ends
+/// of the interval give the bounds. `None` if an end lies outside of the domain. The form's channels lie along `axis`.
 fn requantized(form: &Requantization, axis: Option<usize>, x: &Reach, clamp: Option<[i32; 2]>) -> Option<Reach> {
-    // The channels of the form can be matched only with intervals along the same axis.
+    // Each channel of the form needs its own interval, so the intervals must lie along the same axis.
     let x = match form.channels() {
         Some(_) => x.only_along(axis)?,
         None => x.clone(),

@@ -1,4 +1,4 @@
-//! Bounds of the elements of a value, and the axis along which they differ.
+//! Bounds of the elements of a value. They can differ along an axis.
 
 use super::{Interval, around_all};
 use strait_core::Shape;
@@ -9,7 +9,7 @@ use strait_requantize::Per;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     bounds: Per<Interval>,
-    /// The axis, if there is an interval for each index.
+    /// The axis along which there is an interval for each index. `None` if there is one interval for all elements.
     axis: Option<usize>,
 }
 
@@ -22,7 +22,8 @@ impl Reach {
         }
     }
 
-    /// One interval for each index along an axis of a value with this shape. `None` if the axis has a different extent.
+    /// One interval for each index along the axis `axis` of a value. `None` if the number of intervals is not the
+    /// extent of this axis.
     pub(crate) fn along(shape: &Shape, axis: usize, intervals: Per<Interval>) -> Option<Reach> {
         let extent = shape.get(axis)?.fixed()?;
         let fits = intervals.channels().is_none_or(|count| count as u64 == extent);
@@ -47,7 +48,7 @@ impl Reach {
         around_all(&self.bounds)
     }
 
-    /// The bounds after a function is applied to each element.
+    /// The bounds of the value after `f` is applied to each element.
     pub(crate) fn map(&self, f: impl FnMut(&Interval) -> Interval) -> Reach {
         Reach {
             bounds: self.bounds.map(f),
@@ -55,7 +56,7 @@ impl Reach {
         }
     }
 
-    /// These bounds, if they run along `axis`. Otherwise one interval that contains all elements.
+    /// The bounds, if they lie along `axis`. Otherwise one interval that contains all elements.
     pub(crate) fn only_along(&self, axis: Option<usize>) -> Option<Reach> {
         if self.axis == axis {
             return Some(self.clone());

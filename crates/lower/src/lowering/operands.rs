@@ -1,4 +1,4 @@
-//! Gives recipes the grids and codes of operands and results.
+//! Gives recipes the grids and the codes of operands and results.
 
 use super::Lowering;
 use crate::recipes::{self, NodeToLower, Wide};
@@ -28,7 +28,7 @@ pub(crate) struct QuantizedValue {
 pub(crate) struct Grid {
     /// The type of the codes.
     pub(crate) ty: IntType,
-    /// The codes that are used.
+    /// The codes that may be used.
     pub(crate) range: RangeInclusive<i32>,
     /// How real numbers are rounded to codes.
     pub(crate) rounding: Rounding,
@@ -39,7 +39,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Scale and zero point, for a value of the new module.
+    /// Scale and zero point in the form that values of the new module need.
     pub(crate) fn params(&self) -> Arc<QuantParams> {
         Arc::new(QuantParams::tensor(self.scale, self.zero))
     }
@@ -51,8 +51,8 @@ impl Grid {
 }
 
 impl Lowering<'_> {
-    /// The grid of an operand, or the grid on which a result leaves its node. `None` if it has no grid, stays a sum, or
-    /// has several scales.
+    /// The grid of an operand, or the grid on which a result leaves its node. `None` if there is no grid, if the result
+    /// stays a sum, or if there are several scales.
     pub(crate) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
         let scheme = self.graph().quant.scheme_of(id, port);
         let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The grid of an operand. It is a defect of the compiler if annotation has given it none.
+    /// The grid of an operand. If annotation has not given the operand a grid, that is a defect of the compiler.
     pub(crate) fn operand_grid(&self, site: &NodeToLower<'_>, index: usize) -> Result<Grid, Failure> {
         let missing = || Failure::defect(format!("operand {index} has no grid"));
         self.grid(site.id, Port::Operand(index)).ok_or_else(missing)
@@ -78,7 +78,7 @@ impl Lowering<'_> {
         self.grid(site.id, Port::Result(0))
     }
 
-    /// The grid of the first result. It is a defect of the compiler if annotation has given it none.
+    /// The grid of the first result. If annotation has not given the result a grid, that is a defect of the compiler.
     pub(crate) fn needed_grid(&self, site: &NodeToLower<'_>) -> Result<Grid, Failure> {
         self.result_grid(site)
             .ok_or_else(|| Failure::defect("its result has no grid"))
@@ -91,7 +91,7 @@ impl Lowering<'_> {
         Ok((grid, self.baked(id, 1)?))
     }
 
-    /// The codes of a baked constant operand: a tensor of the source.
+    /// The codes of a baked constant operand, as a tensor of the source.
     pub(crate) fn baked(&self, id: NodeId, index: usize) -> Result<DataId, Failure> {
         let codes = self.graph().quant.baked(id, Port::Operand(index));
         codes.ok_or_else(|| Failure::Defect(format!("operand {index} is a constant that was not baked")))
@@ -107,7 +107,7 @@ impl Lowering<'_> {
         self.walk.shared(base, codes, grid)
     }
 
-    /// Records that `made` is the result of a node in codes. `made` takes over the result's name.
+    /// Records that `made` has the codes of a node's result. `made` gets the name of the result.
     pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
         let grid = self.grid(site.id, Port::Result(position));
         let (Some(grid), Some(&value)) = (grid, site.node.outputs.get(position)) else {
@@ -120,8 +120,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Records that `made` is the first result of a node, for truth values, which have no codes. `made` takes over the
-    /// result's name.
+    /// Records that `made` is the first result of a node. This is for truth values, which have no codes. `made` gets
+    /// the name of the result.
     pub(crate) fn set_truth(&mut self, site: &NodeToLower<'_>, made: ValueId) -> Result<(), Failure> {
         let value = site.output()?;
         self.walk.set_plain(value, made)?;
@@ -129,7 +129,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Gives the name of `value` to `made`.
+    /// Gives `made` the name of `value`.
     pub(super) fn rename(&mut self, value: ValueId, made: ValueId) {
         if let Some(source) = self.graph().value(value) {
             let name = self.walk.intern(source.name);
@@ -137,9 +137,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// The codes of an operand on the grid that its node wants. They are the producer's codes, or are requantized from
-    /// these, narrowed from the producer's sum, baked from a constant, or quantized from float. They are made once for
-    /// each grid and type, and shared by the readers that agree.
+    /// The codes of an operand on the grid that its node reads. They are the producer's codes, or they are requantized
+    /// from the producer's codes, narrowed from its sum, baked from a constant, or quantized from floats. They are made
+    /// once for each grid and type, and shared by all readers with the same grid and type.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<QuantizedValue, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;
@@ -155,8 +155,8 @@ impl Lowering<'_> {
         Ok(QuantizedValue { value: made, grid })
     }
 
-    /// Clamps the codes of a sum if the model rounds the value to another grid before this node reads it, and that grid
-    /// has a smaller range.
+    /// Clamps the codes of a sum, if the model rounds the value to a grid with a smaller range before this node reads
+    /// it.
     fn within(
         &mut self,
         site: &NodeToLower<'_>,
@@ -180,11 +180,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// Requantizes the codes of `value` from the producer's grid to another one, by the table's row for that.
+    /// Requantizes the codes of `value` from the producer's grid to the grid `to`, by the table's row for
+    /// requantizations.
     pub(super) fn requantize(&mut self, value: ValueId, left: &QuantizedValue, to: &Grid) -> Result<ValueId, Failure> {
         let (graph, spec) = (self.graph(), self.spec);
         let wants = |at: &Use| self.grid(at.node, Port::Operand(at.operand.into())).as_ref() == Some(to);
-        // An input has no producer. The first reader that wants this grid is taken instead.
+        // An input has no producer. The first reader that reads this grid takes its place.
         let first = || Some(graph.uses(value).filter(wants).min_by_key(|at| at.node)?.node);
         let producer = graph
             .producer(value)
@@ -204,7 +205,7 @@ impl Lowering<'_> {
         made
     }
 
-    /// Narrows the sum that a node has left to the grid of one of its readers, by a form of the node's own row.
+    /// Narrows the sum that a node has left to the grid of one of its readers, by a form of the node's row.
     fn narrowed(&mut self, value: ValueId, sum: Wide, to: &Grid) -> Result<ValueId, Failure> {
         let missing = || Failure::defect("what leaves a sum has no row");
         let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
@@ -224,7 +225,7 @@ impl Lowering<'_> {
         Ok(graph.is_output(y) || graph.uses(y).any(read))
     }
 
-    /// True if the reader uses the value as the sum to which it adds its other operand.
+    /// True if the reader uses the value as a sum and adds its other operand to this sum.
     fn adds_to(&self, at: Use) -> bool {
         let node = self
             .graph()
@@ -234,8 +235,8 @@ impl Lowering<'_> {
         row.is_some_and(|(node, row)| self.added_to(at.node, node, row) == Some(at.operand.into()))
     }
 
-    /// For a sum inside an accumulator: the operand that annotation has left without codes, so that the other one is
-    /// added to it.
+    /// For an addition inside an accumulator: the operand that stays a sum. Annotation has given it no codes, and the
+    /// codes of the other operand are added to it.
     pub(crate) fn added_to(&self, id: NodeId, node: &Node, row: &OpRow) -> Option<usize> {
         if row.in_accumulator.is_empty() || node.op.term() != Term::Add {
             return None;
@@ -248,7 +249,7 @@ impl Lowering<'_> {
         self.sums.get(&value).cloned()
     }
 
-    /// How many of the lowest bits of a sum this operand drops.
+    /// How many of the lowest bits of a sum are dropped before operand `index` is read.
     pub(crate) fn bits_off(&self, site: &NodeToLower<'_>, index: usize) -> Option<u8> {
         let table = &self.graph().quant;
         match table.derivation(table.id(site.id, Port::Operand(index))?)? {
@@ -262,22 +263,22 @@ impl Lowering<'_> {
         self.walk.out.main().value(value)?.quant.clone()
     }
 
-    /// Keeps the sum that a node leaves, so that its readers can narrow it.
+    /// Stores the sum that a node leaves, so that its readers can narrow it.
     pub(crate) fn set_sum(&mut self, value: ValueId, sum: Wide) {
         self.sums.insert(value, sum);
     }
 
     /// The input of the model that an operand comes from, if only data movement lies in between. The codes of such an
-    /// operand can be anything. `None` if another layer computes it.
+    /// operand can be any numbers. `None` if another layer computes the operand.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
         let (mut id, mut value) = (site.id, (*site.node.inputs.get(index)?)?);
         let mut port = Port::Operand(index);
         let mut behind = self.behind.borrow_mut();
-        // The results of ops on the way that only move data. The answer is the same for all of them.
+        // The results of ops that only move data, which were passed on the way. The answer is the same for all of them.
         let mut passed = Vec::new();
         let found = loop {
             let made = self.graph().producer(value);
-            // If the grid changes on the way, some codes may no longer occur.
+            // If the grid changes on the way, some codes of the type may no longer occur.
             let from = match made {
                 Some((producer, _)) => self.grid(producer, Port::Result(0)),
                 None => self.left(value),
@@ -305,8 +306,8 @@ impl Lowering<'_> {
         found
     }
 
-    /// True if the operands of a node are two different inputs of the model, so that the values of one say nothing
-    /// about the other.
+    /// True if the operands of a node are two different inputs of the model. Then the numbers of one say nothing about
+    /// the numbers of the other.
     pub(crate) fn are_two_inputs(&self, site: &NodeToLower<'_>) -> bool {
         match (self.input_behind(site, 0), self.input_behind(site, 1)) {
             (Some(a), Some(b)) => a != b,

@@ -1,12 +1,12 @@
-//! The row of the table by which a node is lowered.
+//! The row of the target's table by which a node is lowered.
 
 use crate::{interval::less, lowering::Lowering};
 use strait_core::{Failure, Node, NodeId, Op, Port, Reason, ValueId, WeightZero};
 use strait_target::spec::{Activation, Integer, OpRow, OpSite, Operand};
 
 impl<'a> Lowering<'a> {
-    /// The row by which a node on the accelerator is lowered: the one for the type of its activations. If these have no
-    /// config, they are real numbers.
+    /// The row by which a node on the accelerator is lowered. It is the row for the type of the node's activations.
+    /// Activations without a config are real numbers.
     pub(crate) fn row(&self, id: NodeId, node: &Node) -> Option<(&'a str, &'a OpRow)> {
         let reals = self.graph().quant.id(id, Port::Operand(0)).is_none();
         let row = self.spec.weight_only_row(node.op.term()).filter(|_| reals);
@@ -20,7 +20,8 @@ impl<'a> Lowering<'a> {
         row.or_else(|| self.spec.op_row(node.op.term()))
     }
 
-    /// Checks the limits of the table that depend on the weights' codes. No step before lowering knows these.
+    /// Checks the limits of the table that depend on the codes of the weights. These codes are not known before
+    /// lowering.
     pub(super) fn within_limits_of_codes(&self, id: NodeId, node: &Node) -> Result<(), Failure> {
         match self.activation(id, node) {
             Some(read) => self.row_for(id, node, read).map(drop).map_err(Failure::from),
@@ -34,8 +35,8 @@ impl<'a> Lowering<'a> {
         read.find_map(|port| self.grid(id, port)).map(|grid| grid.ty.into())
     }
 
-    /// The row for a node that reads this type of activations. If there are several, the first whose limits hold is taken,
-    /// as in placing, but now the codes of the weights are known.
+    /// The row for a node that reads this type of activations. If there are several rows, the first one whose limits
+    /// hold is taken. Placing chooses a row in the same way, but the codes of the weights are only known here.
     fn row_for(&self, id: NodeId, node: &Node, read: Activation) -> Result<Option<(&'a str, &'a OpRow)>, Reason> {
         let (graph, term) = (self.graph(), node.op.term());
         let rows: Vec<_> = self.spec.rows_for(term, read).collect();
@@ -69,7 +70,8 @@ impl<'a> Lowering<'a> {
         self.spec.place(&site, read, weight.map(Integer::from)).map(Some)
     }
 
-    /// The largest Σ |code − zero point| over the weights of one output; `None` if the weights are not a parameter.
+    /// The sum Σ |code − zero point| over the weights of one output; of all outputs, the largest. `None` if the weights
+    /// are not a parameter.
     fn weight_sum(&self, id: NodeId, op: &Op) -> Option<u64> {
         let (Op::Conv(_) | Op::Gemm(_)) = op else { return None };
         let (grid, codes) = self.weights(id).ok()?;

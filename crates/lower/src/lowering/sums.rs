@@ -1,4 +1,4 @@
-//! The target's sums: their widths, and proofs that they do not overflow.
+//! The sums that the target computes: their widths, and proofs that they do not overflow.
 
 use super::Lowering;
 use crate::interval::{Bounds, Interval, accumulator, around_all};
@@ -8,7 +8,7 @@ use strait_requantize::Per;
 use strait_requantize::range::{self, Accumulator, Summands};
 
 impl Lowering<'_> {
-    /// The interval of the integers that one term of a sum can be.
+    /// The interval of the integers in a value that is a term of a sum.
     pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
         let found = self.bounds(value).as_ref().and_then(around_all);
         let elem = self
@@ -18,8 +18,8 @@ impl Lowering<'_> {
             .value(value)
             .map_or(Elem::I32, |value| value.ty.elem);
         let (least, most) = elem.integers().unwrap_or_default();
-        // If the bounds reach the ends of the type, then either nothing is known about the value, or its codes
-        // saturate.
+        // If the bounds reach the ends of the type, then either nothing is known about the value, or its codes may have
+        // saturated.
         let fits = |&(low, high): &Interval| low > least && high < most;
         let text = format!("a term of its sum can saturate at the ends of {elem}; a coarser grid would be needed");
         found
@@ -27,14 +27,14 @@ impl Lowering<'_> {
             .ok_or_else(|| Reason::new(ReasonCode::AccumulatorOverflow, text))
     }
 
-    /// The accumulator in which the target forms the sums of a node.
+    /// The accumulator in which the target adds up the sums of a node.
     pub(crate) fn accumulator(&self, site: &NodeToLower<'_>) -> Result<Accumulator, Failure> {
         let read = self.operand_grid(site, 0)?.ty;
         Ok(accumulator(self.spec, site.row, read))
     }
 
-    /// If the target first adds up the products of a few channels: the number of these channels, and the accumulator
-    /// for their sum.
+    /// If the target first adds up the products of a few channels by themselves: the number of these channels, and the
+    /// accumulator for the sum over them.
     pub(crate) fn block(&self, site: &NodeToLower<'_>) -> Result<Option<(u32, Accumulator)>, Failure> {
         let read = self.operand_grid(site, 0)?.ty;
         let block = self.spec.accumulator.get(&read.into()).and_then(|row| row.block);
@@ -45,7 +45,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// The type in which the sums of a node are carried.
+    /// The type in which the integer graph computes the sums of a node.
     pub(crate) fn carrier(&self, site: &NodeToLower<'_>) -> Result<Carrier, Failure> {
         Ok(match self.accumulator(site)?.bits {
             ..=32 => Carrier::I32,
@@ -58,7 +58,7 @@ impl Lowering<'_> {
         self.prove_within(site, sum, self.accumulator(site)?.bits)
     }
 
-    /// Proves that a sum stays within this many bits.
+    /// Proves that a sum stays within `bits` bits.
     pub(crate) fn prove_within(&self, site: &NodeToLower<'_>, sum: &impl Summands, bits: u8) -> Result<(), Failure> {
         let accumulator = Accumulator {
             bits,
@@ -70,10 +70,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Handles a host node that adds a constant to a product of two activations and is its only reader: rounds the
-    /// constant to a multiple of the step of the product's sums. The result is then the same as on a target that adds
-    /// the constant to the sums themselves. This is done for every target, and changes each number by at most half a
-    /// step.
+    /// Rounds a constant to a multiple of the step of a product's sums, if a node on the host adds the constant to a
+    /// product of two activations and is its only reader. The result is then the same as on a target that adds the
+    /// constant to the sums themselves. This is done for every target, and changes each number by at most half a step.
     pub(super) fn round_to_sums(&mut self, node: &Node, operands: &mut [Option<ValueId>]) -> Result<(), Failure> {
         let graph = self.graph();
         let &[Some(first), Some(second)] = node.inputs.as_slice() else {
@@ -102,7 +101,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The step of the sums from which a value in real numbers was made: the number that a sum of 1 stands for.
+    /// The step of the sums from which a value in real numbers was made. This is the real number that a sum of 1 stands
+    /// for.
     fn step_of_sums(&self, real: ValueId) -> Option<f64> {
         let main = self.walk.out.main();
         let (_, maker) = main
@@ -113,7 +113,7 @@ impl Lowering<'_> {
         (matches!(sums.ty.elem, Elem::I32 | Elem::I64) && zero == 0).then_some(f64::from(scale))
     }
 
-    /// The interval of the integers that a value of the new module can be.
+    /// The interval of the integers in a value of the new module.
     pub(crate) fn bounds(&mut self, value: ValueId) -> Option<Per<Interval>> {
         let mut bounds = Bounds::knowing(&self.walk.out, self.walk.out.main(), std::mem::take(&mut self.known));
         let found = bounds.of(value);

@@ -1,10 +1,10 @@
-//! Lowering in turns. After a refusal, only the affected nodes are tried again. The whole graph is made once, when
-//! nothing is refused any more.
+//! Lowers a graph in turns. After a refusal, only the affected nodes are tried again. The whole graph is made once,
+//! when no node is refused any more.
 //!
 //! Whether a node is refused depends on its configs and on how the producers leave its operands: in real numbers, as
-//! codes within some bounds, or as a sum. This state is kept for each value. A node is tried again if a config around
-//! it has changed, or the state of one of its operands. A node that leaves a sum is tried again together with each of
-//! its readers.
+//! codes within some bounds, or as a sum. How each value is left is stored. A node is tried again if one of its configs
+//! or its neighbours' configs has changed, or if one of its operands is left in another way. A node that leaves a sum
+//! is tried again together with each of its readers.
 
 use super::{Grid, Lowered, Lowering};
 use crate::bake::{Baked, bake, bake_nodes};
@@ -18,8 +18,8 @@ use strait_core::{DataId, Def, Elem, Failure, Graph, Module, NodeId, QuantParams
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// The turns of baking and lowering one graph for one target. Nodes, values and their order stay the same. The configs
-/// change, and where nodes run.
+/// The turns of baking and lowering one graph for one target. Nodes, values and their order stay the same. Between
+/// turns, configs may change, and nodes may move to the host or back.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     baked: Baked,
@@ -32,13 +32,13 @@ pub struct Turns {
 #[derive(Clone, Debug)]
 struct TurnCache {
     order: Vec<NodeId>,
-    /// For each node, its position in the order.
+    /// For each node, its position in the order of the graph.
     positions: Vec<u32>,
-    /// For each value: how its producer leaves it (as real numbers, codes or sums). `None` if no node makes the value.
+    /// For each value: how its producer leaves it, as real numbers, codes or sums. `None` if no node makes the value.
     left: Vec<Option<Left>>,
 }
 
-/// How a producer leaves a value. This is everything that its readers depend on besides the configs.
+/// How a producer leaves a value. Besides the configs, its readers depend only on this.
 #[derive(Clone, Debug, PartialEq)]
 enum Left {
     Real,
@@ -51,7 +51,7 @@ enum Left {
 }
 
 impl Turns {
-    /// The turns for a module that came with grids of its own for some tensors.
+    /// The turns for a module in which the model has grids of its own for some tensors.
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
         Turns {
             baked: Baked::with_scales(own),
@@ -59,8 +59,8 @@ impl Turns {
         }
     }
 
-    /// The turns for a copy of the module in its present state. They keep the codes that the copy uses, and drop the
-    /// others from its pool of tensors. Their first turn lowers everything.
+    /// The turns for a copy of the module in its present state. They keep the codes that the copy uses, and remove all
+    /// others from the copy's pool of tensors. Their first turn lowers the whole graph.
     pub fn of_copy(&self, module: &mut Module) -> Turns {
         let mut baked = self.baked.clone();
         baked.prune(module);
@@ -70,14 +70,14 @@ impl Turns {
         }
     }
 
-    /// Marks nodes to be tried again: their operands or results have other configs than in the last turn, or they run
-    /// elsewhere now.
+    /// Marks nodes that have to be tried again, because their operands or results have other configs than in the last
+    /// turn, or because they moved between accelerator and host.
     pub fn touch(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         self.touched.extend(nodes);
     }
 
-    /// The number of nodes that the last turn tried before it made the graph. This is all nodes until some are refused.
-    /// Later it is only the nodes for which a change makes a difference.
+    /// The number of nodes that the last turn tried before it made the graph. In the first turn, these are all nodes.
+    /// Later, these are the nodes for which a change matters.
     pub fn visited(&self) -> usize {
         self.visited
     }
@@ -86,7 +86,7 @@ impl Turns {
     ///
     /// # Errors
     /// [`LowerError::Nodes`] with all nodes that have a parameter which does not fit its type. If there are none, with
-    /// all nodes that their recipes refuse.
+    /// all nodes that were refused by their recipes.
     pub fn lower(&mut self, module: &mut Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
         match self.cache {
             Some(_) => bake_nodes(module, spec, &mut self.baked, self.touched.iter().copied())?,
@@ -116,7 +116,7 @@ impl Turns {
 }
 
 impl TurnCache {
-    /// What is known after a walk over the whole graph.
+    /// What the walk over the whole graph has found out.
     fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> TurnCache {
         let graph = lowering.graph();
         let mut positions = vec![u32::MAX; graph.node_bound()];
@@ -130,7 +130,7 @@ impl TurnCache {
         TurnCache { order, positions, left }
     }
 
-    /// Tries the marked nodes, and the nodes behind them for which the outcome makes a difference.
+    /// Tries the marked nodes, and also their readers if the outcome matters to these.
     fn attempt(
         &mut self,
         source: &Module,
@@ -163,7 +163,7 @@ impl TurnCache {
         lowering.finished().map(drop)
     }
 
-    /// Adds a node to those to try. If it reads sums, the nodes that leave these are added too.
+    /// Adds a node to the nodes that have to be tried. If it reads sums, the nodes that make these sums are added too.
     fn open(&self, graph: &Graph, id: NodeId, open: &mut BTreeSet<u32>) {
         let mut nodes = vec![id];
         while let Some(id) = nodes.pop() {
@@ -197,14 +197,14 @@ impl TurnCache {
                 lowering.known.set(made, *bounds);
                 lowering.walk.set(value, grid, None, made)
             }
-            // The producer of a sum is always tried before its readers.
+            // The producer of a sum is always tried before the readers of the sum.
             (_, Some(Left::Sum { .. })) => Err(missing()),
         }
     }
 }
 
 impl Lowering<'_> {
-    /// Tells how the producer left a value: as real numbers, codes or sums.
+    /// How the producer left a value: as real numbers, codes or sums.
     fn left_as(&mut self, value: ValueId) -> Left {
         if let Some(sum) = self.sum(value) {
             return Left::Sum {

@@ -1,8 +1,8 @@
-//! `add_coarser_grid`: adds or subtracts on the coarser one of the operands' grids.
+//! `add_coarser_grid`: adds or subtracts on the coarser grid of the two operands.
 //!
-//! With s = max(s_a, s_b), the operand with the scale s is taken as it is, as q − z. The other one becomes (q −
-//! z)·(s_b/s), rounded, where s_b is the smaller scale. The sum or difference is requantized by s / s_y. If the scales
-//! are powers of two, the finer operand is shifted right, as in ESP-DL's ADD and SUB.
+//! With s = max(s_a, s_b), the operand with the scale s becomes q − z, without rounding. The other operand has the
+//! smaller scale t and becomes (q − z)·(t/s), rounded. The sum or difference is requantized by s / s_y. If the scales
+//! are powers of two, the operand with the smaller scale is shifted right, as in ESP-DL's ADD and SUB.
 
 use super::{NodeToLower, sum};
 use crate::lowering::{Lowering, QuantizedValue};
@@ -19,8 +19,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
             let centred = ShiftLeft {
                 zero: grid.zero,
                 bits: 0,
-                // The shifted operand has 32 bits, whatever width the target adds in. The other operand gets the same
-                // width.
+                // The shifted operand has 32 bits, even if the target adds in another width. The other operand gets the
+                // same width.
                 accumulator: Carrier::I32,
             };
             let coarser = Arc::new(QuantParams::tensor(step, 0));

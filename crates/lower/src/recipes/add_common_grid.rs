@@ -1,12 +1,12 @@
 //! `add_common_grid`: adds or subtracts on a common grid that is finer than the result's.
 //!
-//! Each operand is requantized to the grid s_y·2^−L with zero point 0. The sum or difference is then on the result's
-//! grid except for a shift by L and the zero point. If the result stays a sum, the larger one of the operands' scales
-//! is used instead of s_y.
+//! Each operand is requantized to the grid s_y·2^−L with zero point 0. The sum or difference then differs from the
+//! result's grid only by a shift by L and the zero point. If the result stays a sum, the larger one of the operands'
+//! scales is used instead of s_y.
 //!
-//! L is the row's `left_shift`, or less if the forms do not reach that far. The factor of an operand is s_x·2^L / s_y,
-//! and a multiplier of b bits without a left shift ends at 2^b. Each bit less of L doubles the factors that can be
-//! reached, and halves the resolution of the sum.
+//! L is the row's `left_shift`, or less if the forms cannot compute the operands' factors. The factor of an operand is
+//! s_x·2^L / s_y, and a multiplier of b bits without a left shift ends at 2^b. If L is smaller by 1, this covers
+//! operands with twice the scale, and halves the resolution of the sum.
 
 use super::{NodeToLower, sum};
 use crate::lowering::{Lowering, QuantizedValue};
@@ -22,7 +22,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_sh
             .iter()
             .all(|codes| sum::reaches(lowering, site, codes, step(*shift)))
     };
-    // If no grid can be reached, the reason of the coarsest one is reported.
+    // If no grid can be reached, the reason for the coarsest grid is reported.
     let shift = (0..=left_shift).rev().find(reached).unwrap_or(0);
     let mut terms = operands.each_ref().map(|codes| codes.value);
     for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {

@@ -1,5 +1,5 @@
-//! A sum inside an accumulator, used with any recipe of the row. One operand stays the sum of a product, and the codes
-//! of the other one are brought onto its grid.
+//! An addition inside an accumulator. Any recipe of a row can be used for it. One operand stays the sum of a product,
+//! and the codes of the other operand are requantized to the grid of this sum.
 //!
 //! acc = Σ w·x + b on the grid s_x·s_w\[c\] per output channel, r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the
 //! same grid, y = requantize(acc + r). The product itself is never rounded to codes. r is rounded to a step of the
@@ -18,7 +18,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand
     let value = site.input(operand)?;
     let missing = || Failure::defect("what it adds to is no sum of a product");
     let Some(sum) = lowering.sum(value) else {
-        // The product was just refused, so the module made here is thrown away.
+        // The product was just refused, so the new module will be thrown away.
         return lowering.on_reals(site.id, site.node, None).map(drop);
     };
     let (id, node) = lowering.graph().producer(value).ok_or_else(missing)?;
@@ -47,7 +47,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand
     let mut terms = [added; 2];
     terms[operand] = sum.acc;
     let acc = lowering.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;
-    // The result is narrowed by the forms of the product's row.
+    // The forms of the product's row narrow the result.
     let before = lowering.row.replace(name);
     let made = narrow(lowering, &NodeToLower { row, ..*site }, Wide { acc, ..sum });
     lowering.row = before;

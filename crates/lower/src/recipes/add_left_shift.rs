@@ -1,7 +1,7 @@
 //! `add_left_shift`: ADD and SUB as LiteRT computes them.
 //!
-//! With m = 2·max(s_a, s_b), each operand becomes ((q − z)·2^L)·(s/m), rounded, on the grid m·2^−L. The sum or
-//! difference is requantized by m·2^−L / s_y.
+//! With m = 2·max(s_a, s_b), each operand with scale s becomes ((q − z)·2^L)·(s/m), rounded, on the grid m·2^−L. The
+//! sum or difference is requantized by m·2^−L / s_y.
 
 use super::{NodeToLower, sum};
 use crate::lowering::{Lowering, QuantizedValue};
@@ -24,7 +24,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_sh
             accumulator: lowering.carrier(site)?,
         };
         let shifted = lowering.shift_left(site.node, shift, *term, Some(fine), "shift")?;
-        // The factor s/m, the ratio of the grids s·2^−L and m·2^−L, with one rounding to f64.
+        // The factor s/m leads from the grid s·2^−L to the grid m·2^−L. It is rounded once, to f64.
         let scale = f64::from(grid.scale) * f64::from(step) / f64::from(common);
         *term = sum::operand(lowering, site, shifted, (scale, 0), step)?;
     }

@@ -1,5 +1,5 @@
 //! `add_shifted`: adds the sums of two products. Each sum first loses its lowest N bits and is saturated to 16 bits.
-//! The total is saturated again.
+//! The total is saturated to 16 bits too.
 //!
 //! t = sat16(sat16(floor(a / 2^N)) + sat16(floor(b / 2^N))) on the grid s·2^N, where s is the scale of both sums. Then
 //! y = requantize(t). Annotation has given both sums the same grid, and N is part of the operands' configs.
@@ -58,7 +58,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
         max: i16::MAX.into(),
     };
     let acc = lowering.emit(site.node, saturated, &[total], grid, "saturate")?;
-    // A power of two, so that the scales are exact.
+    // The factor is a power of two, so the scales are exact.
     let step = f32::from(bits).exp2();
     let product = match first.product {
         Product::Convolution(x, weights) => Product::Convolution(x, weights.map(|w| w * step)),

@@ -1,8 +1,8 @@
 //! `average_pool_reciprocal`: an average pool that multiplies by the reciprocal of the count.
 //!
 //! acc = Σ q over a window of k taps, of which n elements count, and y = round((acc − k·z)·r / 2^b) + z on the
-//! operand's grid. r stands for 1 / n with b bits behind the point. Because r is rounded, the mean of a window of equal
-//! codes can be a different code.
+//! operand's grid. r is 1 / n as a fixed-point number with b fraction bits. Because r is rounded, the mean of a window
+//! of equal codes can be a different code.
 
 use super::NodeToLower;
 use super::average_pool_requantize::window_sum;

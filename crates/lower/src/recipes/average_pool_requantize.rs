@@ -1,9 +1,9 @@
-//! `average_pool_requantize`: an average pool as a sum and a requantization.
+//! `average_pool_requantize`: lowers an average pool as a sum and a requantization.
 //!
-//! acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n of the taps count. Padding reads as z_x
-//! whether it counts or not, so the code of real zero is k·z_x everywhere. If some windows count fewer elements than
-//! others, there is one channel of parameters for each n, and a constant selects the channel by position. The sum over
-//! an axis is the same with n = 1.
+//! acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n is the number of taps that count. Padding
+//! is read as z_x whether it counts or not, so the code of real zero is k·z_x in every window. If the windows have
+//! different n, there is one channel of parameters for each n, and a constant selects the channel by position. The sum
+//! over an axis is lowered in the same way with n = 1.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
@@ -21,7 +21,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     narrow(lowering, site, wide)
 }
 
-/// The sums of the windows of a pool or a mean, and for each channel the count by which they are to be divided.
+/// The sums of the windows of a pool or a mean. For each channel of parameters, the count by which its sums are
+/// divided.
 pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Wide, Per<u32>), Failure> {
     let x = lowering.operand(site, 0)?;
     let (x_scale, x_zero, codes) = (x.grid.scale, x.grid.zero, x.value);
@@ -76,7 +77,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
         .map_err(too_many)?;
     let (count, scale) = match counts[..] {
         [count] => (Per::Tensor(count), x_scale / count as f32),
-        // With several counts there is no single scale for the mean, so this is the scale of the sum.
+        // With several counts, the means have no single scale, so this is the scale of the sums.
         _ => (counts.into_iter().collect(), x_scale),
     };
     let grid = Arc::new(QuantParams::tensor(scale, zero));
@@ -100,7 +101,7 @@ pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) ->
     Ok((wide, count))
 }
 
-/// Proves that the sum of a window of this many codes stays within the target's accumulator.
+/// Proves that the sum over a window of `taps` codes stays within the target's accumulator.
 pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
     if taps == 0 {
         let text = "a window has no element to take the mean of";
@@ -116,7 +117,7 @@ pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps
     lowering.prove(site, &sum)
 }
 
-/// k·z, the code of real zero in a sum of k codes. It is such a sum itself, so it fits if all sums do.
+/// k·z, the code of real zero in a sum of k codes. It is itself such a sum, so it fits if all sums fit.
 fn zero_of(taps: u64, zero: i32) -> Result<i32, Reason> {
     let product = i128::from(taps) * i128::from(zero);
     i32::try_from(product).map_err(|_| {

@@ -1,5 +1,6 @@
-//! `clamp`: ReLU and Clip on codes. Each bound becomes the code that the target quantizes it to. Quantizing never
-//! decreases, so clamping the codes gives the same as clamping the real numbers and quantizing them.
+//! `clamp`: computes ReLU and Clip on codes. Each bound becomes the code to which the target quantizes it. A larger
+//! number never gets a smaller code, so clamping the codes gives the same result as clamping the real numbers and then
+//! quantizing.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
@@ -24,7 +25,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
         reciprocal: how.reciprocal,
         out: grid.ty,
     };
-    // Not `clamp`, which panics if the range is empty.
+    // `clamp` would panic here if the range is empty.
     let code = |x: f32| quantization.eval(x).min(*grid.range.end()).max(*grid.range.start());
     let (min, max) = (code(low), code(high));
     if low.is_nan() || high.is_nan() || min > max {

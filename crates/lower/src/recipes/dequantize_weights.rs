@@ -1,8 +1,9 @@
-//! `dequantize_weights`: a weight-only product. Only its weights have codes, and it is computed on real numbers.
+//! `dequantize_weights`: computes a weight-only product. Only its weights have codes, and it is computed on real
+//! numbers.
 //!
-//! A dequantize in front of the op turns the codes into real numbers, w = s_w·(q − z_w). The op itself is unchanged.
-//! Operand, bias and result are real, and nothing is requantized, so there is nothing to certify. The host computes
-//! such a product too, without a row in the table.
+//! A dequantize in front of the op turns the codes into real numbers, w = s_w·(q − z_w). The op itself does not change.
+//! Operand, bias and result are real numbers, and nothing is requantized, so no certificate is needed. The host
+//! computes such a product in the same way, even without a row in the table.
 
 use crate::lowering::Lowering;
 use strait_core::op::Dequantize;

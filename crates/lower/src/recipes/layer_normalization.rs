@@ -1,5 +1,5 @@
-//! `layer_normalization`: one integer function of a whole row of codes. Its parameters follow from the grids of
-//! operand, gains and result, and from the length of a row. Gains and biases are baked codes.
+//! `layer_normalization`: computes a row of codes with one integer function. The function's parameters depend on the
+//! grids of operand, gains and result, and on the length of a row. Gains and biases are baked codes.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
@@ -61,7 +61,7 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
 }
 
-/// Codes with one number for each element of a row. A single number is repeated along the row.
+/// One code for each element of a row. If the node has a single code, it is repeated for all elements of the row.
 fn along(
     lowering: &mut Lowering<'_>,
     base: &str,

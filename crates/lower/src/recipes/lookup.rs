@@ -1,12 +1,12 @@
-//! `lookup`: a function of one variable as a table of its results. The row's definition says how the entries are
-//! computed. It can be a runtime's function; if that function fixes the result's grid, annotation has put the result on
-//! it. Otherwise the entries are those of the correctly rounded function between the two grids.
-//!
+//! `lookup`: computes a function of one variable as a table of its results. The row's definition says how the entries
+//! are computed. It can be a runtime's function; if this function fixes the result's grid, annotation has given the
+//! result that grid. Otherwise the entries are the results of the correctly rounded function from the operand's grid to
+//! the result's.
 //! With a left shift, the entries for a result of at most 8 bits are on a grid that is finer by that many bits, and a
-//! right shift leads from there to the result. If a fusion burns the shift into the table, only the effect of rounding
-//! twice remains. In this case the entries are the float executor's results, rounded once.
-//!
-//! If the table has entries only for evenly spaced codes, an `interpolate` draws straight lines in between.
+//! With a left shift, the entries for a result of at most 8 bits are on a grid that is finer by that many bits, and a
+//! right shift leads from there to the result. If a fusion then applies the shift to the table, the only trace of it is
+//! that entries were rounded twice. With a left shift, the entries are results of the float executor, rounded once.
+//! If the table has entries only for evenly spaced codes, an `interpolate` op computes straight lines between them.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, shift};
@@ -48,7 +48,8 @@ pub(super) fn lower(
     lowering.set_codes(site, 0, made)
 }
 
-/// The function by straight lines between the entries for evenly spaced codes, each correctly rounded.
+/// Computes the function as straight lines between the entries for evenly spaced codes. Each entry is correctly
+/// rounded.
 pub(super) fn interpolate(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -76,15 +77,15 @@ pub(super) fn interpolate(
     lowering.set_codes(site, 0, made)
 }
 
-/// The operand's grid, and the result's with the rounding that entries have.
+/// The operand's grid, and the result's grid with the rounding that is used for entries.
 fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>, rounding: Option<Rounding>) -> Result<(Grid, Grid), Failure> {
     let y = lowering.needed_grid(site)?;
     let rounding = rounding.unwrap_or(y.rounding);
     Ok((lowering.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 
-/// The grid that is finer by this many bits. Only for results of at most 8 bits, and at most 23 more, so that a code
-/// fits into 32 bits.
+/// The grid with steps that are 2^`bits` times smaller. `None` if the result has more than 8 bits or `bits` is more
+/// than 23, because codes have to fit into 32 bits.
 fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     let step = (grid.ty.bits() <= 8 && (1..=23).contains(&bits)).then(|| 1 << bits)?;
     let scale = Some(grid.scale / step as f32).filter(|scale| scale.is_normal())?;
@@ -97,7 +98,7 @@ fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
     })
 }
 
-/// The lookup with a table of these entries.
+/// Appends a lookup whose table has the entries `codes`.
 fn look_up(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -110,14 +111,14 @@ fn look_up(
     lowering.emit(site.node, Lookup {}, &operands, Some(grid.params()), "lookup")
 }
 
-/// The entries that a definition gives.
+/// The entries of the table according to a definition.
 fn defined(op: &Op, definition: Definition, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
     let table = Pointwise::of(definition, nearest(op, x, y)?).and_then(|function| function.table());
     let table = table.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
     Ok(table.into_iter().map(|code| within(y, code)).collect())
 }
 
-/// The correctly rounded version of an op's function between two grids.
+/// The function of an op between two grids, correctly rounded.
 fn nearest(op: &Op, x: &Grid, y: &Grid) -> Result<Nearest, Failure> {
     let function = op
         .real()
@@ -134,7 +135,7 @@ fn nearest(op: &Op, x: &Grid, y: &Grid) -> Result<Nearest, Failure> {
     })
 }
 
-/// Saturates a code to the range of the grid.
+/// Limits a code to the range of the grid.
 fn within(y: &Grid, code: i32) -> i32 {
     code.min(*y.range.end()).max(*y.range.start())
 }
@@ -148,7 +149,7 @@ fn evaluated(op: &Op, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
     let values = outputs
         .first()
         .ok_or_else(|| Failure::defect("its table has no entries"))?;
-    // A pole (the reciprocal of 0) saturates. Where the function has no value at all, the entry is the code of real
-    // zero.
+    // At a pole (the reciprocal of 0), the entry saturates. Where the function is not defined at all, the entry is the
+    // code of real zero.
     Ok(values.to_f32()?.iter().map(|&v| y.code(v)).collect())
 }

@@ -1,4 +1,5 @@
-//! `matmul_accumulate`: the matrix product of two activations. acc = Σ (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
+//! `matmul_accumulate`: computes the matrix product of two activations. acc = Σ (q_a − z_a)·(q_b − z_b) on the grid
+//! s_a·s_b.
 
 use super::NodeToLower;
 use super::narrow::Product;

@@ -1,10 +1,10 @@
-//! `max_pool`: maximum over windows, and maximum or minimum over reduced axes. Codes have the same order as the real
-//! numbers that they stand for, so the largest code is the maximum and the smallest code the minimum.
+//! `max_pool`: computes the maximum over windows, and the maximum or minimum over axes. Codes have the same order as
+//! the real numbers that they stand for, so the largest code is the maximum and the smallest code the minimum.
 //!
-//! If the result has fewer bits than the operand, its grid is the operand's grid without the lowest bits. The maximum
-//! is then taken on 32-bit codes, and shifted.
+//! If the result has fewer bits than the operand, its grid is the operand's grid without the lowest bits. Then the
+//! maximum is taken over 32-bit codes, and shifted.
 //!
-//! The row's `pad` says whether padding takes part as real zero or not at all. The two differ if all elements of a
+//! The row's `pad` says whether padding takes part as real zero or not at all. The results differ if all elements of a
 //! window at the border are below zero.
 
 use super::narrow::{Product, Wide, shift};
@@ -46,7 +46,8 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pad: Po
     lowering.set_codes(site, 0, codes)
 }
 
-/// The maximum over windows for which padding is real zero: the operand is padded first, so that the zeros take part.
+/// Computes the maximum over windows for which padding is real zero. The operand is padded first, so that the zeros
+/// take part.
 fn around(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Result<(), Failure> {
     if pool.ceil {
         let text = "windows reach past the padding, which is real zero on the target";

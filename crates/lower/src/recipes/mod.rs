@@ -1,8 +1,8 @@
-//! Recipes: how each op becomes integer primitives, with one file for each recipe. The target's table names the recipe
-//! of each op.
+//! Recipes: each recipe says how an op becomes integer primitives, and has a file of its own. The target's table names
+//! the recipe of each op.
 //!
-//! A recipe can fail in two ways. With a [`Reason`](strait_core::Reason), the node goes to the host. With a defect,
-//! everything stops: placing or annotating should have guaranteed something and did not.
+//! A recipe can fail in two ways. If it fails with a [`Reason`](strait_core::Reason), the node goes to the host. If it
+//! fails with a defect, compilation stops, because placing or annotating should have guaranteed something and did not.
 
 mod add_coarser_grid;
 mod add_common_grid;
@@ -106,16 +106,17 @@ pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Res
             _ => pass_through::lower(lowering, &site),
         },
         Recipe::Compare => compare::lower(lowering, &site),
-        // Its row is that of no op of a model.
+        // The row with this recipe is the row for requantizations, which is not the row of an op of a model.
         Recipe::Requantize { .. } => Err(missing()),
     }
 }
 
-/// Codes are shifted left before they are requantized only if the new grid is coarser by at most this factor.
+/// Codes are shifted left before they are requantized only if the step of the new grid is at most this many times as
+/// large.
 const SHIFTED_AS_FAR: f64 = 1024.0;
 
 /// Requantizes codes from one grid to another, by one of the forms of the row. If the row says so, 8-bit codes are
-/// shifted left first: a form that rounds twice then does its first rounding on a fraction of a step.
+/// shifted left first. A form that rounds twice then rounds to a fraction of a step the first time.
 pub(crate) fn between(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -124,14 +125,14 @@ pub(crate) fn between(
     suffix: &str,
 ) -> Result<ValueId, Failure> {
     let (mut acc, mut zero, mut scale) = (left.value, left.grid.zero, left.grid.scale);
-    // If the new grid is a thousand times coarser, rounding twice is as good as once, and the form's shift would not
-    // reach.
+    // If the step of the new grid is a thousand times as large, rounding twice is as good as rounding once, and the
+    // form's shift would not be large enough.
     let near = f64::from(scale) * SHIFTED_AS_FAR >= f64::from(to.scale);
     if let Some(Recipe::Requantize { left_shift: Some(bits) }) = site.row.recipe
         && left.grid.ty.bits() == 8
         && near
     {
-        // A product with a power of two is exact.
+        // Multiplying by a power of two is exact.
         scale *= (-f32::from(bits)).exp2();
         let shift = ShiftLeft {
             zero,

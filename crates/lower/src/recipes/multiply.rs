@@ -1,4 +1,4 @@
-//! `multiply`: the elementwise product. acc = (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
+//! `multiply`: computes the elementwise product. acc = (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
 
 use super::NodeToLower;
 use super::narrow::Product;

@@ -1,8 +1,8 @@
-//! `multiply_accumulate`: a convolution or fully connected layer with constant weights.
+//! `multiply_accumulate`: computes a convolution or a fully connected layer with constant weights.
 //!
 //! acc = Σ (q_w − z_w\[c\])·q_x + b', y = requantize(acc). b' is the bias with −z_x·Σ (q_w − z_w) added, so acc stands
-//! for Σ (q_w − z_w)·(q_x − z_x) + b on the grid s_x·s_w\[c\] per output channel. If the form has no zero point of its
-//! own (a plain shift), the zero point is folded into the bias too: b'' = b' + z_y·2^n.
+//! for Σ (q_w − z_w)·(q_x − z_x) + b on the grid s_x·s_w\[c\] per output channel. If the form is a plain shift, it
+//! cannot add the zero point z_y, so z_y is folded into the bias too: b'' = b' + z_y·2^n.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, shift};
@@ -32,7 +32,7 @@ pub(super) fn lower(
         return Err(Reason::new(ReasonCode::PadValue, text).into());
     }
     let (grid, weight) = lowering.weights(site.id)?;
-    // The grid that the shift leads to. Only results with codes have one.
+    // The grid that the shift leads to, if the result has codes.
     let target = lowering.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
     let baked = lowering.parameter(weight)?;
     let channels = baked.shape().first().copied().unwrap_or(1) as usize;
@@ -82,7 +82,7 @@ pub(super) fn lower(
     };
     let (accumulator, carrier) = (lowering.accumulator(site)?, lowering.carrier(site)?);
     let block = lowering.block(site)?;
-    // How many weights an output has for each input channel. They lie next to each other.
+    // The number of weights that an output has for each input channel. They lie next to each other.
     let each = baked
         .shape()
         .get(2..)
@@ -109,7 +109,8 @@ pub(super) fn lower(
     } else {
         rank.saturating_sub(1)
     };
-    // The accumulator's own grid. If a zero point was folded in, it is the code of real zero.
+    // The accumulator's own grid. If a zero point was folded into the bias, the zero point of this grid is the code of
+    // real zero.
     let products = activation.params().product(&grid, Some(axis as u8));
     let products = products.ok_or_else(|| Failure::defect("the scales of its weights are no channels"))?;
     let per_channel = products.scale.channels().is_some() || acc_zero.channels().is_some();
@@ -155,10 +156,9 @@ pub(super) fn lower(
     lowering.set_codes(site, 0, codes)
 }
 
-/// Folds the operand's zero point into the biases:
+/// Folds the operand's zero point into the biases, channel by channel:
 ///
-/// Σ w·(q − z_x) + b = Σ w·q + [b − z_x·Σ w], channel by channel. The weights are codes with their zero points
-/// subtracted.
+/// Σ w·(q − z_x) + b = Σ w·q + [b − z_x·Σ w]. `weights` are codes with their zero points subtracted.
 fn folded(bias: &[i64], weights: &[i32], zero: i32, channels: usize) -> Vec<i64> {
     let each = weights.len() / channels.max(1);
     let fold = |c: usize| {
@@ -168,7 +168,8 @@ fn folded(bias: &[i64], weights: &[i32], zero: i32, channels: usize) -> Vec<i64>
     (0..channels).map(fold).collect()
 }
 
-/// The shifts to the result's grid: s_x·s_w / s_y = 2^−n. The grid of the weights was chosen so that this holds.
+/// The shifts n to the result's grid: s_x·s_w / s_y = 2^−n. The grid of the weights was chosen so that n is a whole
+/// number.
 fn shifts(x: f32, weights: &Per<f32>, y: f32) -> Per<u8> {
     // The weights' scale was rounded to f32, so the logarithm is within 2^−20 of a whole number.
     let shift = |w: &f32| {

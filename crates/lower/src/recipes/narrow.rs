@@ -1,4 +1,5 @@
-//! The last step of every recipe with an accumulator: makes codes of the result, or real numbers.
+//! The last step of every recipe with an accumulator: it turns the accumulators into codes of the result, or into real
+//! numbers.
 
 use super::NodeToLower;
 use crate::lowering::{Grid, Lowering};
@@ -10,8 +11,8 @@ use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
 use strait_target::spec::{Arithmetic, Built, FormRow, Reciprocal, Rescale, Scales};
 
-/// What the scale of an accumulator is computed from. A target's rules round the product of scales differently in each
-/// case.
+/// The numbers from which the scale of an accumulator is computed. A target's rules round the product of scales
+/// differently in each case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Product {
     /// A convolution: input scale and weight scales.
@@ -22,13 +23,13 @@ pub(crate) enum Product {
     Matrices(f32, f32),
     /// An elementwise product of two activations: both scales.
     Activations(f32, f32),
-    /// A sum of elements on one grid that is to become their mean: the scale, and the number of elements. There is one
-    /// channel for each number that occurs.
+    /// A sum of elements on one grid that will be divided to become their mean: the scale, and the number of elements.
+    /// If sums have different numbers of elements, there is one channel for each number.
     Mean(f32, Per<u32>),
-    /// Codes that are brought onto the grid of a product's sums: their own scale, then the product's input scale and
+    /// Codes that are requantized to the grid of a product's sums: their own scale, then the product's input scale and
     /// weight scales.
     Onto(f32, f32, Per<f32>),
-    /// A single grid with this scale.
+    /// A single grid. The field is its scale.
     Grid(f64),
 }
 
@@ -49,13 +50,13 @@ impl Product {
 /// An accumulator that is to be narrowed.
 #[derive(Clone, Debug)]
 pub(crate) struct Wide {
-    /// The accumulator, carried in i32 or i64, or codes that are requantized directly.
+    /// The accumulators in i32 or i64, or codes that are requantized directly.
     pub(crate) acc: ValueId,
-    /// The code of real zero, the same for every element.
+    /// The integer that stands for real zero, the same for every element.
     pub(crate) zero: i32,
-    /// What the scale is computed from.
+    /// The numbers from which the scale is computed.
     pub(crate) product: Product,
-    /// Which channel of the parameters each element belongs to.
+    /// The channel of the parameters that each element belongs to.
     pub(super) channels: Channels,
 }
 
@@ -84,7 +85,7 @@ impl From<&Grid> for Narrow {
 }
 
 /// Requantizes `wide` to the grid of the node's first result. If the result has no grid, it stays a sum: readers of
-/// codes narrow it themselves, and readers of real numbers get it dequantized.
+/// codes narrow the sum themselves, and readers of real numbers read it dequantized.
 pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
     let Some(grid) = lowering.result_grid(site) else {
@@ -96,8 +97,8 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
         if is_real {
             lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
-        // With a shift there is only the one grid that the weights were made for, so the sum is not kept for readers
-        // with other grids.
+        // If the target only shifts, the shift leads only to the grid that the weights were made for. So the sum is not
+        // stored for readers with other grids.
         if !site.row.leaves_a_shift() {
             lowering.set_sum(y, wide);
         }
@@ -107,11 +108,11 @@ pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: 
     lowering.set_codes(site, 0, codes)
 }
 
-/// Doubling an f32 of 1 more often than this gives infinity.
+/// The largest number of doublings after which an f32 of 1 is still finite.
 const MOST_DOUBLINGS: u32 = 127;
 
-/// Appends a requantize node with the first of `forms` that fits. If none of them takes the accumulator's zero point,
-/// it is subtracted first, which costs one more addition.
+/// Appends a requantize node with the first of `forms` that fits. If no form supports the accumulator's zero point, the
+/// zero point is subtracted first, which costs one more addition.
 pub(super) fn requantize(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -128,7 +129,7 @@ pub(super) fn requantize(
     }
     let accumulators = lowering.bounds(wide.acc);
     let built = |to| form(spec, forms, &wide.product, wide.zero, to, accumulators.as_ref());
-    // Each doubling of the scale halves the factor, and so what the form has to cover.
+    // Each doubling of the scale halves the factor that the form has to represent.
     let coarser = |doublings: &u32| {
         let scale = to.scale * 2f32.powi(*doublings as i32);
         scale.is_finite() && built(Narrow { scale, ..to }).is_ok()
@@ -144,7 +145,7 @@ pub(super) fn requantize(
     Ok(codes)
 }
 
-/// Brings codes onto the grid of a product's sums, in 32 bits, by the first of `forms` that fits.
+/// Requantizes codes to the grid of a product's sums, in 32 bits, by the first of `forms` that fits.
 pub(super) fn onto(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -153,7 +154,7 @@ pub(super) fn onto(
     forms: &[String],
 ) -> Result<ValueId, Failure> {
     let spec = lowering.spec;
-    // The factor already includes both grids.
+    // The factor already includes the scales of both grids.
     let to = Narrow {
         scale: 1.0,
         zero: 0,
@@ -173,8 +174,8 @@ fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &
     forms.iter().filter_map(|name| spec.form.get(name.as_str()))
 }
 
-/// The first of `forms` that leads from codes with real zero at `zero` to a grid. If none of them takes a zero point,
-/// it is treated as already subtracted.
+/// The first of `forms` that leads from codes with the zero point `zero` to a grid. If no form supports a zero point,
+/// the result is a form for codes from which the zero point was already subtracted.
 pub(super) fn form(
     spec: &TargetSpec,
     forms: &[String],
@@ -196,7 +197,7 @@ pub(super) fn form(
     spec.build(forms, &rescale).map(|(_, built)| built)
 }
 
-/// Appends a requantize node with the row's form that shifts. It drops the lowest bits of `wide`.
+/// Appends a requantize node with the form of the row that shifts. This form drops the lowest bits of `wide`.
 pub(super) fn shift(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -210,8 +211,8 @@ pub(super) fn shift(
     emit(lowering, site, wide, to.grid(), form, "requantize")
 }
 
-/// Appends a requantize node with the first of the row's forms that multiplies by reciprocals of counts. It turns sums,
-/// with their zero point subtracted, into means.
+/// Appends a requantize node with the first form of the row that multiplies by the reciprocals of counts. It turns sums
+/// into means. The zero point of the sums is already subtracted.
 pub(super) fn reciprocal(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -235,7 +236,7 @@ pub(super) fn reciprocal(
     Err(refused.into())
 }
 
-/// Appends a requantize node with a form that was already built.
+/// Appends a requantize node with the form `form`.
 fn emit(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -257,7 +258,8 @@ fn emit(
     }
 }
 
-/// acc − zero. For an accumulator this is an addition, and for codes that are requantized directly a shift by 0 bits.
+/// Appends a node that computes acc − zero. For an accumulator this is an addition. For codes that are requantized
+/// directly, it is a shift by 0 bits.
 fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
     let (elem, scale) = lowering.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
@@ -283,7 +285,7 @@ fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zer
         second: (negated.into(), negated.into()),
     };
     lowering.prove(site, &sum)?;
-    // A single number. For a scalar it has no axes, so that the result stays a scalar.
+    // A single number. If the accumulator is a scalar, this number has no axes, so that the result stays a scalar.
     let shape: &[u64] = if lowering.dims(acc).is_empty() { &[] } else { &[1] };
     let offset = TensorData::from_integers(elem, shape, &[negated.into()])?;
     let offset = lowering.data("offset", offset, None);

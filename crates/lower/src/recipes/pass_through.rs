@@ -1,4 +1,4 @@
-//! `pass_through`: codes are moved, copied or compared. Operands and results share one grid.
+//! `pass_through`: moves, copies or compares codes. Operands and results share one grid.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
@@ -14,7 +14,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
             lowering.set_codes(site, 0, codes.value)
         }
         Op::Pad(pad) if pad.mode == PadMode::Constant => {
-            // The padding is a real number. On codes it becomes that number's code.
+            // The padding is a real number. The primitive pads with the code of this number.
             let value = lowering.needed_grid(site)?.code(pad.value) as f32;
             lower_as(
                 lowering,

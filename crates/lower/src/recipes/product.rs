@@ -10,7 +10,7 @@ use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
 use strait_requantize::range::{self, Overflow, Pairs};
 
 /// Lowers a node whose accumulators are sums of `count` products. `op` makes the primitive from the zero points of both
-/// operands. `product` is the runtime's rule for combining both scales.
+/// operands. `product` is the runtime's rule for the product of both scales.
 pub(super) fn of_activations(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -53,7 +53,7 @@ pub(super) fn of_activations(
     narrow(lowering, site, wide)
 }
 
-/// The reason if the sums of the first few channels, which the target adds up separately, can overflow.
+/// The reason if the target adds up the products of a few channels by themselves, and these sums can overflow.
 pub(super) fn in_block(channels: u32, overflow: &Overflow) -> Reason {
     let text = format!("in the sums of {channels} channels that the target forms first, {overflow}");
     Reason::new(ReasonCode::AccumulatorOverflow, text)

@@ -1,5 +1,5 @@
-//! `pass_through` for a linear resize: it computes new codes on the operand's grid, with the number of fraction bits in
-//! the row. The weights add up to one, so zero points stay what they are.
+//! `pass_through` for a linear resize, which computes new codes on the operand's grid. The row says with how many
+//! fraction bits. The weights of the interpolation add up to one, so zero points do not change.
 
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;

@@ -1,5 +1,5 @@
-//! `softmax`: one integer function of a whole row of codes. Its parameters follow from the operand's scale. The
-//! function fixes the grid of the result, and annotation has put the result on it.
+//! `softmax`: computes a row of codes with one integer function. The function's parameters depend on the operand's
+//! scale. The function fixes the grid of the result, and annotation has given the result this grid.
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
@@ -7,7 +7,7 @@ use strait_core::op::IntegerSoftmax;
 use strait_core::{Failure, Op, Reason, ReasonCode};
 use strait_requantize::function::{Definition, Softmax};
 
-/// The factor of a softmax besides the scale. In the float graph there is none.
+/// A softmax can have a factor besides the scale. In the float graph it has none, so the factor is 1.
 const BETA: f32 = 1.0;
 
 pub(super) fn lower(

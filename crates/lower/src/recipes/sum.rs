@@ -1,4 +1,5 @@
-//! Shared by the recipes of sums: brings operands onto a common grid, and narrows their sum to the result.
+//! Functions that all recipes of sums share: they bring operands onto a common grid, and narrow their sum to the
+//! result.
 
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
@@ -11,7 +12,7 @@ use strait_requantize::range::{Terms, subtract};
 use strait_requantize::{IntType, Per};
 
 /// Brings an operand onto the common grid, which has the step `step` and zero point 0. The operand's own grid has the
-/// step `scale` and real zero at `zero`.
+/// step `scale` and the zero point `zero`.
 pub(super) fn operand(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -27,17 +28,18 @@ pub(super) fn operand(
     };
     let made = requantize(lowering, site, wide, common(step), &site.row.inputs, "operand");
     made.map_err(|failure| match failure {
-        // The grid is the common one, so a coarser grid for the result would not help.
+        // The grid is the common grid, so a coarser grid for the result would not help.
         Failure::TooFine { reason, .. } => reason.into(),
         other => other,
     })
 }
 
-/// True if a form of the row leads from the grid of an operand to the common one.
+/// True if a form of the row leads from the grid of an operand to the common grid.
 pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: &QuantizedValue, step: f32) -> bool {
     let Grid { ty, scale, zero, .. } = operand.grid;
     let forms = &site.row.inputs;
-    // It is not decided yet whether the zero point is subtracted first. A form that is defined in both cases will do.
+    // At this point it is not decided whether the zero point is subtracted first. So the form must be defined in both
+    // cases.
     let (low, high) = any_code(ty);
     let codes = Per::Tensor((low.min(low - i64::from(zero)), high.max(high - i64::from(zero))));
     form(
@@ -51,7 +53,7 @@ pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: 
     .is_ok()
 }
 
-/// The common grid: the step `step` and zero point 0, in 32 bits.
+/// The common grid, with the step `step` and zero point 0, in 32 bits.
 fn common(step: f32) -> Narrow {
     Narrow {
         scale: step,
@@ -70,7 +72,7 @@ pub(super) fn total(
     let [first, second] = [lowering.term(operands[0])?, lowering.term(operands[1])?];
     let negative = matches!(site.node.op, Op::Sub(_));
     let second = if negative { subtract((0, 0), second) } else { second };
-    // The common grid has 32 bits, whatever width the target adds in.
+    // The common grid has 32 bits, even if the target adds in another width.
     let sum = Terms { first, second };
     let bits = lowering.accumulator(site)?.bits.min(32);
     lowering.prove_within(site, &sum, bits)?;

@@ -1,11 +1,11 @@
-//! Annotate: gives each operand of every node that the target computes a quantization config with a grid.
+//! Annotate: gives each operand and result of a node on the accelerator a quantization config with a grid.
 //!
 //! [`place()`] decides for each node whether it runs on the accelerator or on the host. Then the passes, one file each,
-//! make configs, bind those that share a grid, and find the grids. What they decide in one region of the graph
-//! (`analyses/scope.rs`) depends on nothing outside of it. So after a refusal only the regions around it are annotated
-//! again ([`Fixpoint`]).
+//! make configs, bind configs that share a grid, and find the grids. What they decide in one region of the graph
+//! (`analyses/scope.rs`) does not depend on the other regions. So after a refusal only the regions around the refused
+//! node are annotated again ([`Fixpoint`]).
 //!
-//! The folders are layers, the lowest first. None of them uses a higher one.
+//! The folders are layers, listed here from the lowest to the highest. No folder uses a higher one.
 
 mod settings;
 

@@ -1,14 +1,14 @@
-//! Scale 1.
+//! An observer that always gives scale 1.
 
 use super::{GridKind, Observer, ValueStatistics};
 use strait_core::Reason;
 
-/// The range that the codes cover at scale 1, whatever was seen. It is for small floats, which have an exponent of
-/// their own. Numbers beyond the largest value saturate.
+/// The range that the codes cover at scale 1. It does not depend on the statistics. It is meant for small floats, which
+/// have exponents of their own. Numbers beyond the largest code saturate.
 ///
-/// **Source.** PPQ's constant observer, which is only for floating-point formats.
+/// **Source.** PPQ's constant observer, which PPQ also supports only for floating-point formats.
 ///
-/// **Precondition.** Codes that are small floats. For integers a fixed scale of 1 makes no sense.
+/// **Precondition.** The codes are small floats. For integers, a fixed scale of 1 makes no sense.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant;
 

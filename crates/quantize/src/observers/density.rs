@@ -4,14 +4,14 @@ use super::GridKind;
 use super::levels::Levels;
 use crate::statistics::{Histogram, MAX_BINS};
 
-/// Integrals of the density ρ, from below all elements up to the lower edge of each bin.
+/// A density ρ of elements, with its integrals up to the lower edge of each bin.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
     first: f64,
     width: f64,
     /// The number of elements in each bin.
     counts: Vec<f64>,
-    /// ∫ρ, ∫xρ and ∫x²ρ up to each bin. There is one entry more than there are bins.
+    /// ∫ρ, ∫xρ and ∫x²ρ from below all elements up to each edge of a bin. There is one entry more than there are bins.
     sums: Vec<[f64; 3]>,
 }
 
@@ -43,7 +43,7 @@ impl Density {
         }
     }
 
-    /// ∫ρ, ∫xρ and ∫x²ρ up to x.
+    /// ∫ρ, ∫xρ and ∫x²ρ from below all elements up to x.
     fn upto(&self, x: f64) -> [f64; 3] {
         let index = ((x - self.first) / self.width).floor();
         if index < 0.0 {
@@ -57,8 +57,8 @@ impl Density {
         [0, 1, 2].map(|k| self.sums[index][k] + count / self.width * part[k])
     }
 
-    /// Of several ranges, the one with the smallest squared error on its grid. If several are equal, the first one.
-    /// `otherwise` if none of the ranges gives a grid.
+    /// The range in `ranges` with the smallest squared error on its grid. If several are equal, the first one. If no
+    /// range gives a grid, the result is `otherwise`.
     pub(super) fn least_error(
         &self,
         grid: GridKind,
@@ -75,16 +75,18 @@ impl Density {
         best.1
     }
 
-    /// ∫(x − Q(x))²·ρ, where Q(x) is the nearest level: the expected squared error of all elements together.
+    /// ∫(x − Q(x))²·ρ, where Q(x) is the level nearest to x. This is the expected sum of the squared errors of all
+    /// elements.
     pub(super) fn squared_error(&self, levels: &Levels) -> f64 {
         match *levels {
-            // There are more levels than a histogram has bins.
+            // There are more levels than the largest number of bins in a histogram.
             Levels::Even { lowest, step, count } if count > MAX_BINS => self.by_step(lowest, step, count),
             _ => self.by_levels(levels),
         }
     }
 
-    /// Goes level by level: ∫(x − l)²ρ = ∫x²ρ − 2l·∫xρ + l²·∫ρ between the midpoints to the neighbouring levels.
+    /// Adds up the error level by level: ∫(x − l)²ρ = ∫x²ρ − 2l·∫xρ + l²·∫ρ between the midpoints to the neighbouring
+    /// levels.
     fn by_levels(&self, levels: &Levels) -> f64 {
         let (mut error, mut before) = (0.0, [0.0; 3]);
         for index in 0..levels.count() {
@@ -100,8 +102,8 @@ impl Density {
         error
     }
 
-    /// With many levels in each bin: s²/12 for each element between the outermost levels, and the squared distance for
-    /// elements beyond them.
+    /// For grids with many levels in each bin: counts s²/12 for each element between the outermost levels, and the
+    /// squared distance to these for elements beyond them.
     fn by_step(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let highest = lowest + (count - 1) as f64 * step;
         let (under, upto, all) = (self.upto(lowest), self.upto(highest), self.sums[self.counts.len()]);

@@ -1,16 +1,16 @@
-//! Chooses the one of a few scales with the smallest squared error.
+//! Chooses the scale with the smallest squared error from a short list of scales.
 
 use super::density::Density;
 use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
 
-/// Of the scales 2^−7, 2^−5, 2^−3, 1, 2², 2⁴ and 2⁶, chooses the one whose levels have the smallest expected squared
-/// error. If several are equal, the smallest scale.
+/// Chooses one of the scales 2^−7, 2^−5, 2^−3, 1, 2², 2⁴ and 2⁶: the one whose levels have the smallest expected
+/// squared error. If several are equal, the smallest scale is chosen.
 ///
-/// **Source.** PPQ's floating observer. It measures 4,096 elements of the first samples. Here the error is integrated
-/// over the histogram of all elements, with a uniform density in each bin.
+/// **Source.** PPQ's floating observer, which measures 4,096 elements of the first samples. Here the error is
+/// integrated over the histogram of all elements, with a uniform density in each bin.
 ///
-/// **Precondition.** Codes that are small floats.
+/// **Precondition.** The codes are small floats.
 #[derive(Clone, Copy, Debug)]
 pub struct Floating;
 

@@ -1,4 +1,4 @@
-//! The kind of grid that a scheme has, and the grid of a kind that covers a range of real numbers.
+//! The kind of grid that a scheme has, and the grid of this kind that covers a range of real numbers.
 
 use super::{GridKind, SmallFloat};
 use strait_core::{Policy, QuantParams, Reason, ReasonCode, Scheme};
@@ -27,8 +27,8 @@ impl GridKind {
 /// The grid of `kind` whose codes cover [low, high], computed by [`of_range`].
 ///
 /// # Errors
-/// A range that is not finite, or that needs a step which f32 cannot hold; a range that reaches below 0 by at least
-/// half a step if the codes are unsigned and have the zero point 0.
+/// The range is not finite, or it needs a step that f32 cannot hold. Or the codes are unsigned with zero point 0, and
+/// the range reaches below 0 by at least half a step.
 pub(crate) fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason> {
     let found = of_range([low, high], kind.ends(), kind.symmetric, kind.power_of_two);
     let Some((scale, zero_point)) = found else {

@@ -1,4 +1,4 @@
-//! Ascend's HFMG.
+//! The observer HFMG of Ascend's tools.
 
 use super::density::Density;
 use super::levels::Levels;
@@ -7,21 +7,22 @@ use crate::statistics::{Histogram, MAX_BINS};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// Starts with the whole histogram of B bins, and drops bins until B/4 are left. In each step it looks at each end for
-/// the bins that together hold a hundred-thousandth of all elements, and drops those of the end where these are more
-/// bins, or of the upper end if they are equal. Of the remainders [l, r], it takes the first one with the smallest
-/// error. The error is computed for 2^b cells of equal width over the remainder, with their centres as levels, and a
-/// uniform density in each bin.
+/// Starts with the whole histogram of B bins, and drops bins at its ends until B/4 are left. In each step, it finds at
+/// each end the bins that together hold a hundred-thousandth of all elements. It drops these bins at the end where
+/// there are more of them, or at the upper end if there are equally many. What is left after each step is a remainder
+/// [l, r]. The remainder with the smallest error is taken, and the first one if several are equal. For the error, the
+/// remainder is divided into 2^b cells of equal width with their centres as levels, and the density in each bin is
+/// uniform.
 ///
 /// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
 ///
 /// **Distance from the documented rule.** AMCT puts 1,024 to 8,192 bins over the range of a batch, and splits counts
-/// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If at most B bins
-/// are asked for, there are B/2 to B of them over the range including zero; otherwise at most 4,096. The remainder
-/// without a dropped bin is tried as well. The ends never leave the range that was seen. A symmetric grid reaches as
+/// when it merges batches whose bins do not match. Here bins have widths of 2^k and merge exactly. If the settings ask
+/// for at most B bins, there are B/2 to B of them over the range including zero; otherwise at most 4,096. The whole
+/// histogram is also tried as a remainder. The ends never leave the range that was seen. A symmetric grid reaches as
 /// far as the farther end of the remainder.
 ///
-/// **Precondition.** Integer codes.
+/// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Hfmg {
     most: usize,
@@ -36,7 +37,7 @@ impl Hfmg {
     }
 }
 
-/// The bins of a histogram: their counts, the index of the first one, and their width.
+/// The bins of a histogram: their counts, the index of the first bin, and their width.
 struct Bins {
     counts: Vec<u64>,
     first: i64,
@@ -65,7 +66,7 @@ impl Bins {
     }
 }
 
-/// How many bins from the end on together hold `wanted` elements.
+/// The number of outermost bins at one end that together hold at least `wanted` elements.
 fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
     let mut sum = 0u64;
     let before = bins.by_ref().take_while(|count| {
@@ -75,7 +76,7 @@ fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
     before.count() + 1
 }
 
-/// The remainders that the search looks at: first and last bin of each.
+/// The remainders that the search tries, each as its first and last bin.
 fn remainders(counts: &[u64]) -> Vec<[usize; 2]> {
     let total = counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
     let (wanted, least) = (total.div_ceil(100_000).max(1), counts.len().div_ceil(4));

@@ -1,4 +1,4 @@
-//! Ascend's IFMR.
+//! The observer IFMR of Ascend's tools.
 
 use super::density::Density;
 use super::percentile::{inside, percents};
@@ -6,22 +6,22 @@ use super::{GridKind, Observer, ValueStatistics, by_farther_end, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// A percentile p at both ends gives a range [min, max] that contains zero. Of n elements, it is the k-th smallest and
-/// the k-th largest one, with k = n − ⌊p·n⌋ and at least 1. Then factors r from 0.7 to 1.3 in steps of 0.01, the last
-/// included, are tried, and the first one with the smallest squared error is taken. For a grid with a zero point, r
-/// gives the range [min, r·max]. For a symmetric grid, it gives the scale r·max/(2^(b−1) − 1), or −r·min/2^(b−1) if the
-/// lower end is farther from zero.
+/// A percentile p at both ends gives a range [min, max] that contains zero. Of n elements, min is the k-th smallest and
+/// max is the k-th largest, with k = n − ⌊p·n⌋ and at least 1. Then the factors r from 0.7 to 1.3 (included) in steps
+/// of 0.01 are tried, and the first one with the smallest squared error is taken. For a grid with a zero point, r gives
+/// the range [min, r·max]. For a symmetric grid, it gives the scale r·max/(2^(b−1) − 1), or −r·min/2^(b−1) if the lower
+/// end is farther from zero.
 ///
-/// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with its
-/// defaults. A figure in its documentation shows a search of both ends. Its implementations search the upper end, as
-/// here.
+/// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with AMCT's
+/// default settings. A figure in AMCT's documentation shows a search of both ends. AMCT's implementations search only
+/// the upper end, as this one does.
 ///
-/// **Distance from the documented rule.** AMCT sorts the elements of one batch, or of a few joined ones. Here all
-/// samples are merged, so the percentile is read off the histogram by linear interpolation inside a bin, and an error
+/// **Distance from the documented rule.** AMCT sorts the elements of one batch, or of a few joined batches. Here all
+/// samples are merged, so the percentile is read from the histogram by linear interpolation inside a bin, and the error
 /// is integrated over bins of uniform density, without zeros. AMCT measures the error before the zero point is rounded.
-/// Here it is the error of the final grid. AMCT's PyTorch version leaves out the last factor.
+/// Here the error is that of the final grid. AMCT's PyTorch version leaves out the last factor.
 ///
-/// **Precondition.** Integer codes.
+/// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Ifmr {
     /// The percentiles for the lower and for the upper side.
@@ -31,7 +31,7 @@ pub struct Ifmr {
 }
 
 impl Ifmr {
-    /// The default for the share that stays inside on each side, in percent.
+    /// The default for the percentile p on each side, in percent.
     pub const PERCENT: f64 = 99.9999;
 
     /// The observer with `percentile`, `lower_percentile`, `search_range` and `search_step` from the settings.
@@ -51,7 +51,7 @@ impl Observer for Ifmr {
         let [min, max] = inside(&statistics.histogram, self.percents, extremes);
         let (min, max) = (min.min(0.0), max.max(0.0));
         let density = Density::new(&statistics.histogram, statistics.zeros);
-        // As many factors as fit, with room for the rounding of the quotient.
+        // The number of factors after the first. The small addition makes up for rounding in the quotient.
         let last = ((self.factors[1] - self.factors[0]) / self.step + 1e-6).clamp(0.0, 1e4) as u32;
         let ranges = (0..=last).map(|i| {
             let factor = self.factors[0] + f64::from(i) * self.step;

@@ -4,34 +4,36 @@ use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::{Histogram, Leaders};
 use strait_core::{Graph, Op, Reason, ReasonCode, ValueId};
 
-/// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all, and takes the one
-/// with which the fewest rows fail. If several are equal, the widest. With a step s and the two largest elements a ≥ b
-/// of a row, the row keeps its order
+/// Tries the upper ends h = M·2^(−i/32) with i from 0 to 256, where M is the largest element of all rows, and takes the
+/// one with which the fewest rows fail. If several are equal, the largest h is taken. With a step s and the two largest
+/// elements a ≥ b of a row, the row keeps its order if both conditions hold:
 ///
-/// - if b ≤ h − s/2, so that b does not share the last code with a, and
-/// - if a − b ≥ s, so that rounding cannot make them equal.
+/// - b ≤ h − s/2, so that b does not share the last code with a.
+/// - a − b ≥ s, so that rounding cannot make a and b equal.
 ///
-/// Elements below the smallest b of all rows may saturate, so that b is the lower end of a grid with a zero point. A
-/// symmetric grid reaches equally far on both sides. A row whose two largest elements are equal is left out.
+/// Elements below the smallest b of all rows may saturate. So for a grid with a zero point, the lower end of the range
+/// is this smallest b. A symmetric grid reaches equally far on both sides. A row whose two largest elements are equal
+/// is left out.
 ///
 /// **Source.** PPQ's isotone observer. It requires b ≤ (q_max − 0.51)·s and a − max(b, 0) ≥ s/2, and only supports
 /// grids without a zero point.
 ///
-/// **Distance.** PPQ stores both numbers of every row. Here each has a histogram, which can be merged. So a row that
-/// fails both conditions counts twice, and if a limit divides a bin, the part beyond it fails. With a distance of only
-/// s/2 the two largest could become equal, so s is required.
+/// **Distance.** PPQ stores a and b of every row. Here b and a − b each have a histogram, which can be merged. So a row
+/// that fails both conditions counts twice, and if a limit lies inside a bin, the part of the bin beyond the limit
+/// fails. With a distance of only s/2, a and b could become equal, so this observer requires s.
 ///
-/// **Precondition.** Integer codes; a value of which only the largest element of each row is read ([`is_ranked`]).
+/// **Precondition.** The codes are integers, and readers of the value depend only on which element of each row is the
+/// largest ([`is_ranked`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Isotone;
 
 /// The number of candidates for the upper end, besides the first one.
 const CANDIDATES: usize = 256;
 
-/// 2^(−1/32): each candidate is the one before it times this.
+/// 2^(−1/32), the ratio of each candidate to the one before it.
 const RATIO: f64 = 0.978_572_062_087_700_1;
 
-/// How many elements lie below a limit, with a uniform density in each bin.
+/// The number of elements below a limit, with a uniform density in each bin.
 fn below(histogram: &Histogram, limit: f64) -> f64 {
     let part = |low: f64| ((limit - low) / histogram.width()).clamp(0.0, 1.0);
     histogram
@@ -39,7 +41,7 @@ fn below(histogram: &Histogram, limit: f64) -> f64 {
         .fold(0.0, |sum, (low, count)| sum + part(low) * count as f64)
 }
 
-/// How many rows may fail with the grid of a range.
+/// The largest number of rows that may fail on the grid of a range.
 fn failed(leaders: &Leaders, [low, high]: [f64; 2], steps: f64) -> f64 {
     let step = (high - low) / steps;
     let seconds = leaders.seconds.total() as f64 - below(&leaders.seconds, high - step / 2.0);
@@ -73,8 +75,8 @@ impl Observer for Isotone {
     }
 }
 
-/// True if only the largest element of each row matters: the value is an output of the graph, or all its readers are
-/// softmaxes or ops that move elements and whose results are such values.
+/// True if it only matters which element of each row is the largest. This is so if the value is an output of the graph,
+/// or if each of its readers is a softmax or an op that moves elements to such a value.
 pub fn is_ranked(graph: &Graph, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], std::collections::BTreeSet::new());
     while let Some(value) = open.pop() {

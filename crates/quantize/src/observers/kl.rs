@@ -6,22 +6,22 @@ use crate::logarithm::ln;
 use crate::statistics::Histogram;
 use strait_core::Reason;
 
-/// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] for a symmetric grid, for the smallest
-/// divergence KL(P‖Q) = Σ P·ln(P/Q), with natural logarithms, over the bins whose centres the grid reaches. If several
-/// are equal, the widest is taken.
+/// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] for a symmetric grid, for the one with the
+/// smallest divergence KL(P‖Q) = Σ P·ln(P/Q). Logarithms are natural, and the sum is over the bins whose centres the
+/// grid reaches. If several ranges are equal, the widest is taken.
 ///
 /// - P has the counts of the bins. Clipped elements are added to the outermost occupied bins.
-/// - Q is what remains if the bins of each level lose their differences: the mean of the level's occupied bins, without
-///   clipped elements. P and Q are divided by their sums.
-/// - The levels are those of the final grid, with its zero point and, if scales are powers of two, with its scale. A
+/// - Q replaces the count of each occupied bin by the mean of the occupied bins that belong to the same level. Clipped
+///   elements are left out of Q. P and Q are divided by their sums.
+/// - The levels are those of the final grid, with its zero point and, if scales are powers of two, with such a scale. A
 ///   bin belongs to the level nearest to its centre.
 /// - Elements that are exactly zero are left out, because every grid has zero.
 ///
-/// **Source.** TensorRT's entropy calibration, and PPQ's observer `kl`. Both look at |x|, and so at symmetric grids,
-/// and treat the first bins as one. PPQ rounds to the nearest power of two afterwards, so its scale is not the one that
-/// it measured.
+/// **Source.** TensorRT's entropy calibration, and PPQ's observer `kl`. Both look at |x|, and so support only symmetric
+/// grids, and treat the first bins as one bin. PPQ rounds the scale to the nearest power of two afterwards, so its
+/// final scale is not the one that it measured.
 ///
-/// **Precondition.** Integer codes.
+/// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Kl;
 
@@ -33,7 +33,7 @@ fn n_ln_n(n: f64) -> f64 {
     if n > 0.0 { n * ln(n) } else { 0.0 }
 }
 
-/// For each bin, sums over all bins before it.
+/// The bins of a histogram. For each bin, it has sums over all bins before that bin.
 struct Bins {
     first: f64,
     width: f64,
@@ -72,9 +72,9 @@ impl Bins {
 
     /// KL(P‖Q) for levels that start at `lowest` and are `step` apart.
     ///
-    /// Let N be the number of elements, I the number of those that are not clipped, and p the counts of the bins
+    /// Let N be the number of elements, I the number of elements that are not clipped, and p the counts of the bins
     /// including clipped elements. The divergence is (Σ p·ln p − Σ p·ln q)/N − ln N + ln I, where q = C/o for a level
-    /// with C elements in o bins.
+    /// with C elements in o occupied bins.
     fn divergence(&self, lowest: f64, step: f64, count: usize) -> f64 {
         let from = self.below(lowest - step / 2.0);
         let to = self.below(lowest + (count as f64 - 0.5) * step);
@@ -87,7 +87,7 @@ impl Bins {
         let all = self.sums[self.counts.len()][0];
         let clipped = [self.sums[from][0], all - self.sums[to][0]];
         let mut entropy = kept[2];
-        // If the same bin is at both ends, it gets the clipped elements of both sides.
+        // If the lowest and the highest bin are the same bin, it gets the clipped elements of both sides.
         let added: &[(usize, f64)] = match low == high {
             true => &[(low, clipped[0] + clipped[1])],
             false => &[(low, clipped[0]), (high, clipped[1])],
@@ -95,7 +95,8 @@ impl Bins {
         for &(bin, more) in added {
             entropy += n_ln_n(self.counts[bin] + more) - n_ln_n(self.counts[bin]);
         }
-        // The levels are closer together than the bins, so each bin has its own level, and q is the bin itself.
+        // The levels are closer together than the bins, so each bin has a level of its own, and q is the count of the
+        // bin itself.
         if step <= self.width {
             let cross = added
                 .iter()
@@ -168,7 +169,7 @@ impl Observer for Kl {
     }
 }
 
-/// Differences below this come from rounding: sums of 2^12 terms in f64.
+/// Smaller differences between divergences come only from rounding in sums of 2^12 terms in f64.
 const NOISE: f64 = 1e-12;
 
 #[cfg(test)]

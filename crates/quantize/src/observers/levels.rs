@@ -5,15 +5,15 @@ use super::{GridKind, SmallFloat, grid};
 /// The levels of a grid, in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Levels {
-    /// `count` levels, starting at `lowest` and `step` apart.
+    /// `count` levels with the distance `step`, beginning at `lowest`.
     Even { lowest: f64, step: f64, count: usize },
     /// A list of levels.
     Listed(Vec<f64>),
 }
 
 impl Levels {
-    /// The levels of the grid for a range, with a scale that the kind of grid allows, and a code as zero point. `None`
-    /// if the range gives no grid.
+    /// The levels of the grid of kind `kind` for a range. Its scale is one that this kind allows, and its zero point is
+    /// a code. `None` if there is no grid for the range.
     pub(super) fn of(kind: GridKind, range: [f32; 2]) -> Option<Levels> {
         let params = grid(kind, range).ok()?;
         let (scale, zero) = params.as_tensor()?;
@@ -50,8 +50,8 @@ impl Levels {
 }
 
 impl SmallFloat {
-    /// The positive values, in ascending order: k·2^(1 − bias − f) for the fractions k of f bits, then (2^f + k)·2^(e −
-    /// bias − f) for the exponents e from 1 on, with bias = 2^(bits of the exponent − 1) − 1.
+    /// The positive numbers of the format, in ascending order: k·2^(1 − bias − f) for the fractions k of f bits, then
+    /// (2^f + k)·2^(e − bias − f) for the exponents e from 1 on, with bias = 2^(bits of the exponent − 1) − 1.
     fn values(self) -> impl Iterator<Item = f64> {
         let largest = self.largest();
         let (fractions, bias) = (1u32 << self.fraction_bits, (1i32 << (self.exponent_bits - 1)) - 1);

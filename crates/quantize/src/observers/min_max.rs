@@ -1,4 +1,4 @@
-//! The minimum and maximum.
+//! The observer of the minimum and maximum.
 
 use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;

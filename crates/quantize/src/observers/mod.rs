@@ -1,8 +1,8 @@
-//! Observers: they find the range that a grid covers, from the statistics of a value.
+//! Observers: an observer finds the range that a grid covers, from the statistics of a value.
 //!
 //! An observer is a pure function of statistics that merge exactly. So a range does not depend on the order of the
-//! samples, or on how they were split. The names of the observers, and what each can be used for, are a table in
-//! [`strait_target`]: [`Word`]. What an observer computes is in its file here.
+//! samples, or on how they were split. A table in [`strait_target`] has the names of the observers, and what each can
+//! be used for: [`Word`]. The file of an observer in this module says what it computes.
 
 mod arq;
 mod constant;
@@ -68,7 +68,8 @@ pub struct SmallFloat {
 }
 
 impl SmallFloat {
-    /// The format with this number of bits. It has 1 to 8 bits of exponent, and at most 10 of fraction.
+    /// The format with `bits` bits in total. The number of exponent bits is limited to 1 to 8, and the number of
+    /// fraction bits to 10.
     pub fn new(bits: u8, exponent_bits: u8) -> SmallFloat {
         let exponent_bits = exponent_bits.clamp(1, 8);
         let fraction_bits = bits.saturating_sub(1 + exponent_bits).min(10);
@@ -78,13 +79,13 @@ impl SmallFloat {
         }
     }
 
-    /// The largest finite number, as the Open Compute Project defines the small formats. Below 8 bits every code is a
-    /// number. With 4 bits of exponent and 3 of fraction, the last code is NaN. In all other formats, the last exponent
-    /// is for NaN and ∞, as in IEEE 754.
+    /// The largest finite number, as the Open Compute Project defines the small formats. In formats with fewer than 8
+    /// bits, every code is a number. With 4 bits of exponent and 3 of fraction, the last code is NaN. In all other
+    /// formats, codes with the last exponent are NaN and ∞, as in IEEE 754.
     fn largest(self) -> f64 {
         let (e, f) = (i32::from(self.exponent_bits), i32::from(self.fraction_bits));
         let (bias, last) = ((1 << (e - 1)) - 1, (1 << e) - 1);
-        // 2 minus one unit of the fraction, or minus two units.
+        // 2 minus a number of units of the fraction's last bit.
         let below_two = |units: i32| 2.0 - f64::from(units) * 2f64.powi(-f);
         match (e, f) {
             (4, 3) => below_two(2) * 2f64.powi(last - bias),
@@ -99,7 +100,7 @@ impl SmallFloat {
 pub struct ValueStatistics<'a> {
     /// The statistics of all elements.
     pub elements: &'a Statistics,
-    /// The statistics of the two largest elements of each row, if an observer asked for them.
+    /// The statistics of the two largest elements of each row. They exist if an observer asked for them.
     pub leaders: Option<&'a Leaders>,
 }
 
@@ -114,7 +115,7 @@ impl<'a> From<&'a Statistics> for ValueStatistics<'a> {
 
 /// Chooses the range [low, high] of real numbers that a grid covers.
 pub trait Observer: Send + Sync {
-    /// The range. There is none if the value was never seen, had only NaN, or had infinities.
+    /// The range. There is none if the value was never seen, had only NaN, or had infinite elements.
     fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason>;
 }
 
@@ -123,7 +124,7 @@ pub trait Observer: Send + Sync {
 pub struct ObserverChoice {
     /// The observer.
     pub observer: Word,
-    /// The settings. Those for other observers are ignored.
+    /// The settings. Settings that belong to other observers are ignored.
     pub options: ObserverOptions,
 }
 
@@ -137,8 +138,8 @@ impl From<Word> for ObserverChoice {
 }
 
 impl ObserverChoice {
-    /// The statistics that the observer needs besides those of the elements, for a value of this rank. `None` if the
-    /// value does not have the axis.
+    /// The statistics that the observer needs besides those of the elements, for a value of rank `rank`. `None` if the
+    /// value does not have the axis that the settings name.
     pub fn needs(&self, rank: usize) -> Option<Vec<Kind>> {
         if self.observer != Word::Isotone {
             return Some(Vec::new());
@@ -149,7 +150,7 @@ impl ObserverChoice {
         }])
     }
 
-    /// The statistics of a value of this rank, as the observer reads them.
+    /// The statistics that the observer reads, for the value `name` of rank `rank`.
     pub fn seen<'a>(&self, observation: &'a Observation, name: &str, rank: usize) -> Option<ValueStatistics<'a>> {
         let leaders = self.needs(rank).into_iter().flatten().find_map(|kind| match kind {
             Kind::Leaders { axis } => observation.leaders(axis, name),
@@ -161,7 +162,7 @@ impl ObserverChoice {
         })
     }
 
-    /// The implementation of this observer.
+    /// The implementation of the chosen observer.
     fn make(&self) -> Box<dyn Observer> {
         match self.observer {
             Word::MinMax => Box::new(MinMax),
@@ -180,10 +181,10 @@ impl ObserverChoice {
 }
 
 impl ObserverChoice {
-    /// The range of weights, of a whole tensor or of one channel.
+    /// The range of weights, which are either a whole tensor or one channel.
     ///
     /// # Errors
-    /// A grid that the observer does not support; weights that are NaN or infinite.
+    /// The observer does not support the grid, or a weight is NaN or infinite.
     pub fn range_of_weights(&self, weights: &[f32], grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = of_constant(weights)?;
         self.range_of(Observed::Weights, (&statistics).into(), grid)
@@ -201,14 +202,14 @@ impl ObserverChoice {
 impl Observer for ObserverChoice {
     /// The range of an activation. If the observer does not support the grid, the error lists the observers that do.
     fn range(&self, seen: ValueStatistics<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        // Whether only the largest elements are read was already checked where the observer is chosen.
+        // The place that chooses the observer has already checked that only the largest elements of the value matter.
         self.range_of(Observed::Ranked, seen, grid)
     }
 }
 
-/// Adjusts a range for a symmetric grid, as Ascend's tools do it: the end that is farther from zero decides the scale.
-/// A lower end uses the negative codes and an upper end the positive ones. So if the lower end is farther, the upper
-/// end is moved in a little. Other ranges stay as they are.
+/// Adjusts a range for a symmetric grid in the way of Ascend's tools: the end that is farther from zero decides the
+/// scale. The lower end is divided by the number of negative codes, and the upper end by the number of positive codes.
+/// So if the lower end is farther, the upper end is moved in a little. Ranges for other grids stay as they are.
 fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     let [first, last] = grid.codes.map(|code| code as f64);
     if !grid.symmetric || first >= 0.0 || high >= -low {
@@ -217,7 +218,7 @@ fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     [low, high.min((f64::from(low) * last / first) as f32)]
 }
 
-/// The statistics of a constant. NaN is not left out, unlike in samples.
+/// The statistics of a constant. NaN is an error here, whereas in samples it is left out.
 pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     let mut statistics = Statistics::default();
     statistics.add(0, elements);
@@ -230,7 +231,7 @@ pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
     }
 }
 
-/// The minimum and maximum, if the statistics can be used at all. Elements that are NaN say nothing about a range.
+/// The minimum and maximum, if the statistics can be used for a range. Elements that are NaN do not count.
 fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     let [below, above] = statistics.infinite;
     let infinite = below.saturating_add(above);

@@ -1,4 +1,4 @@
-//! The minimum and maximum of each sample, averaged.
+//! The average of the minimum of each sample, and that of the maximum.
 
 use super::{GridKind, Observer, ValueStatistics, extremes};
 use strait_core::Reason;
@@ -8,23 +8,24 @@ use strait_target::spec::ObserverOptions;
 ///
 /// m₀ = x₀, mᵢ = (1 − c)·mᵢ₋₁ + c·xᵢ, in f64,
 ///
-/// where x₀, x₁, … are the minimum or maximum of the samples in the order of their positions in the data, whatever the
-/// order in which they were run. Samples without a finite element are left out. Later samples have more weight. With
+/// where x₀, x₁, … are the minimums or the maximums of the samples in the order of their positions in the data, even if
+/// they were run in another order. Samples without a finite element are left out. Later samples have more weight. With
 /// c = 0.01, the first of 100 samples still has a weight of 0.37.
 ///
-/// **Source.** PyTorch's `MovingAverageMinMaxObserver`, with its default for c. A batch there is a sample here.
+/// **Source.** PyTorch's `MovingAverageMinMaxObserver`, with its default for c. PyTorch averages over batches, and this
+/// observer over samples.
 ///
-/// **Precondition.** Statistics of several samples. Those of a constant have only one.
+/// **Precondition.** The statistics have several samples. Those of a constant have only one.
 #[derive(Clone, Copy, Debug)]
 pub struct MovingAverage {
     constant: f64,
 }
 
 impl MovingAverage {
-    /// The default for the weight of a sample against all samples before it.
+    /// The default for the weight c of a sample against all samples before it.
     pub const DEFAULT: f64 = 0.01;
 
-    /// The observer with `averaging_constant` from the settings. The configuration keeps it in [0, 1].
+    /// The observer with `averaging_constant` from the settings. The configuration makes sure that it is in [0, 1].
     pub fn new(options: &ObserverOptions) -> MovingAverage {
         MovingAverage {
             constant: options.averaging_constant.unwrap_or(Self::DEFAULT).clamp(0.0, 1.0),

@@ -6,28 +6,32 @@ use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
-/// Searches the clipped ranges [min·i/64, max·j/64], or [−M·i/64, M·i/64] for a symmetric grid, for the smallest
-/// expected squared error. If several are equal, the widest is taken. Zeros cost nothing, because every grid has zero.
+/// Searches the clipped ranges [min·i/64, max·j/64], or [−M·i/64, M·i/64] for a symmetric grid, for the one with the
+/// smallest expected squared error. If several are equal, the widest is taken. Zeros have no error, because every grid
+/// has a code for zero.
 ///
-/// With a step s, an element inside the range costs s²/12, as if it were uniform within a step. An element outside
-/// costs its squared distance. For some grids the range says too little about the levels: grids with fewer than 64
-/// levels, with scales that are powers of two, and symmetric ones. For these, the levels are listed, and the squared
-/// distance to the nearest level is integrated over bins of uniform density.
+/// With a step s, an element inside the range has the squared error s²/12, as if it were uniformly distributed within a
+/// step. An element outside has its squared distance from the range. For some grids the range does not determine the
+/// levels well enough: grids with fewer than 64 levels, with scales that are powers of two, and symmetric grids. For
+/// these, the levels are listed, and the squared distance to the nearest level is integrated over bins of uniform
+/// density.
 ///
-/// **Source.** PPQ's mse observer, which tries nine ranges of a symmetric grid, with levels at half the distance of the
-/// quantizer's.
+/// **Source.** PPQ's mse observer. It tries nine ranges of a symmetric grid, and its levels have half the distance of
+/// the quantizer's levels.
 ///
-/// **Precondition.** Integer codes.
+/// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct MeanSquaredError;
 
 /// The number of candidates for each end of the range.
 const CANDIDATES: u32 = 64;
 
-/// With fewer steps than this, elements are not uniform within one: a histogram has at least 2,048 bins.
+/// With fewer levels than this, a step is so wide that elements are not uniformly distributed within it. A histogram
+/// has at least 2,048 bins.
 const FEW_LEVELS: i64 = 64;
 
-/// For each bin, Σ count, Σ count·x and Σ count·x² over all bins before it, where x is the centre of a bin.
+/// For each bin, the sums Σ count, Σ count·x and Σ count·x² over all bins before this bin, where x is the centre of a
+/// bin.
 struct Moments {
     first: f64,
     width: f64,
@@ -51,7 +55,7 @@ impl Moments {
         }
     }
 
-    /// The moments of the elements below `edge`, to the nearest bin.
+    /// The moments of the elements below `edge`, which is rounded to the nearest edge of a bin.
     fn below(&self, edge: f64) -> [f64; 3] {
         let index = ((edge - self.first) / self.width)
             .round()
@@ -59,7 +63,7 @@ impl Moments {
         self.sums[index as usize]
     }
 
-    /// Σ (x − at)² over the elements with these moments.
+    /// Σ (x − at)² over the elements whose moments are `moments`.
     fn squares(moments: [f64; 3], at: f64) -> f64 {
         (moments[2] - 2.0 * at * moments[1] + at * at * moments[0]).max(0.0)
     }
@@ -113,7 +117,7 @@ impl Observer for MeanSquaredError {
         let error = Error::new(statistics, grid);
         let mut best = (f64::INFINITY, [min, max]);
         let share = |i: u32| f64::from(i) / f64::from(CANDIDATES);
-        // Tries the widest first, so that of two equally good ranges the one that clips less is kept.
+        // The widest ranges are tried first. So if two ranges are equally good, the one that clips less is kept.
         for high in (1..=CANDIDATES).rev() {
             let lows = if grid.symmetric || min == 0.0 {
                 CANDIDATES..=CANDIDATES

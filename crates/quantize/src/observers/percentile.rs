@@ -1,24 +1,24 @@
-//! The middle share of all elements.
+//! The observer of percentiles: it leaves out a small share of the elements at each end.
 
 use super::{GridKind, Observer, ValueStatistics, extremes};
 use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// The range that contains all elements, except for a share of 1 − p below and the same above. It is read off the
-/// merged histogram by linear interpolation inside a bin.
+/// The range that leaves out a share of 1 − p of the elements at the lower end, and the same share at the upper end. It
+/// is read from the merged histogram by linear interpolation inside a bin.
 ///
-/// **Source.** PPQ's percentile observer, which takes the percentiles of each batch and averages them.
+/// **Source.** PPQ's percentile observer, which computes the percentiles of each batch and averages them.
 ///
-/// **Precondition.** Integer codes.
+/// **Precondition.** The codes are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentile {
-    /// p in percent for the lower and for the upper side, above 50 and at most 100.
+    /// The share p in percent for the lower and for the upper end, above 50 and at most 100.
     percents: [f64; 2],
 }
 
 impl Percentile {
-    /// The default for the share, in percent.
+    /// The default for p, in percent.
     pub const DEFAULT: f64 = 99.99;
 
     /// The observer with `percentile` and `lower_percentile` from the settings.
@@ -29,13 +29,14 @@ impl Percentile {
     }
 }
 
-/// The shares that stay inside on the lower and on the upper side, in percent from 50 to 100.
+/// The shares p for the lower and for the upper end, in percent from 50 to 100.
 pub(super) fn percents(options: &ObserverOptions, default: f64) -> [f64; 2] {
     let upper = options.percentile.unwrap_or(default);
     [options.lower_percentile.unwrap_or(upper), upper].map(|percent| percent.clamp(50.0, 100.0))
 }
 
-/// The range that contains the share of the elements given by [`percents`]. It does not go beyond minimum and maximum.
+/// The range that leaves out the shares of elements given by [`percents`]. It does not reach beyond minimum and
+/// maximum.
 pub(super) fn inside(histogram: &Histogram, percents: [f64; 2], [min, max]: [f32; 2]) -> [f32; 2] {
     let low = quantile(histogram, 1.0 - percents[0] / 100.0) as f32;
     let high = quantile(histogram, percents[1] / 100.0) as f32;

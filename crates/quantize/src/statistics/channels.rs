@@ -3,11 +3,11 @@
 /// The smallest and the largest finite element at each position along an axis, over all samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Channels {
-    /// For each position, the smallest and the largest element. +∞ and −∞ if there is no finite element.
+    /// For each position, the smallest and the largest finite element, or +∞ and −∞ if there is none.
     pub ends: Vec<[f32; 2]>,
 }
 
-/// The ends if there is no element.
+/// The ends of a channel without elements.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 impl Channels {
@@ -25,7 +25,7 @@ impl Channels {
         }
     }
 
-    /// Adds statistics from elsewhere. The order and grouping of merges change no bit.
+    /// Adds other statistics. The order and grouping of merges do not change a single bit of the result.
     pub fn merge(&mut self, other: &Channels) {
         for (channel, &ends) in other.ends.iter().enumerate() {
             self.join(channel, ends);
@@ -37,7 +37,7 @@ impl Channels {
             self.ends.resize(channel + 1, NOTHING);
         }
         let [a, b] = self.ends[channel];
-        // If a zero is an end, it is the positive zero, whichever came first.
+        // If an end is zero, it is made positive zero, so that it does not depend on which zero came first.
         self.ends[channel] = [a.min(low) + 0.0, b.max(high) + 0.0];
     }
 }

@@ -1,4 +1,4 @@
-//! Which samples statistics were taken from.
+//! The samples that statistics were taken from.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -9,18 +9,18 @@ use std::ops::Range;
 pub struct Coverage {
     /// The number of samples in the data.
     of: u64,
-    /// The ranges of covered positions, in ascending order. None is empty, and none touches the next.
+    /// The ranges of covered positions, in ascending order. No range is empty, and there is a gap between any two.
     ranges: Vec<Range<u64>>,
 }
 
 impl Coverage {
-    /// The coverage of all samples, if the data has this number of them.
+    /// The coverage of all samples of data with `of` samples.
     pub fn all(of: u64) -> Coverage {
         let ranges = std::iter::once(0..of).filter(|range| !range.is_empty()).collect();
         Coverage { of, ranges }
     }
 
-    /// One of `parts` equal parts of this number of samples. `part` counts from 1, and the part goes from ⌊(part −
+    /// One of `parts` equal parts of data with `of` samples. `part` counts from 1, and the part goes from ⌊(part −
     /// 1)·of/parts⌋ to ⌊part·of/parts⌋. `None` if there is no such part.
     pub fn share(part: NonZeroU64, parts: NonZeroU64, of: u64) -> Option<Coverage> {
         let end = |part: u64| (u128::from(part) * u128::from(of) / u128::from(parts.get())) as u64;
@@ -31,7 +31,8 @@ impl Coverage {
         })
     }
 
-    /// The coverage of these ranges, if they are in order and the data has this number of samples. For reading a file.
+    /// The coverage of the ranges in `ranges`, for data with `of` samples. `None` if the ranges are not in order. Used
+    /// for reading a file.
     pub(super) fn from_parts(of: u64, ranges: Vec<Range<u64>>) -> Option<Coverage> {
         let filled = ranges.iter().all(|range| range.start < range.end && range.end <= of);
         let apart = ranges.windows(2).all(|two| two[0].end < two[1].start);
@@ -63,7 +64,7 @@ impl Coverage {
         self.ranges.iter().cloned().flatten()
     }
 
-    /// The first range of samples that both cover.
+    /// The first range of samples that both coverages contain.
     pub fn overlap(&self, other: &Coverage) -> Option<Range<u64>> {
         let common = |a: &Range<u64>, b: &Range<u64>| a.start.max(b.start)..a.end.min(b.end);
         let pairs = self
@@ -87,7 +88,7 @@ impl Coverage {
         Coverage { of: self.of, ranges }
     }
 
-    /// Adds what another coverage has.
+    /// Adds the samples of another coverage.
     pub fn join(&mut self, other: &Coverage) {
         self.of = self.of.max(other.of);
         let mut all = std::mem::take(&mut self.ranges);
@@ -102,7 +103,7 @@ impl Coverage {
     }
 }
 
-/// The positions, counted from 0. The last position of each range is included.
+/// Writes the covered positions, counted from 0. The last position of each range is included.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, range) in self.ranges.iter().enumerate() {

@@ -1,21 +1,22 @@
-//! The file that keeps statistics between runs and transports them between machines.
+//! The file that stores statistics between runs, and in which they are copied between machines.
 //!
-//! All numbers are little-endian. A text is its length and its UTF-8 bytes. The file consists of:
+//! All numbers are little-endian. A text is stored as its length and its UTF-8 bytes. The file consists of:
 //! - magic bytes, 32 bytes that identify the model, and 32 that identify the data
-//! - the coverage: number of samples in the data, number of ranges, and for each range the first position and the one
-//!   after the last
+//! - the coverage: number of samples in the data, number of ranges, and for each range the first position and the
+//!   position after the last one
 //! - the number of sections, and the sections. A section is its key, the number of its records, and for each record the
 //!   value's name, the record's length, and the record.
-//! - the BLAKE3 hash of everything before, in 32 bytes, so that a damaged or half-written file is recognised
+//! - the BLAKE3 hash of everything before it, in 32 bytes, by which a damaged or half-written file is recognised
 //!
 //! The records are:
-//! - `elements` and `peaks`: zeros, how many are −∞ and ∞, samples (position, min, max, how many are NaN), histogram.
-//! - `leaders.AXIS`: whether there is a row, the smallest second-largest element and the largest element, two
+//! - `elements` and `peaks`: the number of zeros, the numbers of elements that are −∞ and ∞, the samples (position,
+//!   min, max, how many are NaN), and the histogram.
+//! - `leaders.AXIS`: whether there is a row, the smallest second-largest element and the largest element, and two
 //!   histograms.
-//! - `channels.AXIS`: number of channels, smallest and largest element of each.
-//! - A histogram is its exponent and its bins that hold elements (index, count).
+//! - `channels.AXIS`: the number of channels, and the smallest and largest element of each.
+//! - A histogram: its exponent, and the bins that hold elements (index, count).
 //!
-//! A reader skips sections that it does not know, so a new kind of statistics changes nothing else in the file.
+//! A reader skips sections that it does not know, so a new kind of statistics does not change the rest of the file.
 
 use super::{Channels, Coverage, Histogram, Kind, Leaders, MAX_BINS, Observation, Record, SampleRange, Statistics};
 use std::io::{self, BufWriter, Write};
@@ -25,7 +26,7 @@ const MAGIC: &[u8; 8] = b"STRAITS5";
 /// Digests of what statistics depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticsKey {
-    /// The digest of the graph with its weights, and of how it was observed.
+    /// The digest of the graph with its weights, and of the way in which the graph was observed.
     pub model: [u8; 32],
     /// The digest of all samples with their preprocessing.
     pub data: [u8; 32],
@@ -42,10 +43,10 @@ pub enum FileError {
     Damaged,
 }
 
-/// Writes the file. Records are encoded one by one, so this needs no memory for all of them.
+/// Writes the file. Records are encoded one by one, so the memory that this needs does not grow with their number.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(observation: &Observation, key: &StatisticsKey, out: impl Write) -> io::Result<()> {
     let (mut hasher, mut out) = (blake3::Hasher::new(), BufWriter::new(out));
     let mut put = |bytes: &[u8]| {
@@ -132,7 +133,7 @@ fn histogram(out: &mut Vec<u8>, h: &Histogram) {
     }
 }
 
-/// The digests and the observation in a file, if it is complete.
+/// Reads the digests and the observation from a file.
 ///
 /// # Errors
 /// See [`FileError`].
@@ -170,7 +171,7 @@ pub fn read(bytes: &[u8]) -> Result<(StatisticsKey, Observation), FileError> {
     Ok((key, observation))
 }
 
-/// The bytes that are left to read. Nothing is allocated for a stated length unless that many bytes are present.
+/// The bytes that are left to read. Memory for a length in the file is allocated only if that many bytes are present.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

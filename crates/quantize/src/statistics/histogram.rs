@@ -1,27 +1,29 @@
 //! Histograms that merge exactly.
 //!
 //! Bin i covers [i·2^k, (i + 1)·2^k). So there is an edge at 0, and going from k to k + 1 merges whole bins in pairs,
-//! because ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest one with at most [`MAX_BINS`] bins from
-//! min(0, x) to max(0, x). It depends only on which elements there are, not on their order or grouping.
+//! because ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest one with which at most [`MAX_BINS`] bins
+//! cover the range from min(0, x) to max(0, x). So k depends only on the elements themselves, not on their order or
+//! grouping.
 
-/// The largest number of bins. Widths are powers of two, so between half of them and all are used.
+/// The largest number of bins. Widths are powers of two, so the number that is used lies between half of this and this.
 pub const MAX_BINS: usize = 4096;
 
-/// The exponent of the finest bins, for when only zeros were seen. 2^−150 is below every subnormal f32.
+/// The exponent of the finest bins. It is used if only zeros were seen. 2^−150 is smaller than every subnormal f32.
 const FINEST: i16 = -150;
 
-/// Up to this number of elements, their bins are sorted. Above it, they are counted in an array of all bins.
+/// If there are at most this many elements, their bins are sorted. If there are more, they are counted in an array of
+/// all bins.
 const FEW: usize = 512;
 
 /// Counts of elements in bins of width 2^exponent.
 ///
-/// Only bins with elements are stored, so a small tensor takes little memory, whatever its range.
+/// Only bins with elements are stored. So a small tensor takes little memory, even if its range is large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     exponent: i16,
-    /// The bins with elements, in ascending order. None is farther from 0 than [`MAX_BINS`].
+    /// The indices of the bins with elements, in ascending order. Their magnitudes are at most [`MAX_BINS`].
     indices: Vec<i16>,
-    /// For each position in `indices`, the number of elements.
+    /// For each bin in `indices`, the number of elements.
     counts: Vec<u64>,
 }
 
@@ -35,7 +37,7 @@ impl Default for Histogram {
     }
 }
 
-/// 2^exponent. Every exponent of a histogram of f32 is in the range of normal f64.
+/// 2^exponent. For every exponent of a histogram of f32, this is a normal f64.
 fn power(exponent: i16) -> f64 {
     f64::from_bits(((1023 + i64::from(exponent)) as u64) << 52)
 }
@@ -45,14 +47,14 @@ fn bin(x: f64, exponent: i16) -> i64 {
     floor(x * power(-exponent))
 }
 
-/// ⌊x⌋ of a number that fits i64. Below zero, truncation alone would be one too high.
+/// ⌊x⌋ of a number that fits i64. For negative numbers, truncation alone may give a result that is one too high.
 fn floor(x: f64) -> i64 {
     let whole = x as i64;
     whole.saturating_sub(i64::from(x < whole as f64))
 }
 
 impl Histogram {
-    /// A histogram of these bins with their counts, if they are consistent. For reading a file.
+    /// A histogram with the bins and counts in `bins`. `None` if the bins are not consistent. Used for reading a file.
     pub(super) fn from_parts(exponent: i16, bins: Vec<(i16, u64)>) -> Option<Histogram> {
         let ascending = bins.windows(2).all(|two| two[0].0 < two[1].0);
         let near_zero = bins
@@ -114,8 +116,8 @@ impl Histogram {
     pub(super) fn add(&mut self, elements: &[f32], min: f32, max: f32) {
         let (min, max) = (f64::from(min), f64::from(max));
         let largest = min.abs().max(max.abs());
-        // At 2^(⌊log2 largest⌋ − 12), the outermost bin has an index of at least 4096, one too many. So the search
-        // starts below the right exponent, and no index overflows.
+        // With the exponent ⌊log2 largest⌋ − 12, the outermost bin would have an index of at least 4096, which is one
+        // too many. So the search starts with an exponent that is too small but with which no index overflows.
         let start = if largest == 0.0 {
             FINEST
         } else {
@@ -127,7 +129,7 @@ impl Histogram {
         }
         let (scale, low) = (power(-self.exponent), bin(min, self.exponent));
         let finite = elements.iter().filter(|x| x.is_finite());
-        // The span is at most MAX_BINS and contains 0, so every index is an i16.
+        // The span is at most MAX_BINS and contains bin 0, so every index fits into i16.
         let index = |x: &f32| floor(f64::from(*x) * scale);
         if elements.len() <= FEW {
             let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
@@ -156,7 +158,7 @@ impl Histogram {
         self.absorb(other.occupied());
     }
 
-    /// Adds the counts of bins with the same width, in ascending order.
+    /// Adds the counts of bins with the same width. The bins must be in ascending order.
     fn absorb(&mut self, bins: impl Iterator<Item = (i16, u64)>) {
         let own = std::mem::take(&mut self.indices);
         let own_counts = std::mem::take(&mut self.counts);
@@ -177,12 +179,13 @@ impl Histogram {
         self.counts.shrink_to_fit();
     }
 
-    /// The last bin with elements. 0 if there is none.
+    /// The index of the last bin with elements. 0 if there is none.
     fn last(&self) -> i64 {
         self.indices.last().copied().map_or(0, i64::from)
     }
 
-    /// The number of bins between the outermost of these: bins with elements, `low`, `high`, and bin 0.
+    /// The number of bins from the lowest to the highest of the following: bins with elements, `low`, `high`, and bin
+    /// 0.
     fn span(&self, low: i64, high: i64) -> i64 {
         high.max(self.last()).max(0) - low.min(self.first()).min(0) + 1
     }

@@ -2,8 +2,8 @@
 
 use super::Histogram;
 
-/// Statistics of rows in which only the largest element matters: of the second largest, and of its distance from the
-/// largest.
+/// Statistics of rows in which it matters only which element is the largest. They describe the second-largest element
+/// of each row, and its distance from the largest.
 ///
 /// Rows with fewer than two finite elements, with NaN or with ∞ are left out. So are rows whose two largest elements
 /// are equal, because no grid can tell which of them is the largest.
@@ -43,7 +43,7 @@ impl Leaders {
         }
     }
 
-    /// Adds statistics from elsewhere. The order and grouping of merges change no bit.
+    /// Adds other statistics. The order and grouping of merges do not change a single bit of the result.
     pub fn merge(&mut self, other: &Leaders) {
         self.seconds.merge(&other.seconds);
         self.margins.merge(&other.margins);
@@ -52,7 +52,7 @@ impl Leaders {
 
     fn join_ends(&mut self, [least, largest]: [f32; 2]) {
         let [a, b] = self.ends.unwrap_or([least, largest]);
-        // If a zero is an end, it is the positive zero, whichever came first.
+        // If an end is zero, it is made positive zero, so that it does not depend on which zero came first.
         self.ends = Some([a.min(least) + 0.0, b.max(largest) + 0.0]);
     }
 }

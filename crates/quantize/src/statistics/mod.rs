@@ -1,7 +1,7 @@
-//! Statistics of one float value, collected before any target is looked at.
+//! Statistics of one float value. They are collected before a target is chosen.
 //!
-//! Everything here merges exactly: the result does not depend on the order of the samples, or on how they were split
-//! over threads. So the same data gives the same bytes.
+//! All statistics here merge exactly: the result does not depend on the order of the samples, or on how they were split
+//! over threads. So the same data always gives the same bytes.
 
 mod channels;
 mod coverage;
@@ -27,7 +27,7 @@ pub struct SampleRange {
     pub min: f32,
     /// The largest finite element. −∞ if there is none.
     pub max: f32,
-    /// The number of elements that are NaN. They are not counted anywhere else.
+    /// The number of elements that are NaN. These elements are counted nowhere else.
     pub nan: u64,
 }
 
@@ -40,22 +40,23 @@ pub struct Statistics {
     pub samples: Vec<SampleRange>,
     /// The number of elements that are exactly zero. Every grid represents these without error.
     pub zeros: u64,
-    /// The numbers of elements that are −∞ and that are ∞. They are not counted anywhere else.
+    /// The number of elements that are −∞, and the number that are ∞. These elements are counted nowhere else.
     pub infinite: [u64; 2],
 }
 
-/// The most bytes that the bins of a histogram take, for this number of elements.
+/// The largest number of bytes that the bins of a histogram can take if `elements` elements are counted.
 fn most_bytes_of_bins(elements: u64) -> u64 {
     elements.min(MAX_BINS as u64) * (size_of::<i16>() + size_of::<u64>()) as u64
 }
 
-/// The most bytes that [`Statistics`] of a value with this number of elements take, over this number of samples.
+/// The largest number of bytes that [`Statistics`] of a value with this number of elements can take, over this number
+/// of samples.
 pub(crate) fn most_bytes(elements: u64, samples: u64) -> u64 {
     let ranges = samples.saturating_mul(size_of::<SampleRange>() as u64);
     most_bytes_of_bins(elements.saturating_mul(samples)).saturating_add(ranges)
 }
 
-/// The most bytes that [`Leaders`] of this number of rows take, over this number of samples.
+/// The largest number of bytes that [`Leaders`] can take for values with `rows` rows, over `samples` samples.
 pub(crate) fn most_bytes_of_leaders(rows: u64, samples: u64) -> u64 {
     2 * most_bytes_of_bins(rows.saturating_mul(samples))
 }
@@ -90,7 +91,7 @@ impl Statistics {
         others.into_iter().fold(self.histogram.total(), u64::saturating_add)
     }
 
-    /// True if the value occurred in runs, but never had an element.
+    /// True if the value was computed in runs, but was always an empty tensor.
     pub fn is_empty(&self) -> bool {
         !self.samples.is_empty() && self.count() == 0
     }
@@ -133,7 +134,7 @@ impl Statistics {
         }
     }
 
-    /// Adds statistics from elsewhere. The order and grouping of merges change no bit.
+    /// Adds other statistics. The order and grouping of merges do not change a single bit of the result.
     pub fn merge(&mut self, other: &Statistics) {
         self.histogram.merge(&other.histogram);
         self.zeros = self.zeros.saturating_add(other.zeros);

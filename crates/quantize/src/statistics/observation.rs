@@ -6,13 +6,14 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A kind of statistics of one value. Each kind is a section of the file, with its own records and its own merge.
+/// A kind of statistics of one value. Each kind is a section of the file, with its own records and its own way to
+/// merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// [`Statistics`] of all elements.
     Elements,
-    /// [`Statistics`] of the largest element of each row, along the axes by which a softmax of the graph reads the
-    /// value. Rows with nothing but −∞ are left out.
+    /// [`Statistics`] of the largest element of each row, along the axes along which softmaxes of the graph read the
+    /// value. Rows in which all elements are −∞ are left out.
     Peaks,
     /// [`Leaders`]: the two largest elements of each row along an axis.
     Leaders {
@@ -26,7 +27,7 @@ pub enum Kind {
     },
 }
 
-/// The key of the section for this kind.
+/// Writes the key of the section that holds statistics of this kind.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -38,7 +39,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A text that is not the key of a section.
+/// The error for a text that is not the key of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownKind;
 
@@ -62,19 +63,19 @@ impl FromStr for Kind {
     }
 }
 
-/// Statistics of one value, of the type that belongs to their kind.
+/// Statistics of one value. The variant depends on the kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// For [`Kind::Elements`] and [`Kind::Peaks`].
+    /// The statistics of the kinds [`Kind::Elements`] and [`Kind::Peaks`].
     Statistics(Statistics),
-    /// For [`Kind::Leaders`].
+    /// The statistics of the kind [`Kind::Leaders`].
     Leaders(Leaders),
-    /// For [`Kind::Channels`].
+    /// The statistics of the kind [`Kind::Channels`].
     Channels(Channels),
 }
 
 impl Record {
-    /// A record of a kind in which nothing was seen.
+    /// A record of the given kind without any elements.
     pub fn new(kind: Kind) -> Record {
         match kind {
             Kind::Elements | Kind::Peaks => Record::Statistics(Statistics::default()),
@@ -83,7 +84,8 @@ impl Record {
         }
     }
 
-    /// Adds statistics of the same kind from elsewhere. The order and grouping of merges change no bit.
+    /// Adds other statistics of the same kind. The order and grouping of merges do not change a single bit of the
+    /// result.
     pub fn merge(&mut self, other: &Record) {
         match (self, other) {
             (Record::Statistics(own), Record::Statistics(other)) => own.merge(other),
@@ -105,21 +107,21 @@ pub struct Observation {
 /// The reason why two observations cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// These samples are in both observations.
+    /// Both observations contain the given samples.
     #[error("the samples {} to {} are in both", .0.start, .0.end - 1)]
     Overlap(Range<u64>),
-    /// Only one of the observations has these statistics.
+    /// Only one of the two observations has statistics of the given kind for a value.
     #[error("only one of them has `{kind}` of `{name}`")]
     Different {
-        /// The kind.
+        /// The kind of the statistics.
         kind: Kind,
-        /// The value.
+        /// The name of the value.
         name: String,
     },
 }
 
 impl Observation {
-    /// An observation of these samples, without statistics yet.
+    /// An observation of the samples in `covered`, without statistics yet.
     pub fn new(covered: Coverage) -> Observation {
         Observation {
             covered,
@@ -137,7 +139,7 @@ impl Observation {
         self.statistics(Kind::Elements, name)
     }
 
-    /// Statistics of the largest element of each row by which a softmax reads a value.
+    /// Statistics of the largest element of each row along which a softmax reads a value.
     pub fn peaks(&self, name: &str) -> Option<&Statistics> {
         self.statistics(Kind::Peaks, name)
     }
@@ -165,7 +167,7 @@ impl Observation {
         }
     }
 
-    /// Statistics of this kind for a value.
+    /// The statistics of the kind `kind` for the value `name`.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&Record> {
         self.records.get(&kind)?.get(name)
     }
@@ -180,10 +182,11 @@ impl Observation {
         self.records.entry(kind).or_default().insert(name.into(), record);
     }
 
-    /// Adds what was observed for other samples of the same data. The order of joining changes no bit.
+    /// Adds what was observed for other samples of the same data. The order of joining does not change a single bit of
+    /// the result.
     ///
     /// # Errors
-    /// A sample that is in both; statistics that only one of them has.
+    /// A sample is in both observations, or only one of them has certain statistics.
     pub fn join(&mut self, other: &Observation) -> Result<(), JoinError> {
         if let Some(both) = self.covered.overlap(&other.covered) {
             return Err(JoinError::Overlap(both));
@@ -203,7 +206,7 @@ impl Observation {
         Ok(())
     }
 
-    /// Adds other statistics of the same samples. If both have a record, the existing one stays.
+    /// Adds other statistics of the same samples. If both observations have a record, the existing one stays.
     pub fn extend(&mut self, other: Observation) {
         for (kind, section) in other.records {
             let own = self.records.entry(kind).or_default();

@@ -7,7 +7,7 @@ use std::path::Path;
 use strait_requantize::form::TosaInput;
 use strait_requantize::{IntType, Per, Roundings};
 
-/// The inputs that a program was given, and its answers.
+/// The inputs that a program got, and its results.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Case {
     /// The scale of the result.
@@ -19,25 +19,26 @@ pub(crate) struct Case {
     /// The scales of the activations.
     #[serde(default)]
     pub(crate) inputs: Vec<f32>,
-    /// The zero points of the activations, if the rows hold codes.
+    /// The zero points of the activations, if the rows are codes.
     #[serde(default)]
     pub(crate) zeros: Vec<i32>,
     /// The scales of the weights.
     pub(crate) weights: Option<Per<f32>>,
-    /// The number of elements in each sum.
+    /// The number of elements that are added up in each sum.
     #[serde(default)]
     pub(crate) count: u32,
     /// The beta of a softmax, or the slope of a leaky ReLU.
     pub(crate) parameter: Option<f32>,
     /// The ends of a fused activation, as real numbers.
     pub(crate) clamp: Option<[Option<f32>; 2]>,
-    /// The attributes of RESCALE, except for type and zero point of the output.
+    /// The attributes of RESCALE, except for the type and the zero point of the output.
     pub(crate) rescale: Option<Rescale>,
     /// The extents of an image before and after interpolation.
     pub(crate) resize: Option<Resize>,
-    /// Accumulators, one row per channel, or operands, one row each. Floats are given by their bits.
+    /// Accumulators with one row for each channel, or operands with one row for each operand. Floats are stored as
+    /// their bits.
     pub(crate) x: Rows,
-    /// The program's results. `None` if the program reports that it has no result.
+    /// The results of the program. `None` if the program reports that there is no result.
     pub(crate) y: Vec<Vec<Option<i64>>>,
 }
 
@@ -67,40 +68,40 @@ struct File {
     program: String,
     kernel: String,
     rule: String,
-    /// True if the rule should equal the kernel.
+    /// True if the results of the rule should be equal to those of the kernel.
     equal: bool,
     other_rules: Vec<String>,
     note: Option<String>,
     cases: Vec<Case>,
 }
 
-/// The comparison of one kernel with rules.
+/// The comparison of one kernel with one or several rules.
 pub(crate) struct Kernel {
     pub(crate) program: String,
     pub(crate) name: String,
     pub(crate) note: Option<String>,
-    /// True if our rule should equal the kernel.
+    /// True if the results of our rule should be equal to those of the kernel.
     pub(crate) equal: bool,
     /// The comparison with our rule for this kernel.
     pub(crate) rule: Count,
-    /// Comparisons with similar rules. They show that the vectors can tell these apart.
+    /// Comparisons with similar rules. They show that the vectors can distinguish these rules from ours.
     pub(crate) others: Vec<Count>,
 }
 
-/// How many results were compared, and how they compared.
+/// The numbers of results that were compared, by outcome.
 pub(crate) struct Count {
     pub(crate) name: String,
     pub(crate) compared: usize,
     pub(crate) differing: usize,
-    /// Results outside of the form's domain, where the program wraps.
+    /// The number of results outside of the form's domain, where the program wraps.
     pub(crate) outside: usize,
-    /// Results for which neither side is defined.
+    /// The number of results that neither the rule nor the program defines.
     pub(crate) undefined: usize,
     first: Option<String>,
 }
 
 impl Kernel {
-    /// Reads a file and compares its cases.
+    /// Reads a file and compares its cases with the rules.
     pub(crate) fn read(path: &Path) -> Result<Kernel, Box<dyn Error>> {
         let file: File = serde_json::from_slice(&std::fs::read(path)?)?;
         let count = |rule: &String| Count::new(rule, &file.cases);
@@ -114,12 +115,12 @@ impl Kernel {
         })
     }
 
-    /// False only if the rule should equal the kernel, and a result differs or nothing was compared.
+    /// False only if the results should be equal to the kernel's, and either a result differs or nothing was compared.
     pub(crate) fn holds(&self) -> bool {
         !self.equal || (self.rule.differing == 0 && self.rule.compared > 0)
     }
 
-    /// Prints one line, and a second one for the first difference.
+    /// Prints one line, and a second line for the first difference if there is one.
     pub(crate) fn print(&self) {
         let verdict = match (self.holds(), self.equal) {
             (true, true) => "ok      ",
@@ -186,7 +187,7 @@ impl Count {
 }
 
 impl Case {
-    /// The operands of a result, as text. If there are as many rows of operands as of results, rows are channels.
+    /// The operands of a result, as text. If there are as many rows of operands as of results, each row is a channel.
     /// Otherwise each row is an operand.
     fn operands(&self, row: usize, at: usize) -> String {
         let rows = if self.x.len() == self.y.len() {

@@ -1,4 +1,4 @@
-//! The rules that are not requantizations: softmax, functions of one code, and interpolation.
+//! The rules for functions that are not requantizations: softmax, functions of one code, and interpolation.
 
 use crate::compare::Case;
 use crate::rules::{Results, Rule};

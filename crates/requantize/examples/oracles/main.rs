@@ -1,11 +1,12 @@
-//! Compares what other programs compute with our forms. `cargo xtask oracles` writes the files and runs this.
+//! Compares the results of other programs with those of our forms. `cargo xtask oracles` writes the files and runs this
+//! example.
 //!
 //! `cargo run -p strait-requantize --example oracles -- FOLDER DOCUMENT`
 //!
-//! Each file in the folder holds the cases of one kernel: the parameters as the program was given them (scales, zero
+//! Each file in the folder holds the cases of one kernel: the parameters in the form that the program got (scales, zero
 //! points, integers), and rows of integers with the program's results. Our rules make forms from the same parameters.
-//! The counts are printed, and written to the document as a table. The exit code is 1 if a kernel differs from the rule
-//! that should equal it.
+//! The example prints the counts, and writes them to the document as a table. The exit code is 1 if a kernel differs
+//! from a rule that should be equal to it.
 
 mod compare;
 mod functions;

@@ -1,4 +1,4 @@
-//! The rules by name: how the parameters of a case become our forms, and what these compute.
+//! The rules by name. A rule turns the parameters of a case into one of our forms, and computes the form's results.
 
 use crate::{compare::Case, functions};
 use std::error::Error;
@@ -6,13 +6,13 @@ use strait_requantize::quantize::{self, Quantization, Scaling, ZeroPoint};
 use strait_requantize::scales::{ScaleError, fixed_point, litert, onnx_runtime};
 use strait_requantize::{IntType, Per, Requantization, Rounding, Roundings, form, mixed::QuantizeLinear};
 
-/// Integers, one row per channel or operand.
+/// Integers, with one row for each channel or operand.
 pub(crate) type Rows = Vec<Vec<i64>>;
 
-/// Our results. `None` where the form is not defined.
+/// Our results. `None` for integers for which the form is not defined.
 pub(crate) type Results = Result<Vec<Vec<Option<i64>>>, Box<dyn Error>>;
 
-/// A rule: computes the results for the rows of a case.
+/// A rule: a function that computes the results for the rows of a case.
 pub(crate) type Rule = fn(&Case) -> Results;
 
 /// The rule with this name.
@@ -22,7 +22,7 @@ pub(crate) fn find(name: &str) -> Option<Rule> {
 }
 
 const RULES: &[(&str, Rule)] = &[
-    // Compares the program's results with those of our executor, which are already in the file.
+    // Compares the program's results with those of our executor. The file already has both.
     ("same", |c| {
         Ok(c.x.iter().map(|row| row.iter().map(|&x| Some(x)).collect()).collect())
     }),
@@ -63,7 +63,7 @@ const RULES: &[(&str, Rule)] = &[
             quantize::quantize(x, c.output, c.zero, Rounding::HalfAway, &c.out.range())
         })
     }),
-    // Similar rules that LiteRT might use instead
+    // Similar rules, which LiteRT does not use
     ("one rounding, half up", |c| {
         product(c, |input, weights, output, zero, out| {
             let factor = weights.map(|w| f64::from(input) * f64::from(*w) / f64::from(output));
@@ -121,7 +121,7 @@ const RULES: &[(&str, Rule)] = &[
         };
         c.x.iter().map(|row| row.iter().map(one).collect()).collect()
     }),
-    // Similar rules that ONNX Runtime might use instead
+    // Similar rules, which ONNX Runtime does not use
     ("(input / output) · weight", |c| {
         product(c, |input, weights, output, zero, out| {
             onnx_runtime::convolution(input / output, weights, 1.0, zero, out)
@@ -173,11 +173,11 @@ impl Case {
         }
     }
 
-    /// The factor from one scale to the other, in f64. For a sum that is to become a mean, the factor of its elements.
+    /// The factor from one scale to the other, in f64. If a sum will become a mean, this is the factor of its elements.
     fn ratio(&self) -> Result<f64, Box<dyn Error>> {
         let scale: f64 = match (&self.inputs[..], &self.weights) {
             ([input], None) => (*input).into(),
-            // For a product, as f32 computes it.
+            // The factor of a product is computed in f32.
             ([a, b], None) => return Ok(f64::from(a * b / self.output)),
             ([input], Some(Per::Tensor(weight))) => f64::from(input * weight),
             _ => return Err("the scale of a tensor is expected".into()),
@@ -211,7 +211,7 @@ impl Case {
         [end(low, self.out.min()), end(high, self.out.max())]
     }
 
-    /// Requantizes each row by the channel of the form that has its number.
+    /// Requantizes each row by the channel of the form that has the same number as the row.
     fn requantized(&self, form: Result<Requantization, ScaleError>) -> Results {
         let (form, [low, high]) = (form?, self.activation());
         let row = |(channel, row): (usize, &Vec<i64>)| {
@@ -233,7 +233,7 @@ impl Case {
         Ok(vec![a.iter().zip(b).map(one).collect()])
     }
 
-    /// Requantizes with one rounding, ties up, and a 31-bit multiplier.
+    /// Requantizes with one rounding, ties up, and a multiplier of 31 bits.
     fn once(&self, factor: f64) -> Results {
         self.requantized(fixed_point::tf_lite(
             &factor.into(),
@@ -282,7 +282,7 @@ fn quantized_where_defined(case: &Case, to: impl Fn(f32) -> Option<i32>) -> Resu
     case.x.iter().map(|row| row.iter().map(one).collect()).collect()
 }
 
-/// RESCALE, perhaps with another number of roundings than the case says.
+/// Computes RESCALE. `roundings` may replace the number of roundings in the case.
 fn rescaled(case: &Case, roundings: Option<Roundings>) -> Results {
     let rescale = case.rescale.as_ref().ok_or("parameters of RESCALE are expected")?;
     let form = Requantization::from(form::TosaRescale {

@@ -1,4 +1,4 @@
-//! Writes the counts as a document.
+//! Writes the counts of the comparisons as a document.
 
 use crate::compare::{Count, Kernel};
 use std::fmt::Write;

@@ -4,26 +4,28 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Why it is enough to compare two chains of steps in order to compare two graphs.
+/// The reason why it is enough to compare two chains of steps in order to compare two graphs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Argument {
-    /// The producer makes the same accumulators as before, so both chains get the same integers: convolutions, sums,
-    /// products, sums of windows.
+    /// The producer makes the same accumulators as before, so both chains get the same integers. This applies to
+    /// convolutions, sums, products and sums of windows.
     SameAccumulator,
-    /// The producer selects one of its operand's elements by their order, and a non-decreasing function R keeps the
-    /// order: R(max(x1, x2, …)) = max(R(x1), R(x2), …). So it does not matter where in the pool the target applies R.
-    /// If a window can have no elements, R must also map the smallest accumulator to the smallest code.
+    /// The producer selects one of its operand's elements by their order. A chain R never gives a smaller result for a
+    /// larger element, so it keeps the order: R(max(x1, x2, …)) = max(R(x1), R(x2), …). So it does not matter where in
+    /// the pool the target applies R. If a window can be empty, R must also map the smallest accumulator to the
+    /// smallest code.
     Commutes,
-    /// The chains were applied ahead of time to all elements of a tensor, and each element was compared: lookups and
-    /// constants.
+    /// The chains were applied at compile time to all elements of a tensor, and each element was compared. This applies
+    /// to lookups and constants.
     EveryEntry {
         /// The number of elements.
         entries: u64,
     },
-    /// The producer quantizes real numbers, and after fusion it does so on another grid. In both cases, quantization
-    /// and steps together are a non-decreasing function of an f32. So comparing their thresholds over the ordered bit
-    /// patterns compares them for every float. NaN has no place in that order and is evaluated separately.
+    /// The producer quantizes real numbers, and after fusion it does so to another grid. Before and after fusion, the
+    /// code is a function of an f32 that never becomes smaller when the f32 becomes larger. So comparing the thresholds
+    /// of both functions over the ordered bit patterns compares them for every float. NaN has no place in this order
+    /// and is evaluated separately.
     OrderedFloats {
         /// The quantization in front of the steps `before`.
         before: FromFloat,
@@ -44,7 +46,8 @@ impl Argument {
     }
 }
 
-/// A quantization of real numbers: `sat(round(x / scale) + zero_point)`, or with the zero point inside the rounding.
+/// A quantization of real numbers: `sat(round(x / scale) + zero_point)`. The zero point may also be added inside the
+/// rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FromFloat {
@@ -54,9 +57,9 @@ pub struct FromFloat {
     pub zero_point: i32,
     /// Where the zero point is added.
     pub added: ZeroPoint,
-    /// How the quotient, an f32, is rounded.
+    /// How the quotient, which is an f32, is rounded.
     pub rounding: Rounding,
-    /// True if it multiplies by the reciprocal of the scale instead of dividing.
+    /// True if the quantization multiplies by the reciprocal of the scale instead of dividing by the scale.
     pub reciprocal: bool,
     /// The integer type to which the result saturates.
     pub out: IntType,
@@ -68,7 +71,7 @@ impl FromFloat {
         self.quantization().eval(x)
     }
 
-    /// This quantization as a [`Quantization`], the general form.
+    /// This quantization in the general form, as a [`Quantization`].
     pub fn quantization(&self) -> Quantization {
         let scaling = if self.reciprocal {
             Scaling::Times(1.0 / self.scale)
@@ -78,8 +81,8 @@ impl FromFloat {
         Quantization::new(scaling, (self.zero_point, self.added), self.rounding, self.out)
     }
 
-    /// True if the quantization does not decrease: the scale is positive and finite, and if its reciprocal is used, so
-    /// is that.
+    /// True if a larger number never gets a smaller code. This is so if the scale is positive and finite, and also the
+    /// reciprocal if it is used.
     pub fn is_legal(&self) -> bool {
         let scale = if self.reciprocal { 1.0 / self.scale } else { self.scale };
         self.scale > 0.0 && self.scale.is_finite() && scale > 0.0 && scale.is_finite()

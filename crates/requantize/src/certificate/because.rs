@@ -2,14 +2,14 @@ use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A fact from which an interval of accumulators follows. None of these facts is a statistic of calibration data.
+/// A fact from which an interval of accumulators is derived. No such fact is a statistic of calibration data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Because {
-    /// The elements of an operand lie in this interval, because of its type or of clamps and requantizations in front
-    /// of it.
+    /// The elements of an operand lie in this interval, because of the operand's type, or because of clamps and
+    /// requantizations in front of it.
     Operand {
-        /// The position of the operand among those of the producer.
+        /// The position of the operand among the producer's operands.
         index: u32,
         /// The smallest value.
         low: i64,
@@ -20,29 +20,29 @@ pub enum Because {
     Weights,
     /// The producer adds a bias to each channel.
     Bias,
-    /// Elements beyond the border read as this code.
+    /// Taps beyond the border of the operand read this code.
     Padding {
-        /// The code.
+        /// The code that taps beyond the border read.
         value: i32,
     },
-    /// A window, or an axis that is summed over, has this many elements.
+    /// A window, or an axis that is summed over, has the given number of elements.
     Window {
         /// The number of elements.
         elements: u64,
     },
-    /// Each channel of the parameters requantizes sums of windows with at most this many elements that are not padding.
-    /// The channels are the divisors of a mean that leaves padding out.
+    /// Each channel of the parameters requantizes the sums of windows in which at most this many elements are not
+    /// padding. There is one channel for each divisor of a mean that leaves padding out.
     Elements {
-        /// The number of elements for each channel.
+        /// The largest number of elements for each channel.
         most: Vec<u64>,
     },
-    /// The codes of real zero are subtracted from the operands first.
+    /// The codes of real zero are subtracted from the operands before anything else.
     ZeroPoints,
-    /// Nothing is known but the type of the value.
+    /// Only the type of the value is known.
     Type(IntType),
     /// The accumulators are the elements of a constant.
     Entries,
-    /// The inputs are all f32 from −∞ to ∞.
+    /// The inputs are all f32 numbers from −∞ to ∞.
     EveryFloat,
 }
 

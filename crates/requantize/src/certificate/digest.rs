@@ -1,7 +1,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
-/// A SHA-256 hash, which is computed elsewhere. Its text is 64 lower-case hexadecimal digits.
+/// A SHA-256 hash. This crate does not compute it. Its text is 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 

@@ -1,22 +1,23 @@
-//! Numbers floats by integers in the same order.
+//! Numbers floats by integers that have the same order.
 
-/// The position of a float among all floats: if `a < b` as floats, then `ordered(a) < ordered(b)`, and neighbours are
-/// one apart. The two zeros count as neighbours: −0 is at −1. NaN lies beyond the infinities.
+/// The position of a float among all floats. If `a < b` as floats, then `ordered(a) < ordered(b)`, and the positions of
+/// neighbours differ by one. The two zeros count as neighbours: −0 has the position −1. NaN has a position beyond those
+/// of the infinities.
 pub fn ordered(x: f32) -> i64 {
-    // Converts sign and magnitude to two's complement. The bits of positive floats are in order already.
+    // Converts sign and magnitude to two's complement. The bits of positive floats are already in order.
     let bits = i64::from(x.to_bits());
     if bits < 1 << 31 { bits } else { (1 << 31) - 1 - bits }
 }
 
-/// The float at a position: the inverse of [`ordered`]. A position that no float has counts as the nearest one that a
-/// float has.
+/// The float at a position: the inverse of [`ordered`]. If no float has this position, the nearest position of a float
+/// is used.
 pub fn unordered(place: i64) -> f32 {
     let bits = if place >= 0 {
         place.min((1 << 31) - 1)
     } else {
         (1 << 31) - 1 - place.max(-(1 << 31))
     };
-    // The value lies between 0 and 2^32 - 1.
+    // The value is in 0 ..= 2^32 - 1, so it fits into u32.
     f32::from_bits(bits as u32)
 }
 

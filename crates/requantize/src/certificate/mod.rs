@@ -1,5 +1,5 @@
-//! Certificates: a claim that a fused step computes what it replaces, with everything that is needed to derive the
-//! claim again.
+//! Certificates: a certificate claims that a fused step computes the same as the steps that it replaces, and contains
+//! everything that is needed to derive this claim again.
 
 mod argument;
 mod because;
@@ -19,29 +19,31 @@ use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The claim of a fusion: on each channel's interval, `after` equals the chain `before`, or differs from it as the
-/// verdict says. `Display` writes it for people: "exact on [−18 231, 20 110]: 255 equal thresholds".
+/// The claim of a fusion: on the interval of each channel, `after` is equal to the chain `before`, or differs from it
+/// as the verdict says. `Display` writes the certificate for people: "exact on [−18 231, 20 110]: 255 equal
+/// thresholds".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
-    /// Why it is enough to compare the two chains.
+    /// The reason why it is enough to compare the two chains.
     pub argument: Argument,
     /// The original steps, in the order in which they were applied.
     pub before: Vec<Step>,
-    /// The step that replaces them. `None` if the producer itself was changed instead, to other entries or another
-    /// quantization.
+    /// The step that replaces the original steps. `None` if the producer itself was changed instead: it has other
+    /// entries or another quantization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Step>,
-    /// The values that can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
+    /// The numbers that can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
     pub interval: Per<(i64, i64)>,
-    /// The facts from which the interval follows.
+    /// The facts from which the interval was derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Because>,
-    /// A digest of the argument, both chains, the interval, and the facts and parameters behind the interval. Whoever
-    /// derives the certificate from a graph computes it. All zeros if nobody did.
+    /// A digest of the argument, both chains, the interval, and the facts and parameters behind the interval. The code
+    /// that derives a certificate from a graph computes this digest. It is all zeros if the certificate was not derived
+    /// from a graph.
     #[serde(default)]
     pub derived_from: Digest,
-    /// The outcome of the comparison. There is one per channel if steps or intervals are given per channel.
+    /// The outcome of the comparison. There is one for each channel if the steps or the intervals have channels.
     pub verdict: Per<Verdict>,
 }
 
@@ -65,8 +67,8 @@ impl Certificate {
         })
     }
 
-    /// Compares what the chain makes of each entry of a table or constant with the new entry. `entries` gives channel,
-    /// old entry and new entry. There must be at least one.
+    /// Applies the chain to each old entry of a table or constant, and compares the result with the new entry.
+    /// `entries` gives channel, old entry and new entry. There must be at least one entry.
     pub fn of_entries(
         before: Vec<Step>,
         entries: impl IntoIterator<Item = (usize, i64, i64)>,
@@ -83,7 +85,7 @@ impl Certificate {
         })
     }
 
-    /// Adds the facts behind the interval, and the digest of what the certificate was derived from.
+    /// Adds the facts behind the interval, and the digest of everything that the certificate was derived from.
     pub fn grounded(self, because: Vec<Because>, derived_from: Digest) -> Self {
         Certificate {
             because,
@@ -92,7 +94,8 @@ impl Certificate {
         }
     }
 
-    /// The verdict with the largest difference. If several channels have it, that of the first one.
+    /// The verdict with the largest difference. If several channels have this difference, the verdict of the first of
+    /// them.
     pub fn worst(&self) -> &Verdict {
         worst(&self.verdict)
     }

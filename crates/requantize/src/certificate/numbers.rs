@@ -1,4 +1,4 @@
-//! Numbers as certificates write them.
+//! Writes numbers as they appear in the text of certificates.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ pub fn counted<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> Str
     format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
 }
 
-/// Digits in groups of three, with a minus sign: −18 231.
+/// The digits of a number in groups of three, with a minus sign if it is negative: −18 231.
 pub(super) fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::from(if number < 0 { "−" } else { "" });

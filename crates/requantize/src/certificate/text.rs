@@ -8,7 +8,8 @@ use crate::{
 };
 use std::fmt::{self, Display};
 
-/// "exact on [−18 231, 20 110]: 255 equal thresholds", or "1 LSB at accumulator 4 127, 0.05 % of the interval".
+/// Writes, for example, "exact on [−18 231, 20 110]: 255 equal thresholds", or "1 LSB at accumulator 4 127, 0.05 % of
+/// the interval".
 impl Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.worst() {
@@ -89,7 +90,7 @@ impl Certificate {
         Ok(())
     }
 
-    /// If the channels are the divisors of a mean: the number of elements in the windows of each channel.
+    /// The number of elements in the windows of each channel, if the channels are the divisors of a mean.
     fn elements(&self) -> Option<&[u64]> {
         self.because.iter().find_map(|fact| match fact {
             Because::Elements { most } => Some(&most[..]),
@@ -97,7 +98,8 @@ impl Certificate {
         })
     }
 
-    /// The number of thresholds of all channels. `None` if there are too many to compare them one by one.
+    /// The number of thresholds of all channels together. `None` if there are too many thresholds to compare them one
+    /// by one.
     fn steps(&self) -> Option<i64> {
         let (from, chain) = match &self.argument {
             Argument::OrderedFloats { before, .. } => (Some(before), &self.before),
@@ -106,7 +108,7 @@ impl Certificate {
         let mut all = 0i64;
         for channel in 0..self.verdict.values().len() {
             let (low, high) = *self.interval.get(channel)?;
-            // Only a damaged certificate has an interval without accumulators, and there is nothing to say about it.
+            // Only in a damaged certificate, an interval is empty. Then there is no number of thresholds.
             if low > high {
                 return None;
             }
@@ -127,14 +129,14 @@ impl Certificate {
     }
 }
 
-/// The smallest interval that contains those of all channels.
+/// The smallest interval that contains the intervals of all channels, as text.
 fn interval(intervals: &Per<(i64, i64)>) -> String {
     let all = intervals.values().iter().copied();
     let (low, high) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
     format!("[{}, {}]", grouped(low), grouped(high))
 }
 
-/// A share as a percentage: with two decimals, or as many as are needed to show a digit that is not zero.
+/// A share as a percentage. It has two decimals, or as many as are needed to show a digit that is not zero.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = (2..12).find(|&n| percent * 10f64.powi(n) >= 1.0).unwrap_or(12);

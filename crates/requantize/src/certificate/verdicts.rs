@@ -7,7 +7,7 @@ use crate::{
 };
 use std::slice;
 
-/// One verdict if steps and interval are the same for all channels, otherwise one per channel.
+/// One verdict if neither the steps nor the interval have channels, otherwise one verdict for each channel.
 pub(super) fn verdicts(
     argument: &Argument,
     before: &[Step],
@@ -20,7 +20,7 @@ pub(super) fn verdicts(
             after: to,
         } => {
             let after = after.map_or(&[][..], slice::from_ref);
-            // A quantization of floats has a single grid, and so must the steps behind it.
+            // A quantization of floats has a single grid, so the steps behind it must not have channels either.
             let Per::Tensor(ends) = interval else {
                 let found = interval.values().len();
                 return Err(DecideError::Channels { expected: 1, found });
@@ -35,8 +35,8 @@ pub(super) fn verdicts(
     }
 }
 
-/// Compares two quantizations of floats, each with steps behind it, for the floats at the positions of an interval and
-/// for NaN.
+/// Compares two quantizations of floats, each followed by steps. They are compared for the floats whose positions lie
+/// in an interval, and for NaN.
 fn of_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),
@@ -49,7 +49,7 @@ fn of_floats(
     Ok(found.into())
 }
 
-/// The thresholds of a quantization of floats with steps behind it, and its result for NaN.
+/// The thresholds of a quantization of floats followed by steps, and its result for NaN.
 fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Result<(Thresholds, i32), DecideError> {
     if !from.is_legal() {
         return Err(DecideError::Scale(from.scale));
@@ -69,8 +69,8 @@ fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Resu
     Ok((thresholds, at(f32::NAN)?))
 }
 
-/// The number of entries, the interval that contains them, and the differences between what the chain makes of them and
-/// what replaces them.
+/// The number of entries, the interval that contains them, and the differences between the chain's results for the old
+/// entries and the new entries.
 pub(super) fn of_entries(
     before: &[Step],
     entries: impl IntoIterator<Item = (usize, i64, i64)>,

@@ -1,9 +1,9 @@
-//! Decides which activation functions in front of a requantization can move behind it, and which are not needed at all.
+//! Decides which activation functions in front of a requantization can move behind it, and which are not needed.
 
 use super::thresholds::{DecideError, common_channels};
 use crate::{IntType, Per, Requantization, Step};
 
-/// An activation function on accumulators, classified by what can be proven about it here.
+/// An activation function of accumulators. It is classified by what can be proven about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `min(max(x, low), high)`: ReLU, ReLU6, Clip, in the accumulator's integers.
@@ -13,40 +13,41 @@ pub enum Activation {
         /// The upper limit, not below `low`. `i64::MAX` if there is none.
         high: i64,
     },
-    /// A slope for negative numbers, as in LeakyReLU and PReLU. It is not a clamp, so it is never moved: its results
-    /// are rounded once more than by a single requantization with the product of both factors.
+    /// A function with a slope for negative numbers, such as LeakyReLU and PReLU. It is not a clamp, so it is never
+    /// moved: its results are rounded before the requantization rounds again, whereas a single requantization with the
+    /// product of both factors would round once.
     Sloped,
 }
 
-/// What can replace an activation in front of a requantization by something behind it.
+/// What has to be added behind a requantization to replace an activation in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// Nothing is needed: saturation, or the range of the accumulators, has the same effect.
+    /// Nothing has to be added: saturation, or the range of the accumulators, has the same effect.
     Redundant,
     /// A clamp of the results that is the same for every channel.
     Clamp([i32; 2]),
-    /// A clamp of the results whose limits differ from channel to channel. This is the first channel that would be
-    /// changed by the limit of another one.
+    /// A clamp of the results with different limits for different channels. The variant names the first channel in
+    /// which the limit of another channel would change results.
     PerChannel {
-        /// The channel.
+        /// The first channel in which the limit of another channel would change results.
         channel: usize,
     },
-    /// Nothing can be proven.
+    /// It cannot be proven that anything replaces the activation.
     NotAClamp,
 }
 
-/// One limit for all channels: the value that is needed where the activation has an effect, and the range that does no
-/// harm in the other channels.
+/// A search for one limit for all channels: the value that is required where the activation has an effect, and a bound
+/// for the values that change nothing in the other channels.
 #[derive(Default)]
 struct Limit {
     demanded: Option<i32>,
     /// The tightest limit that changes nothing in the channels in which the activation has no effect, and the channel
-    /// that this limit comes from.
+    /// for which it is the tightest.
     borne: Option<(i32, usize)>,
 }
 
 impl Limit {
-    /// Adds a channel. Returns `false` if no single limit works for it and the channels before.
+    /// Adds a channel. Returns `false` if no single limit is right for this channel and all channels before.
     fn serves(&mut self, acts: bool, value: i32, channel: usize, nearer: impl Fn(i32, i32) -> bool) -> bool {
         if acts {
             *self.demanded.get_or_insert(value) == value
@@ -59,14 +60,14 @@ impl Limit {
     }
 }
 
-/// Moves an activation from in front of a requantization R to behind it, for the accumulators that can occur.
+/// Moves an activation from the front of a requantization R to behind R, for the accumulators that can occur.
 ///
-/// R does not decrease, so R(clamp(x, a, b)) = clamp(R(x), R(a), R(b)). In a channel, a limit has an effect if R at the
-/// end of the interval differs from R at the limit. Where it has none, any wider limit works as well. One pair of
-/// limits for all channels is right only if it is right for each of them.
+/// A larger accumulator never gives a smaller result, so R(clamp(x, a, b)) = clamp(R(x), R(a), R(b)). In a channel, a
+/// limit has an effect if R at the end of the interval differs from R at the limit. If it has no effect, any wider
+/// limit is right too. One pair of limits can be used for all channels only if it is right for each of them.
 ///
 /// # Errors
-/// The interval, or a limit inside it, lies outside of the domain.
+/// The interval, or a limit inside the interval, lies outside of the domain of R.
 pub fn move_behind(
     activation: Activation,
     form: &Requantization,
@@ -84,8 +85,8 @@ pub fn move_behind(
     common(common_channels([&step], interval)?, interval, form.out(), ends)
 }
 
-/// Finds a single clamp of non-decreasing results that is right for all channels, each on its interval. `ends` gives
-/// the results at the ends of a channel's interval, without the clamp and as they should be with it.
+/// Finds a single clamp of results that is right for all channels, each on its interval. `ends` gives, for each
+/// channel, the results at the ends of its interval, both without the clamp and as they should be with the clamp.
 pub(super) fn common(
     channels: Option<usize>,
     interval: &Per<(i64, i64)>,

@@ -1,18 +1,18 @@
-//! Finds the integers of a form that come nearest to the ideal function of a real factor. It is used for forms whose
+//! Finds the integers with which a form comes nearest to the ideal function of a real factor. This is for forms whose
 //! integers can be chosen freely.
 //!
-//! If a form has the ideal's rounding and the same place for the zero point, it depends only on v = m / 2^n, and for
-//! v = s it is the ideal. For x above zero, a larger v never gives a smaller result. For x below zero, it never gives a
-//! larger one. So on either side of s, the difference from the ideal grows with |v - s| at every x. The largest
-//! difference and the number of differing x grow along with it. The best v is therefore the nearest one below s or the
-//! nearest one above it. Only these two are ever compared with the ideal, whatever the form's width, and the better one
-//! is the optimum.
+//! If a form has the rounding of the ideal function and adds the zero point in the same place, it depends only on v = m
+//! / 2^n, and for v = s it is the ideal function. For x above zero, a larger v never gives a smaller result. For x
+//! below zero, a larger v never gives a larger result. So on either side of s, the difference from the ideal function
+//! grows with |v - s| at every x. The largest difference and the number of differing x grow with it. The best v is
+//! therefore the nearest v below s or the nearest v above s. Only these two are ever compared with the ideal function,
+//! for any width of the form, and the better one is the optimum.
 //!
-//! They are compared by their parameters if these alone decide. Otherwise they are compared by their thresholds, if
-//! there are at most [`MAX_STEPS`] of them, as for results of 8 and 16 bits, or else accumulator by accumulator, if
-//! there are at most that many accumulators. The limit on the work is a count, so it is the same on every machine.
-//! 32-bit results that are far apart over many accumulators exceed it. Then the nearest v is the answer: no tried value
-//! is better, but no other was tried.
+//! The comparison uses only the parameters if they are enough to decide it. Otherwise it uses thresholds, if there are
+//! at most [`MAX_STEPS`] of them, as for results of 8 and 16 bits, or else it goes accumulator by accumulator, if there
+//! are at most that many accumulators. This limit is a count, so it is the same on every machine. It can be exceeded by
+//! 32-bit results that are spread over many accumulators. Then the nearest v is the answer: it is not known whether
+//! another v is better, because only this one was tried.
 
 use super::{
     deviation::between,
@@ -32,9 +32,9 @@ use std::ops::RangeInclusive;
 pub struct Limits {
     /// The width of the multiplier, 1 ..= 31.
     pub bits: u8,
-    /// True if the highest bit of the multiplier must be set.
+    /// True if the highest bit of the multiplier must be 1.
     pub normalized: bool,
-    /// The possible right shifts.
+    /// The right shifts that the form supports.
     pub shift: RangeInclusive<u8>,
 }
 
@@ -51,12 +51,13 @@ impl Limits {
 pub struct Best {
     /// The integers. The form is `round((x factor + addend) / 2^shift) + zero_point`.
     pub affine: Affine,
-    /// How far they are from the ideal. `None` if finding out takes too many comparisons.
+    /// How far the form with the best integers is from the ideal function. `None` if finding out takes too many
+    /// comparisons.
     pub deviation: Option<Deviation>,
 }
 
 impl Best {
-    /// Whether these integers are proven to be the best.
+    /// Says whether the integers are proven to be the best.
     pub fn found(&self) -> Optimality {
         match self.deviation {
             Some(_) => Optimality::Optimal,
@@ -70,7 +71,8 @@ impl Best {
 pub enum Optimality {
     /// No multiplier and shift within the limits are better. Both zero points are exact.
     Optimal,
-    /// None of those that were tried are better. They are the nearest to the factor, and nothing more was checked.
+    /// Of the integers that were tried, none are better. They are the nearest to the factor, and others were not
+    /// compared.
     BestFound,
 }
 
@@ -82,7 +84,7 @@ pub enum BestError {
     NoneLegal {
         /// The width of the multiplier.
         bits: u8,
-        /// The possible shifts.
+        /// The shifts that the form supports.
         shift: RangeInclusive<u8>,
     },
     /// The ideal function cannot be evaluated on the interval.
@@ -90,12 +92,12 @@ pub enum BestError {
     Decide(#[from] DecideError),
 }
 
-/// The multiplier and the shift within the limits that are nearest to the ideal on an interval. They are ranked by the
-/// largest difference, then by the number of accumulators that differ, by |m / 2^n - s|, and by the shift. If the first
-/// two would take too many comparisons, only the others count.
+/// The multiplier and the shift within the limits that come nearest to the ideal function on an interval. Candidates
+/// are ranked by the largest difference, then by the number of accumulators that differ, by |m / 2^n - s|, and by the
+/// shift. If finding the first two would take too many comparisons, only the others count.
 ///
 /// # Errors
-/// No multiplier and shift are legal; the interval is empty or reaches too far.
+/// No multiplier and shift are legal, or the interval is empty or contains accumulators that are too large.
 pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best, BestError> {
     Target::of(ideal, interval).best(limits)
 }
@@ -104,9 +106,9 @@ pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best
 pub(super) struct Target<'a> {
     ideal: &'a Ideal,
     interval: (i64, i64),
-    /// The function's values at the ends of the interval.
+    /// The results of the function at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// The function as lines. `None` if it cannot be decided by its parameters alone, so that its thresholds are
+    /// The function as lines. `None` if its parameters alone do not determine the lines, so that its thresholds are
     /// needed.
     lines: Option<Lines>,
 }
@@ -122,8 +124,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// How far a function is from the ideal. They are compared by their parameters, or by the thresholds of both, or
-    /// accumulator by accumulator if these are fewer.
+    /// How far a function is from the ideal function. The comparison uses the parameters, or the thresholds of both
+    /// functions, or it goes accumulator by accumulator if there are fewer accumulators than thresholds.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
         let interval = self.interval;
         let (ideal_ends, ends) = (self.ends.clone()?, own.ends(interval)?);
@@ -173,7 +175,7 @@ impl<'a> Target<'a> {
             affine: nearest,
             deviation: deviation(&nearest)?,
         };
-        // If neither is better, the nearest one is taken.
+        // If the two candidates are equally good, the one nearest to the factor is taken.
         let key = |deviation: &Deviation| (deviation.max_lsb, deviation.differing);
         if let Some(own) = best.deviation.filter(|own| own.max_lsb > 0)
             && let Some(&(.., other)) = candidates.iter().find(|(_, _, above, _)| *above != side)
@@ -189,21 +191,23 @@ impl<'a> Target<'a> {
 }
 
 impl Ideal {
-    /// How far steps are from the ideal on an interval. With a runtime's own integers, this is what the runtime loses.
+    /// How far steps are from the ideal function on an interval. For a runtime's own integers, this is what the runtime
+    /// loses.
     ///
     /// # Errors
-    /// [`DecideError::TooManySteps`] if there are too many thresholds and too many accumulators to compare them.
+    /// [`DecideError::TooManySteps`] if there are too many thresholds and too many accumulators to compare the
+    /// functions.
     pub fn deviation(&self, steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
     /// The multipliers and shifts within the limits that come nearest to the factor from below and from above, the
-    /// nearest first. Each comes with its distance, its shift, and true if it is above the factor. The first one on
-    /// either side is the best one of that side.
+    /// nearest first. Each comes with its distance from the factor, its shift, and true if it is above the factor. On
+    /// either side of the factor, the first one is the best one.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
-        // With a larger shift all multipliers are too small.
+        // If the shift is larger, no multiplier is small enough.
         let fits = |n: &u8| self.around(*n)[0] <= *multipliers.end();
         let top = (first..=last).rev().find(fits).unwrap_or(first);
         let mut candidates = Vec::with_capacity(6);
@@ -214,7 +218,7 @@ impl Ideal {
             };
             let nearest = around.map(|m| m.clamp(*legal.start(), *legal.end()));
             for m in nearest {
-                // The multiplier lies within the limits, so it is an i32.
+                // The multiplier lies within the limits, so it fits into i32.
                 let affine = self.affine(m as i32, n);
                 let affine = if limits.normalized {
                     affine
@@ -224,7 +228,7 @@ impl Ideal {
                 let distance = self.distance(affine.factor, affine.shift);
                 candidates.push((distance, affine.shift, m > around[0], affine));
             }
-            // A smaller shift gives no new values, except for values that are too large for this shift.
+            // With a smaller shift there would be no new values, except for values that are too large for this shift.
             if nearest == around {
                 break;
             }
@@ -233,8 +237,8 @@ impl Ideal {
         candidates
     }
 
-    /// The multipliers with which the addend is legal for the shift n: |inside - z_x m| <= MAX_ADDEND holds for an
-    /// interval of m. `None` if it holds for none of `multipliers`.
+    /// The multipliers with which the addend is legal for the shift n. For these, |inside - z_x m| <= MAX_ADDEND, which
+    /// is an interval of m. `None` if no number in `multipliers` satisfies this.
     fn legal(&self, multipliers: &RangeInclusive<i128>, n: u8) -> Option<RangeInclusive<i128>> {
         let (inside, zero) = (self.inside(n), i128::from(self.grids.input_zero));
         let limit = i128::from(MAX_ADDEND);
@@ -250,7 +254,7 @@ impl Ideal {
     }
 }
 
-/// The same function with the smallest possible shift, but not below `first`.
+/// The same function with the smallest possible shift that is at least `first`.
 pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     let shared = shared_powers(&a).min(a.shift.saturating_sub(first));
     Affine {
@@ -261,7 +265,7 @@ pub(super) fn shortest(a: Affine, first: u8) -> Affine {
     }
 }
 
-/// The form with these integers.
+/// The form whose integers are in `a`.
 fn requantization(a: &Affine, out: IntType) -> Requantization {
     Requantization::from(crate::form::Fixed {
         sc: a.factor.into(),

@@ -1,4 +1,4 @@
-//! Combines two requantizations in a row into one.
+//! Combines two requantizations that follow each other into one.
 
 use super::{
     activation::{Behind, common},
@@ -13,18 +13,18 @@ use crate::{
 
 /// Combines two multiply-shift forms into one that rounds once. `None` if that is not possible.
 ///
-/// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain.
-/// [`compare`](crate::decide::compare) tells whether that is so on an interval, and [`compose_steps`] handles
-/// saturation as well. Common powers of two are cancelled first, so that a multiplication by one is a plain shift. With
-/// p = x m1 + a1, these cases can be combined:
+/// The result is equal to `first` followed by `second` for all accumulators for which `first` neither saturates nor
+/// leaves its domain. [`compare`](crate::decide::compare) decides whether this is so on an interval, and
+/// [`compose_steps`] handles saturation as well. Common powers of two are cancelled first, so that a multiplication by
+/// one is a plain shift. With p = x m1 + a1, the following cases can be combined:
 ///
-/// - s1 = 0, so that nothing is rounded first: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
-/// - s2 = 0 and m2 = 1, so that nothing is rounded then: the zero point becomes z1 + a2 + z2.
+/// - s1 = 0, so that the first form does not round: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
+/// - s2 = 0 and m2 = 1, so that the second form does not round: the zero point becomes z1 + a2 + z2.
 /// - m2 = 1, and both round down after adding b1 and b2 (0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1): floor((floor((p + b1) /
 ///   2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
-/// - m2 = 1, both towards zero and z1 + a2 = 0.
+/// - m2 = 1, z1 + a2 = 0, and both forms round towards zero.
 ///
-/// `first` must not saturate before the end of its type, as a form with a ReLU does, because the combined form would
+/// `first` must not saturate before the ends of its type, as a form with a ReLU does, because the combined form does
 /// not.
 pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let out = second.out();
@@ -35,10 +35,10 @@ pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requan
     }
 }
 
-/// The combined form, which saturates at the ends of the second form's type.
+/// The combined form. It saturates at the ends of the second form's type.
 fn joined(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let (a, b) = (scalars(first)?, scalars(second)?);
-    // If a form rounds nothing, its rounding mode does not matter.
+    // If a form does not round, its rounding mode does not matter.
     let rounds = |all: &Per<Affine>| all.values().iter().find(|a| a.shift > 0).map(|a| a.rounding);
     let rounding = rounds(&b).or(rounds(&a)).unwrap_or(Rounding::Floor);
     let join = |a: &Affine, b: &Affine| join(a, b, rounding);
@@ -64,11 +64,12 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
     (all.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
 }
 
-/// Combines two steps into one that equals them on each channel's interval, saturation and clamps included. `None` if
-/// the forms cannot be combined, or if a clamp would differ from channel to channel.
+/// Combines two steps into one step. On the interval of each channel, it gives the same results as both steps,
+/// saturation and clamps included. `None` if the forms cannot be combined, or if the clamp would differ from channel to
+/// channel.
 ///
 /// The first step saturates or clamps to a range [a, b]. This becomes a clamp behind the second step, to the results of
-/// the second step for a and b. The clamp is left out if the combined form stays in between on the interval anyway.
+/// the second step for a and b. The clamp is left out if the combined form never exceeds these results on the interval.
 ///
 /// # Errors
 /// The interval lies outside of the combined form's domain.
@@ -81,7 +82,8 @@ pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) ->
     let ends = |channel: usize, (low, high): (i64, i64)| {
         let (one, scalars) = (step.form.channel(channel)?, second.form.channel(channel)?);
         let domain = scalars.domain();
-        // Outside of its domain the second step has no result for the first step's result, whatever the clamp says.
+        // If a or b is outside of the domain of the second step, the nearest end of the domain is used, because the
+        // second step has no result outside.
         let at = |end: i32| scalars.eval(i64::from(end).clamp(*domain.start(), *domain.end()));
         let open = [one.eval(low)?, one.eval(high)?];
         let closed = [open[0].max(at(limits[0])?), open[1].min(at(limits[1])?)];
@@ -105,7 +107,7 @@ fn scalars(form: &Requantization) -> Option<Per<Affine>> {
     }
 }
 
-/// Combines one channel. The rounding of the result is given.
+/// Combines one channel of both forms. `rounding` is the rounding of the combined form.
 fn join(a: &Affine, b: &Affine, rounding: Rounding) -> Option<Affine> {
     let between = i128::from(a.zero_point) + i128::from(b.addend);
     let shift = a.shift + b.shift;

@@ -1,4 +1,5 @@
-//! Compares two chains of steps: whether they are equal, and if not, by how much they differ, where, and how often.
+//! Compares two chains of steps: decides whether they are equal and, if not, finds by how much, where and how often
+//! they differ.
 
 use super::{
     Verdict, normal,
@@ -20,10 +21,10 @@ impl From<Deviation> for Verdict {
     }
 }
 
-/// True if two chains of steps are the same function on `interval` (both ends included).
+/// True if two chains of steps give equal results on `interval` (both ends included).
 ///
 /// # Errors
-/// As for [`deviation`]. If this cannot decide, it returns an error and never "equal".
+/// Errors of [`deviation`]. If the question cannot be decided, the result is an error and never "equal".
 pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<bool, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
     let ends = [a.ends(interval)?, b.ends(interval)?];
@@ -42,13 +43,13 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
 }
 
 /// The difference of two chains of steps on `interval` (both ends included). If the steps or their normalised
-/// parameters are the same, the chains do not differ. Otherwise their thresholds are compared. If there are many
-/// thresholds, as in a function into 16 bits with its 65 535, they are computed on the fly and not stored.
+/// parameters are equal, the chains do not differ. Otherwise their thresholds are compared. If there are many
+/// thresholds, such as 65 535 for a function into 16 bits, they are computed during the comparison and not stored.
 ///
 /// # Errors
-/// It is an error if the interval does not lie inside the domain of the first steps, or if a result does not lie inside
-/// the domain of the next step. [`DecideError::TooManySteps`] if there are more than [`MAX_STEPS`](super::MAX_STEPS)
-/// thresholds (results of 32 bits) and the parameters alone do not decide.
+/// The interval does not lie inside the domain of the first steps, or a result does not lie inside the domain of the
+/// next step. [`DecideError::TooManySteps`] if there are more than [`MAX_STEPS`](super::MAX_STEPS) thresholds (for
+/// results of 32 bits) and the parameters alone do not decide the question.
 pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
     let ends = [a.ends(interval)?, b.ends(interval)?];
@@ -65,15 +66,15 @@ pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -
     ))
 }
 
-/// True if both chains have the same steps, or the same parameters once these are normalised.
+/// True if both chains have equal steps, or equal parameters after normalisation.
 fn are_alike(a: &Chain<'_>, b: &Chain<'_>, ends: [[i32; 2]; 2], interval: (i64, i64)) -> bool {
     a.is_same(b) || (ends[0] == ends[1] && normal::are_equal(a, b, interval))
 }
 
-/// Compares a chain of steps with a step that is to replace it, on `interval` (both ends included).
+/// Compares a chain of steps with a step that will replace it, on `interval` (both ends included).
 ///
 /// # Errors
-/// As for [`deviation`], except that a question which cannot be decided gives [`Verdict::Unknown`].
+/// Errors of [`deviation`], but if the question cannot be decided, the result is [`Verdict::Unknown`].
 pub fn compare(before: &[Step], after: &Step, channel: usize, interval: (i64, i64)) -> Result<Verdict, DecideError> {
     match deviation(before, std::slice::from_ref(after), channel, interval) {
         Ok(deviation) => Ok(deviation.into()),
@@ -82,8 +83,8 @@ pub fn compare(before: &[Step], after: &Step, channel: usize, interval: (i64, i6
     }
 }
 
-/// [`compare`] for every channel. There is one verdict if steps and interval are the same for all channels, otherwise
-/// one per channel.
+/// [`compare`] for every channel. There is one verdict if neither the steps nor the interval have channels, otherwise
+/// one verdict for each channel.
 pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Result<Per<Verdict>, DecideError> {
     let steps = || before.iter().chain([after]);
     steps().try_for_each(Step::check)?;
@@ -100,8 +101,8 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
         interval.get(channel).copied().ok_or(missing)
     };
     if before == std::slice::from_ref(after) {
-        // The same steps are the same function, however many thresholds it has. It still has to be defined on the
-        // interval.
+        // Equal steps are the same function, for any number of thresholds. But the function must still be defined on
+        // the interval.
         let defined = |channel| {
             let (low, high) = at(channel)?;
             if low > high {
@@ -113,7 +114,7 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
         };
         return (0..count).map(defined).collect::<Result<_, _>>().map(Per::Channel);
     }
-    // If they are equal on the smallest interval that contains all the others, they are equal on each.
+    // If the functions are equal on the smallest interval that contains all others, they are equal on each interval.
     let low = interval.values().iter().map(|i| i.0).min();
     let high = interval.values().iter().map(|i| i.1).max();
     if let (true, Some(low), Some(high)) = (same_steps, low, high)
@@ -126,13 +127,13 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
     (0..count).map(of).collect::<Result<_, _>>().map(Per::Channel)
 }
 
-/// The difference of two functions on the same interval. If their intervals differ, on the part that they have in
-/// common.
+/// The difference of two functions on the same interval. If their intervals differ, it is the difference on the part
+/// that both intervals contain.
 pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
     listed(before, after).into()
 }
 
-/// [`difference`] with the counts themselves.
+/// Like [`difference`], but with the numbers of accumulators.
 pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
     if before == after {
         return Deviation::none(before.interval());
@@ -143,11 +144,11 @@ pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
     )
 }
 
-/// A function, given by its interval, its value at the lower end, and its thresholds one after the other.
+/// A function, given by its interval, its result at the lower end, and its thresholds in rising order.
 pub(super) type Listed<I> = ((i64, i64), i32, I);
 
 /// Compares two functions. Both are constant between thresholds, so one pass over the merged thresholds is enough, with
-/// one comparison for each stretch.
+/// one comparison for each part between two thresholds.
 pub(super) fn between(
     before: Listed<impl Iterator<Item = i64>>,
     after: Listed<impl Iterator<Item = i64>>,
@@ -163,7 +164,7 @@ pub(super) fn between(
         second.pass(from);
         let lsb = first.value.abs_diff(second.value);
         if lsb == 0 {
-            // Equal functions stay equal as long as both have their next threshold at the same place.
+            // If the functions are equal, they stay equal as long as both have their next threshold at the same place.
             while first.next.is_some() && first.next == second.next {
                 first.step();
                 second.step();
@@ -173,7 +174,7 @@ pub(super) fn between(
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        // The stretch ends before the next threshold of either list.
+        // The functions do not change before the next threshold of either function.
         let last = next.map_or(high, |t| high.min(t - 1));
         found.add(lsb, from, u128::from(last.abs_diff(from)) + 1);
         match last.checked_add(1) {
@@ -184,9 +185,9 @@ pub(super) fn between(
     found
 }
 
-/// The thresholds of a function while they are passed.
+/// The thresholds of a function, with the position that a pass over the thresholds has reached.
 struct Counted<I> {
-    /// The value of the function before the next threshold.
+    /// The result of the function before the next threshold.
     value: i32,
     next: Option<i64>,
     rest: I,
@@ -199,12 +200,12 @@ impl<I: Iterator<Item = i64>> Counted<I> {
     }
 
     fn step(&mut self) {
-        // At each threshold the value goes up by one.
+        // At each threshold, the result becomes larger by one.
         self.value += 1;
         self.next = self.rest.next();
     }
 
-    /// Passes the thresholds up to `x`.
+    /// Goes past all thresholds up to `x`.
     fn pass(&mut self, x: i64) {
         while self.next.is_some_and(|t| t <= x) {
             self.step();

@@ -1,20 +1,21 @@
-//! The difference of two functions, counted over an interval.
+//! The difference of two functions on an interval, in numbers of accumulators.
 
-/// The difference of two functions on an interval, over all of its integers.
+/// The difference of two functions on all integers of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deviation {
     /// The largest difference, in units of the result.
     pub max_lsb: u32,
-    /// The smallest accumulator at which they differ by `max_lsb`. If they are equal, the lower end of the interval.
+    /// The smallest accumulator at which the functions differ by `max_lsb`. If they are equal, the lower end of the
+    /// interval.
     pub witness: i64,
-    /// The number of accumulators at which they differ.
+    /// The number of accumulators at which the functions differ.
     pub differing: u128,
     /// The number of accumulators in the interval.
     pub of: u128,
 }
 
 impl Deviation {
-    /// No difference on the integers from `low` to `high`.
+    /// The result for two functions that are equal on the integers from `low` to `high`.
     pub(super) fn none((low, high): (i64, i64)) -> Self {
         Deviation {
             max_lsb: 0,
@@ -24,8 +25,8 @@ impl Deviation {
         }
     }
 
-    /// Adds a stretch of `count` accumulators from `from` on, at which the functions differ by `lsb`. Stretches come in
-    /// order.
+    /// Adds `count` neighbouring accumulators, beginning at `from`, at which the functions differ by `lsb`. They must
+    /// be added in rising order.
     pub(crate) fn add(&mut self, lsb: u32, from: i64, count: u128) {
         if lsb > 0 {
             self.differing += count;

@@ -1,16 +1,16 @@
-//! Finds the integers with which a form equals a given function exactly. Each threshold of the function limits them to
-//! an interval.
+//! Finds the integers with which a form is exactly equal to a given function. Each threshold of the function limits the
+//! integers to an interval.
 
 use super::thresholds::Thresholds;
 use crate::{IntType, form::Affine};
 use std::ops::RangeInclusive;
 
-/// Lists what a form has to do to equal a function. With T_k the first accumulator at which the function reaches k, the
-/// form has to reach k at T_k, and not at T_k - 1. At the ends of the interval it must neither be below the function's
-/// value nor step past it, unless it saturates there.
+/// Lists the conditions under which a form is equal to a function. Let T_k be the first accumulator at which the
+/// function reaches k. The form has to reach k at T_k, and must not reach k at T_k - 1. Its result must not be below
+/// that of the function at the lower end of the interval, nor above it at the upper end, unless it saturates there.
 ///
-/// `each` gets `(x, k, true)` for "at x the form reaches k", and `(x, k, false)` for "at x it does not". It returns
-/// false to stop.
+/// `each` is called with `(x, k, true)` if the form must reach k at x, and with `(x, k, false)` if it must not. It
+/// returns false to stop the listing.
 fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, bool) -> bool) -> bool {
     let (low, high) = target.interval();
     let (lowest, highest) = (i64::from(target.lowest()), i64::from(target.highest()));
@@ -22,16 +22,16 @@ fn demands(target: &Thresholds, out: IntType, mut each: impl FnMut(i64, i64, boo
         && (target.steps().iter().zip(lowest + 1..)).all(|(&t, k)| each(t, k, true) && each(t - 1, k, false))
 }
 
-/// The factors with which `form`, its other parameters unchanged, is exactly the function `target`, saturated to `out`.
-/// `None` if there are none.
+/// The factors with which `form` is exactly the function `target`, saturated to `out`. The other parameters of `form`
+/// do not change. `None` if there are no such factors.
 ///
-/// Let B_k be the first quotient that rounds to k minus the zero point. The form reaches k at x if x factor + addend >=
-/// B_k. For x > 0 this is a lower bound of the factor, for x < 0 an upper one.
+/// Let B_k be the first product that rounds to k minus the zero point. The form reaches k at x if x factor + addend >=
+/// B_k. For x > 0 this is a lower bound of the factor, and for x < 0 an upper bound.
 pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option<RangeInclusive<i32>> {
     let (mut least, mut most) = (0i128, i128::from(i32::MAX));
     let feasible = demands(target, out, |x, k, reaches| {
         let bound = first_quotient(form, k) - i128::from(form.addend);
-        // x f >= bound, or x f <= bound - 1, that is -x f >= 1 - bound.
+        // The condition is x f >= bound, or x f <= bound - 1, which is -x f >= 1 - bound.
         let (x, bound) = if reaches {
             (i128::from(x), bound)
         } else {
@@ -49,11 +49,11 @@ pub fn exact_factors(target: &Thresholds, form: &Affine, out: IntType) -> Option
             }
         }
     });
-    // Both bounds lie in 0 ..= i32::MAX.
+    // Both bounds lie in 0 ..= i32::MAX, so they fit into i32.
     feasible.then_some(least as i32..=most as i32)
 }
 
-/// The addends with which `form`, its other parameters unchanged, is exactly the function `target`.
+/// The addends with which `form` is exactly the function `target`. The other parameters of `form` do not change.
 pub fn exact_addends(target: &Thresholds, form: &Affine, out: IntType) -> Option<RangeInclusive<i64>> {
     let limit = i128::from(crate::form::MAX_ADDEND);
     let (mut least, mut most) = (-limit, limit);
@@ -66,7 +66,7 @@ pub fn exact_addends(target: &Thresholds, form: &Affine, out: IntType) -> Option
         }
         least <= most
     });
-    // Neither bound is larger than the largest addend.
+    // Neither bound has a larger magnitude than the largest addend, so both fit into i64.
     feasible.then_some(least as i64..=most as i64)
 }
 

@@ -1,4 +1,4 @@
-//! Finds what is lost because a runtime derives its integers by a rule of its own from the scales in the file.
+//! Finds what a runtime loses because it derives its integers from the scales in a file by a rule of its own.
 
 use super::{
     best::{Best, BestError, Limits, Target},
@@ -8,29 +8,30 @@ use super::{
 use crate::Step;
 use crate::decide::difference::Deviation;
 
-/// What could be gained if the integers of a form could be chosen freely and did not follow from scales.
+/// What could be gained if the integers of a form could be chosen freely instead of being derived from scales.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
-    /// How far the runtime's own integers are from the ideal.
+    /// How far the form with the runtime's own integers is from the ideal function.
     pub runtime: Deviation,
-    /// The best integers. `None` if the runtime's own already give the ideal function, or if the form has no integers
-    /// to choose.
+    /// The best integers. `None` if the runtime's own integers already give the ideal function, or if the form has no
+    /// integers that could be chosen.
     pub best: Option<Best>,
 }
 
 impl Gain {
-    /// True if the best integers are nearer to the ideal than the runtime's own.
+    /// True if the form comes nearer to the ideal function with the best integers than with the runtime's own.
     pub fn is_any(&self) -> bool {
         let best = self.best.as_ref().and_then(|best| best.deviation);
         best.is_some_and(|best| (best.max_lsb, best.differing) < (self.runtime.max_lsb, self.runtime.differing))
     }
 }
 
-/// Compares the runtime's own integers, and the best ones within the limits, with the ideal. This replaces nothing,
-/// because the file stores scales. A form without limits, such as one with an `f32` scale, has no integers to choose.
+/// Compares the ideal function with two choices of integers: the runtime's own, and the best ones within the limits.
+/// The comparison changes nothing, because the file stores scales. A form without limits, such as one with an `f32`
+/// scale, has no integers to choose.
 ///
 /// # Errors
-/// The interval is empty or leaves the domain of the runtime's form; the comparison takes too many steps.
+/// The interval is empty or leaves the domain of the runtime's form, or the comparison takes too many steps.
 pub fn gain(
     runtime: &Step,
     channel: usize,

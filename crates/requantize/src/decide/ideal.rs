@@ -1,4 +1,4 @@
-//! The ideal function for a real factor, in exact arithmetic.
+//! The ideal function of a real factor, in exact arithmetic.
 
 use super::thresholds::{DecideError, sweep};
 use crate::{
@@ -7,11 +7,11 @@ use crate::{
     scales::{ScaleError, fixed_point::frexp},
 };
 
-/// The function that a requantization approximates: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))`
-/// with the zero point inside the rounding. It is computed exactly. s is a finite positive `f64`.
+/// The function that a requantization approximates: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))` if
+/// the zero point is added inside the rounding. It is computed exactly. The factor s is a finite positive `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ideal {
-    /// s = mantissa / 2^shift. The mantissa is odd or the shift zero.
+    /// s = mantissa / 2^shift. Either the mantissa is odd or the shift is zero.
     mantissa: i64,
     shift: u8,
     pub(super) rounding: Rounding,
@@ -25,16 +25,17 @@ pub struct Grids {
     pub input_zero: i32,
     /// The zero point of the result.
     pub output_zero: i32,
-    /// True if the zero point of the result is added before the rounding. In rounding modes that depend on sign or
-    /// parity, this matters at ties.
+    /// True if the zero point of the result is added before the rounding. For rounding modes that depend on sign or
+    /// parity, this can change the result of ties.
     pub zero_inside: bool,
     /// The type of the result.
     pub out: IntType,
 }
 
-/// The largest magnitude of an accumulator. Up to it, all products stay far inside `i128`.
+/// The largest magnitude of an accumulator. For smaller magnitudes, all products are far inside the range of `i128`.
 const FARTHEST: i64 = 1 << 50;
-/// With a shift this large, s x is below one quarter for every accumulator, so any larger shift gives the same results.
+/// With a shift of at least this number, s x is below one quarter for every accumulator, so all larger shifts give the
+/// same results.
 const NEXT_TO_NOTHING: u8 = 104;
 
 impl Ideal {
@@ -64,7 +65,7 @@ impl Ideal {
         );
         let (mantissa, shift) = match u8::try_from(shift) {
             Ok(shift) if shift <= NEXT_TO_NOTHING => (mantissa, shift),
-            // The factor is at most 2^31, so the shifted mantissa fits an i64.
+            // The factor is at most 2^31, so the shifted mantissa fits into i64.
             Err(_) if shift < 0 => (mantissa << -shift, 0),
             _ => (1, NEXT_TO_NOTHING),
         };
@@ -76,7 +77,7 @@ impl Ideal {
         })
     }
 
-    /// What is added to s (x - z_x) before the rounding, and what after it.
+    /// The number that is added to s (x - z_x) before the rounding, and the number that is added after it.
     fn zeros(&self) -> (i128, i128) {
         let zero = i128::from(self.grids.output_zero);
         if self.grids.zero_inside {
@@ -86,7 +87,7 @@ impl Ideal {
         }
     }
 
-    /// The result for an accumulator of at most 2^50 in magnitude.
+    /// The result for an accumulator. Its magnitude must be at most 2^50.
     pub fn eval(&self, x: i64) -> Result<i32, DecideError> {
         if x.unsigned_abs() > FARTHEST.unsigned_abs() {
             return Err(DecideError::Distant(x));
@@ -95,7 +96,7 @@ impl Ideal {
         let product = (i128::from(x) - i128::from(self.grids.input_zero)) * i128::from(self.mantissa) + inside;
         let whole = self.rounding.shift_right_wide(product, self.shift) + outside;
         let out = self.grids.out;
-        // After the clamp it fits the type.
+        // After the clamp, the number is in the range of the type, so it fits into i32.
         Ok(whole.clamp(out.min().into(), out.max().into()) as i32)
     }
 
@@ -115,13 +116,14 @@ impl Ideal {
         })
     }
 
-    /// The thresholds on an interval with these values at its ends, computed in batches.
+    /// The thresholds on an interval, computed in batches. `ends` are the function's results at the ends of the
+    /// interval.
     pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
         let (inside, outside) = self.zeros();
-        // The zero point is an i32, so it fits an i64.
+        // The zero point is an i32, so it fits into i64.
         let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
-        // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. The requested k are all reached
-        // inside the interval, so none of these numbers is large.
+        // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x. All k that are requested are
+        // reached inside the interval, so none of these numbers is large.
         sweep(ends, move |values| {
             let quotients = values.start() - outside..=values.end() - outside;
             let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {
@@ -132,7 +134,7 @@ impl Ideal {
         })
     }
 
-    /// |s - m / 2^n|, in units of 2^-104: the exact value, or the largest number if it does not fit.
+    /// |s - m / 2^n| in units of 2^-104. This is the exact value, or the largest number if the value does not fit.
     pub(super) fn distance(&self, m: i32, n: u8) -> u128 {
         let unit = |value: i128, shift: u8| value.checked_mul(1i128.checked_shl((NEXT_TO_NOTHING - shift).into())?);
         let (own, other) = (unit(self.mantissa.into(), self.shift), unit(m.into(), n));
@@ -142,7 +144,7 @@ impl Ideal {
         }
     }
 
-    /// For the divisor 2^n, the nearest integers m with m / 2^n below s and above it.
+    /// For the divisor 2^n: the largest integer m with m / 2^n below s, and the smallest with m / 2^n above s.
     pub(super) fn around(&self, n: u8) -> [i128; 2] {
         let below = match n.checked_sub(self.shift) {
             Some(left) => i128::from(self.mantissa) << left,
@@ -151,7 +153,7 @@ impl Ideal {
         [below, below + 1]
     }
 
-    /// What has to be added before a shift by n to get the result's zero point.
+    /// The number that has to be added before a shift by n so that the result has its zero point.
     pub(super) fn inside(&self, n: u8) -> i128 {
         if self.grids.zero_inside {
             i128::from(self.grids.output_zero) << n
@@ -160,12 +162,13 @@ impl Ideal {
         }
     }
 
-    /// The form with this multiplier and shift, which have to be legal. Both zero points are exact and in their places.
+    /// The form with the multiplier `m` and the shift `n`. They must be legal. Both zero points are exact and are added
+    /// in their places.
     pub(super) fn affine(&self, m: i32, n: u8) -> Affine {
         let addend = self.inside(n) - i128::from(self.grids.input_zero) * i128::from(m);
         Affine {
             factor: m,
-            // The form is legal, so the addend is at most MAX_ADDEND and fits an i64.
+            // The form is legal, so the magnitude of the addend is at most MAX_ADDEND, and it fits into i64.
             addend: addend as i64,
             shift: n,
             rounding: self.rounding,

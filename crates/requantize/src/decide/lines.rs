@@ -1,13 +1,14 @@
-//! Compares two lines that are rounded down: by how much they differ, how often and where, without looking at each
-//! integer.
+//! Compares two lines that are rounded down: finds by how much, how often and where they differ, without computing the
+//! results for each integer.
 //!
-//! Written with a common divisor 2^S, the gap between the lines, (x F_a + A_a - x F_b - A_b) / 2^S, is a line too. On a
-//! stretch where the gap lies in [k, k + 1), floor(a) - floor(b) is k or k + 1. Σ floor(a) - Σ floor(b) tells how often
-//! it is k + 1. Such a sum counts the lattice points below a line, which Euclid's algorithm does quickly.
+//! If both lines have the common divisor 2^S, the gap between them, (x F_a + A_a - x F_b - A_b) / 2^S, is a line too.
+//! On a range of x where the gap lies in [k, k + 1), floor(a) - floor(b) is k or k + 1. The difference Σ floor(a) - Σ
+//! floor(b) shows how often it is k + 1. Such a sum counts the lattice points below a line, which a variant of Euclid's
+//! algorithm does quickly.
 
 use crate::decide::difference::Deviation;
 
-/// `floor((x * factor + addend) / 2^shift)`; `factor` is odd or `shift` zero.
+/// `floor((x * factor + addend) / 2^shift)`. Either `factor` is odd or `shift` is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Floor {
     pub(super) factor: i64,
@@ -15,10 +16,10 @@ pub(super) struct Floor {
     pub(super) shift: u8,
 }
 
-/// Lines that are farther apart than this, in units of the result, are not compared, because each unit is a stretch of
-/// its own.
+/// Lines that are farther apart than this, in units of the result, are not compared, because the range for each k is
+/// processed separately.
 pub(super) const MOST_STRETCHES: u32 = 64;
-/// A bound for the summed numbers. Within it no product exceeds 128 bits.
+/// A bound for the numbers in sums. If they are within this bound, no product exceeds 128 bits.
 const MOST: i128 = 1 << 62;
 
 impl Floor {
@@ -27,7 +28,7 @@ impl Floor {
         Floor {
             factor: factor >> shared,
             addend: addend >> shared,
-            // `shared` is at most the shift, so it fits a u8.
+            // `shared` is at most the shift, so it fits into u8.
             shift: shift - shared as u8,
         }
     }
@@ -37,7 +38,7 @@ impl Floor {
         (i128::from(x) * i128::from(self.factor) + self.addend) >> self.shift
     }
 
-    /// The line x F + A in units of 2^-shift, given as F and A. `None` if they are too large.
+    /// The line as x F + A in units of 2^-shift, returned as F and A. `None` if these numbers are too large.
     fn line(&self, shift: u8) -> Option<(i128, i128)> {
         let unit = 1i128.checked_shl((shift - self.shift).into())?;
         let (factor, addend) = (
@@ -48,8 +49,8 @@ impl Floor {
     }
 }
 
-/// Adds the difference of two functions on an interval to `found`, which covers what lies before. `None` if the
-/// functions are too far apart or too large.
+/// Adds the difference of two functions on an interval to `found`, which covers the accumulators before this interval.
+/// `None` if the functions are too far apart or their numbers are too large.
 pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut Deviation) -> Option<()> {
     let shift = a.shift.max(b.shift);
     let unit = 1i128.checked_shl(shift.into()).filter(|unit| *unit <= 1 << 110)?;
@@ -61,8 +62,8 @@ pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut 
         return None;
     }
     for _ in 0..MOST_STRETCHES {
-        // The last x of the stretch: up to there, x slope + offset stays below (k + 1) unit for a rising gap, or from k
-        // unit on for a falling one.
+        // The last x of the range. For a rising gap, x slope + offset is below (k + 1) unit up to this x. For a falling
+        // gap, it is at least k unit up to this x.
         let k = gap(from);
         let last = match slope {
             0 => end,
@@ -78,7 +79,7 @@ pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut 
     None
 }
 
-/// Adds a stretch on which the functions differ by k or k + 1.
+/// Adds a range of x on which the functions differ by k or k + 1.
 fn stretch(
     [a, b]: [(i128, i128); 2],
     (low, high): (i128, i128),
@@ -88,7 +89,8 @@ fn stretch(
 ) -> Option<()> {
     let count = high - low + 1;
     let near = u32::try_from(if k >= 0 { k } else { -k - 1 }).ok()?;
-    // How many of the first n integers have the larger difference in magnitude, of k and k + 1.
+    // The number of those of the first n integers at which the difference is the one of k and k + 1 with the larger
+    // magnitude.
     let farther = |n: i128| {
         let sum = sum(a, low, n, unit)?.checked_sub(sum(b, low, n, unit)?)?;
         Some(if k >= 0 { sum - k * n } else { (k + 1) * n - sum })
@@ -99,7 +101,7 @@ fn stretch(
         return Some(());
     }
     let (mut none, mut some) = (0, count);
-    // The place matters only if the difference is larger than all before it.
+    // The place is needed only if the difference is larger than all differences before.
     while near >= found.max_lsb && some - none > 1 {
         let middle = none + (some - none) / 2;
         if farther(middle)? > 0 {
@@ -108,15 +110,15 @@ fn stretch(
             none = middle;
         }
     }
-    // All integers of the stretch are i64.
+    // All integers of the range are i64.
     found.add(near.checked_add(1)?, (low + none) as i64, more.unsigned_abs());
     Some(())
 }
 
-/// Σ floor((x F + A) / unit) for the n integers x from `low` on.
+/// Σ floor((x F + A) / unit) for the n integers x beginning at `low`.
 fn sum((factor, addend): (i128, i128), low: i128, n: i128, unit: i128) -> Option<i128> {
     let first = low.checked_mul(factor)?.checked_add(addend)?;
-    // Splits off the whole parts of the first value and of the step from one value to the next.
+    // Splits off the whole parts of the first value and of the difference between neighbouring values.
     let (each, step) = (first.div_euclid(unit), factor.div_euclid(unit));
     let whole = (n.checked_mul(each)?).checked_add((n * (n - 1) / 2).checked_mul(step)?)?;
     let rest = floor_sum(
@@ -128,7 +130,7 @@ fn sum((factor, addend): (i128, i128), low: i128, n: i128, unit: i128) -> Option
     whole.checked_add(i128::try_from(rest).ok()?)
 }
 
-/// Σ floor((i a + b) / m) for i = 0 .. n, with a and b below m. `None` if it exceeds 128 bits.
+/// Σ floor((i a + b) / m) for i = 0 .. n. a and b must be below m. `None` if the sum exceeds 128 bits.
 fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128> {
     let mut sum = 0u128;
     loop {
@@ -139,7 +141,7 @@ fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128>
         if top < m {
             return Some(sum);
         }
-        // Counts the points by rows instead of by columns.
+        // From here on, the points are counted by rows instead of by columns.
         (n, b) = (top / m, top % m);
         (m, a) = (a, m);
     }

@@ -1,5 +1,5 @@
-//! Procedures that decide questions about chains of steps on a whole interval of accumulators, exactly and without
-//! sampling. There is one procedure per file.
+//! Procedures that decide questions about chains of steps on a whole interval of accumulators. They are exact and do
+//! not use samples. There is one procedure in each file.
 
 mod activation;
 mod best;

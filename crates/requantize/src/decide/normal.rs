@@ -1,21 +1,21 @@
-//! Decides questions about functions by normalised parameters. This is tried before thresholds are looked at. For
+//! Decides questions about functions by their normalised parameters. This is tried before thresholds are computed. For
 //! 32-bit results it is the only way, because they have too many thresholds.
 //!
-//! On accumulators of one sign, each integer form that rounds is a single division rounded down, x -> floor((x f + A) /
-//! 2^s):
+//! On accumulators of one sign, each integer form that rounds is equal to a single division that is rounded down, x ->
+//! floor((x f + A) / 2^s):
 //!
-//! - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s). The modes that round ties up and down add 2^(s-1) and 2^(s-1) - 1. The
-//!   modes that depend on the sign are one of these on each side of p = 0.
-//! - A zero point z after the division is z 2^s before it.
-//! - half_even equals any other nearest mode if no x is a tie.
+//! - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s). The modes that round ties up and down add 2^(s-1) and 2^(s-1) - 1. On
+//!   each side of p = 0, a mode that depends on the sign is the same as one of these modes.
+//! - Adding a zero point z after the division is the same as adding z 2^s before it.
+//! - half_even is the same as any other nearest mode if no x gives a tie.
 //! - Two roundings become one: with h = floor((p + 2^30) / 2^31) and s = 31 + r, half_away(h / 2^r) is floor((p +
 //!   2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) below, because p has the sign of x and
 //!   both are 0 for -2^30 <= p < 0.
 //! - Common powers of two of f and 2^s are cancelled: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) /
 //!   2^(s-t)).
 //!
-//! If f is odd or s = 0, these parameters are unique: equal functions on all integers have equal parameters. `lines`
-//! counts how often two functions differ, by how much and where.
+//! If f is odd or s = 0, these parameters are unique: functions that are equal on all integers have equal parameters.
+//! The module `lines` finds how often, by how much and where two functions differ.
 
 use super::{
     ideal::{Ideal, Rounded},
@@ -37,32 +37,33 @@ struct Piece {
     floor: Floor,
 }
 
-/// The pieces of a function: one on either side of zero, and one at each end where the function is saturated.
+/// The pieces of a function. There is one on either side of zero, and one at each end where the function is saturated.
 type Pieces = SmallVec<[Piece; 4]>;
 
-/// A function that does not decrease, as a sequence of lines that are rounded down.
+/// A function as a sequence of lines that are rounded down. A larger accumulator never gives a smaller result.
 #[derive(Clone, Debug)]
 pub(super) struct Lines(Pieces);
 
 impl Lines {
-    /// The lines of a chain with these values at the ends of the interval. `None` if the parameters of the chain do not
-    /// determine them. Its thresholds are needed then.
+    /// The lines of a chain whose results at the ends of the interval are `ends`. `None` if the parameters of the chain
+    /// do not determine the lines. Then its thresholds are needed.
     ///
-    /// Take a chain in which only one step, with the form R, is not the identity. It equals R clamped to the chain's
-    /// values at the ends, because a clamp before R can be moved behind it: f(x) = clamp(R(x), f(low), f(high)).
+    /// This works for a chain in which only one step, with the form R, is not the identity. Such a chain is equal to R
+    /// clamped to the chain's results at the ends, because a clamp before R can be moved behind R: f(x) = clamp(R(x),
+    /// f(low), f(high)).
     pub(super) fn of_chain(chain: &Chain<'_>, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = pieces(only_form(chain)?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// The lines of an ideal function with these values at the ends of the interval. `None` if its parameters do not
-    /// determine them. Its thresholds are needed then.
+    /// The lines of an ideal function whose results at the ends of the interval are `ends`. `None` if its parameters do
+    /// not determine the lines. Then its thresholds are needed.
     pub(super) fn of_ideal(ideal: &Ideal, ends: [i32; 2], interval: (i64, i64)) -> Option<Lines> {
         let pieces = rounded(&ideal.rounded()?, interval)?;
         saturated(&pieces, ends, interval).map(Lines)
     }
 
-    /// The difference from another function on the same interval. `None` if they are too far apart.
+    /// The difference from another function on the same interval. `None` if the functions are too far apart.
     pub(super) fn deviation(&self, other: &Lines, interval: (i64, i64)) -> Option<Deviation> {
         let mut found = Deviation::none(interval);
         compare(&self.0, &other.0, &mut found)?;
@@ -70,8 +71,8 @@ impl Lines {
     }
 }
 
-/// The difference of two chains with given values at the ends of the interval. `None` if the parameters do not
-/// determine it. The thresholds are needed then.
+/// The difference of two chains with given results at the ends of the interval. `None` if the parameters do not
+/// determine it. Then the thresholds are needed.
 pub(super) fn deviation(
     (a, a_ends): (&Chain<'_>, [i32; 2]),
     (b, b_ends): (&Chain<'_>, [i32; 2]),
@@ -87,11 +88,10 @@ pub(super) fn deviation(
     a.deviation(&b, interval)
 }
 
-/// Limits a function that does not decrease to its values at the ends of the interval. `None` if its parameters are too
-/// large.
+/// Limits a function to its results at the ends of the interval. `None` if its parameters are too large.
 fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64)) -> Option<Pieces> {
     let constant = |value: i32, low: i128, high: i128| Piece {
-        // Both ends lie inside the interval, so they fit an i64.
+        // Both ends lie inside the interval, so they fit into i64.
         low: low as i64,
         high: high as i64,
         floor: Floor::new(0, value.into(), 0),
@@ -100,7 +100,7 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     if least == largest {
         return Some(SmallVec::from_iter([constant(least, low, high)]));
     }
-    // The first x above the smallest value, and the first x with the largest value.
+    // The first x with a result above the smallest, and the first x with the largest result.
     let above = first(pieces, i128::from(least) + 1, high + 1)?;
     let from = first(pieces, largest.into(), high + 1)?;
     let mut found = Pieces::new();
@@ -110,7 +110,7 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     for piece in pieces {
         let (low, high) = (above.max(piece.low.into()), (from - 1).min(piece.high.into()));
         if low <= high {
-            // Both ends lie inside the piece, so they fit an i64.
+            // Both ends lie inside the piece, so they fit into i64.
             found.push(Piece {
                 low: low as i64,
                 high: high as i64,
@@ -124,8 +124,8 @@ fn saturated(pieces: &Pieces, [least, largest]: [i32; 2], (low, high): (i64, i64
     Some(found)
 }
 
-/// The first x at which a function reaches a value. If it does not, the x just after the interval. `None` if a number
-/// exceeds 128 bits.
+/// The first x at which a function reaches `value`. If it never does, the x after the end of the interval. `None` if a
+/// number exceeds 128 bits.
 fn first(pieces: &Pieces, value: i128, behind: i128) -> Option<i128> {
     for piece in pieces {
         let Floor { factor, addend, shift } = piece.floor;
@@ -144,8 +144,8 @@ fn first(pieces: &Pieces, value: i128, behind: i128) -> Option<i128> {
     Some(behind)
 }
 
-/// True if two chains have the same normalised parameters on the interval, so that they are the same function there.
-/// They must have the same values at its ends. False if the parameters do not decide it.
+/// True if two chains have equal normalised parameters on the interval, so that they are the same function on it. Their
+/// results at the ends of the interval must be equal. False if the parameters do not decide the question.
 pub(super) fn are_equal(a: &Chain<'_>, b: &Chain<'_>, interval: (i64, i64)) -> bool {
     let same = || {
         let (a, b) = (only_form(a)?, only_form(b)?);
@@ -159,13 +159,14 @@ pub(super) fn are_equal(a: &Chain<'_>, b: &Chain<'_>, interval: (i64, i64)) -> b
     same().unwrap_or(false)
 }
 
-/// True if both compute the same before they saturate, however they round.
+/// True if both forms compute the same numbers before they saturate. The forms may have any roundings.
 fn are_one(a: &Channel<'_>, b: &Channel<'_>) -> bool {
     let once = |form: &Channel<'_>| one_rounding(form.arithmetic()).map(|a| reduced(&a));
     a.arithmetic() == b.arithmetic() || once(a).is_some_and(|a| once(b) == Some(a))
 }
 
-/// The form of the only step of a chain that is not the identity. If all are, the form of the first one.
+/// The form of the only step of a chain that is not the identity. If all steps are the identity, the form of the first
+/// step.
 fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
     let mut others = chain
         .stages
@@ -179,14 +180,14 @@ fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
     }
 }
 
-/// How many powers of two factor, addend and divisor of an affine function share, at most 31.
+/// The number of factors of two that factor, addend and divisor of an affine function share, at most 31.
 pub(super) fn shared_powers(a: &Affine) -> u8 {
     let shared = a.factor.trailing_zeros().min(a.addend.trailing_zeros()).min(31);
-    // `shared` is at most 31, so it fits a u8.
+    // `shared` is at most 31, so it fits into u8.
     a.shift.min(shared as u8)
 }
 
-/// A legal affine function with shared powers of two cancelled.
+/// A legal affine function after the shared powers of two were cancelled.
 pub(super) fn reduced(a: &Affine) -> Affine {
     let shared = shared_powers(a);
     Affine {
@@ -197,7 +198,7 @@ pub(super) fn reduced(a: &Affine) -> Affine {
     }
 }
 
-/// The form as a function that rounds once, if it is one on all of its domain.
+/// The form as a function that rounds once. `None` if it is not such a function on its whole domain.
 pub(super) fn one_rounding(arithmetic: Arithmetic<'_>) -> Option<Affine> {
     match arithmetic {
         Arithmetic::Affine(a) => Some(a),
@@ -205,7 +206,7 @@ pub(super) fn one_rounding(arithmetic: Arithmetic<'_>) -> Option<Affine> {
     }
 }
 
-/// What has to be added before a division by `2^shift` that rounds down, so that the result is rounded by this mode.
+/// The number that is added before a division by `2^shift` so that rounding down gives the same result as this mode.
 /// `None` for modes that depend on sign or parity.
 pub(super) fn bias(rounding: Rounding, shift: u8) -> Option<i128> {
     let step = 1i128 << shift;
@@ -213,13 +214,13 @@ pub(super) fn bias(rounding: Rounding, shift: u8) -> Option<i128> {
         Rounding::Floor => 0,
         Rounding::Ceil => step - 1,
         Rounding::HalfUp => step / 2,
-        // If nothing is rounded, nothing is added.
+        // Without a shift there is no rounding, so nothing is added.
         Rounding::HalfDown => (step / 2 - 1).max(0),
         _ => return None,
     })
 }
 
-/// A mode that does not depend on the sign and rounds in the same way if the sign is known.
+/// A mode that does not depend on the sign, and that gives the same results for numbers of the given sign.
 fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     match (rounding, negative) {
         (Rounding::TowardZero, false) => Rounding::Floor,
@@ -230,7 +231,7 @@ fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     }
 }
 
-/// The parts of the interval on each of which a form is a single division rounded down.
+/// The parts of the interval. On each part, the form is a single division that is rounded down.
 fn pieces(form: &Channel<'_>, interval: (i64, i64)) -> Option<Pieces> {
     match form.arithmetic() {
         Arithmetic::Doubling(d) => Some(two_roundings(&d, interval)),
@@ -248,12 +249,12 @@ fn pieces(form: &Channel<'_>, interval: (i64, i64)) -> Option<Pieces> {
     }
 }
 
-/// Cuts the interval in two at `at`, the first x of the second part.
+/// Divides the interval into two parts at `at`, the first x of the second part.
 fn cut((low, high): (i64, i64), at: i128, below: Floor, from: Floor) -> Pieces {
     let mut pieces = Pieces::new();
     let at = at.clamp(i128::from(low), i128::from(high) + 1);
     if at > i128::from(low) {
-        // The x below the cut. The cut is at most one past an i64.
+        // The last x below the cut. The cut is at most one above the largest i64.
         let high = (at - 1) as i64;
         pieces.push(Piece {
             low,
@@ -274,7 +275,7 @@ fn two_roundings(d: &Doubling, interval: (i64, i64)) -> Pieces {
         let addend = i128::from(d.addend) + (1i128 << (d.shift - 1)) + nudge + (i128::from(d.zero_point) << d.shift);
         Floor::new(d.factor.into(), addend, d.shift)
     };
-    // The first x with x * factor + addend >= 0.
+    // The first x for which x * factor + addend >= 0.
     let at = match i128::from(d.factor) {
         0 if d.addend >= 0 => i128::MIN,
         0 => i128::MAX,
@@ -305,13 +306,13 @@ fn rounded(a: &Rounded, interval: (i64, i64)) -> Option<Pieces> {
         compare(&whole(up), &whole(down), &mut ties)?;
         return (ties.differing == 0).then(|| whole(up));
     }
-    // x f + a >= 0 from x = ceil(-a / f) on.
+    // x f + a >= 0 for all x >= ceil(-a / f).
     let at = -a.addend.div_euclid(i128::from(factor));
     let side = |negative| like(one_sided(a.rounding, negative));
     Some(cut(interval, at, side(true)?, side(false)?))
 }
 
-/// Adds up the difference of two functions over their pieces. `None` if they are too far apart.
+/// Adds the difference of two functions, piece by piece. `None` if the functions are too far apart.
 fn compare(a: &Pieces, b: &Pieces, found: &mut Deviation) -> Option<()> {
     for a in a {
         for b in b {

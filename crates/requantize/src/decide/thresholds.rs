@@ -1,29 +1,30 @@
-//! Represents a non-decreasing function on an interval by its thresholds: the places where its value goes up.
+//! Represents a function on an interval by its thresholds, which are the accumulators at which its result becomes
+//! larger.
 
 use crate::{FormError, OutsideDomain, Per, Step, form::Channel};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
 
-/// The most thresholds that a function may have here: as many as any function into 16 bits has.
+/// The largest number of thresholds of a function in this module. No function into 16 bits has more.
 pub const MAX_STEPS: u32 = 0xFFFF;
 
-/// The reason why nothing can be decided about a chain of steps on an interval.
+/// The reason why a question about a chain of steps on an interval cannot be decided.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DecideError {
     /// The chain has no step.
     #[error("a chain of no steps")]
     Empty,
-    /// The ends of the interval are not in order.
+    /// The lower end of the interval is above the upper end.
     #[error("the interval [{0}, {1}] is empty")]
     Interval(i64, i64),
     /// The parameters of a step are not legal.
     #[error(transparent)]
     Form(#[from] FormError),
-    /// The interval, or what an earlier step makes of it, leaves the domain of a step.
+    /// The interval, or its image under the earlier steps, is not inside the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and the question cannot be
-    /// decided by its parameters alone.
+    /// A function has more than [`MAX_STEPS`] thresholds on the interval (a 32-bit result), and its parameters alone do
+    /// not decide the question.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {
         /// The number of thresholds.
@@ -32,27 +33,28 @@ pub enum DecideError {
     /// A quantization of floats has a scale that is not positive and finite.
     #[error("the scale {0}, or its reciprocal, is not positive and finite")]
     Scale(f32),
-    /// An accumulator beyond 2^50, where the ideal function is not computed.
+    /// An accumulator has a magnitude above 2^50, for which the ideal function is not computed.
     #[error("accumulator {0} is beyond 2^50")]
     Distant(i64),
-    /// A threshold that does not fit `i32`, in a conversion to [`Requantization::Steps`](crate::Requantization::Steps).
+    /// A threshold does not fit into `i32`, as a conversion to [`Requantization::Steps`](crate::Requantization::Steps)
+    /// requires.
     #[error("threshold {0} is outside i32")]
     Wide(i64),
-    /// Two steps, or a step and the intervals, have different numbers of channels.
+    /// The numbers of channels of two steps, or of a step and the intervals, differ.
     #[error("{found} channels where there are {expected} elsewhere")]
     Channels {
-        /// The number of channels of the first one.
+        /// The number of channels of the first step or interval.
         expected: usize,
-        /// The number of channels of the other one.
+        /// The number of channels of the other step or interval.
         found: usize,
     },
 }
 
-/// How many thresholds are computed in one batch: as many as a function into 8 bits has.
+/// The number of thresholds that are computed in one batch. A function into 8 bits needs a single batch.
 const AT_A_TIME: usize = 255;
 
-/// The thresholds of a function with these values at the ends of an interval, computed in batches. `firsts` gives the
-/// first accumulators that reach each of a range of values.
+/// The thresholds of a function, computed in batches. `lowest` and `highest` are its results at the ends of an
+/// interval. `firsts` gives, for each of a range of results, the first accumulator that reaches it.
 pub(super) fn sweep(
     [lowest, highest]: [i32; 2],
     firsts: impl Fn(RangeInclusive<i64>) -> Vec<i64>,
@@ -62,7 +64,7 @@ pub(super) fn sweep(
     pieces.flat_map(move |from| firsts(from..=last.min(from + AT_A_TIME as i64 - 1)))
 }
 
-/// One channel of a chain of steps. Each step is applied to the result of the one before.
+/// One channel of a chain of steps. Each step is applied to the result of the previous step.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
     pub(super) stages: SmallVec<[(Channel<'a>, Option<[i32; 2]>); 2]>,
@@ -83,7 +85,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// The result for one accumulator. If a step is not defined for the value that it gets, that step is the error.
+    /// The result for one accumulator. It is an error if a step is not defined for the number that it gets.
     pub fn eval(&self, acc: i64) -> Result<i32, OutsideDomain> {
         let mut value = acc;
         let mut last = 0;
@@ -94,12 +96,12 @@ impl<'a> Chain<'a> {
         Ok(last)
     }
 
-    /// The values at the ends of an interval.
+    /// The results at the ends of an interval.
     pub(super) fn ends(&self, interval: (i64, i64)) -> Result<[i32; 2], DecideError> {
         values(interval, |x| self.eval(x).map_err(DecideError::from))
     }
 
-    /// True if the other chain has the same steps.
+    /// True if the steps of the other chain are equal.
     pub(super) fn is_same(&self, other: &Chain<'_>) -> bool {
         let same = |((a, clamp), (b, other)): (&(Channel<'_>, _), &(Channel<'_>, _))| {
             clamp == other && a.arithmetic() == b.arithmetic() && a.range() == b.range()
@@ -109,22 +111,22 @@ impl<'a> Chain<'a> {
 
     fn firsts(&self, codes: RangeInclusive<i64>) -> Vec<i64> {
         match &self.stages[..] {
-            // The thresholds of values inside the clamp are not changed by it.
+            // A clamp does not change the thresholds of results inside the clamp.
             [(only, _)] => only.firsts(codes),
             _ => codes.map(|k| self.least_reaching(k)).collect(),
         }
     }
 
-    /// The thresholds on an interval with these values at its ends, computed in batches.
+    /// The thresholds on an interval, computed in batches. `ends` are the chain's results at the ends of the interval.
     pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
         sweep(ends, |values| self.firsts(values))
     }
 
-    /// The smallest accumulator in the first step's domain whose result is at least `value`. If there is none, one past
-    /// the domain. It is found by inverting each step, the last one first:
+    /// The smallest accumulator in the first step's domain whose result is at least `value`. If there is none, the
+    /// integer after the end of the domain. It is found by inverting each step, the last one first:
     ///
-    /// f2(f1(x)) >= k iff f1(x) >= T2(k) iff x >= T1(T2(k)). A clamp [a, b] reaches k everywhere for k <= a, and
-    /// nowhere for k > b.
+    /// f2(f1(x)) >= k iff f1(x) >= T2(k) iff x >= T1(T2(k)). After a clamp to [a, b], every result reaches k if k <= a,
+    /// and no result reaches k if k > b.
     pub(super) fn least_reaching(&self, value: i64) -> i64 {
         self.stages.iter().rev().fold(value, |value, (form, clamp)| {
             form.least_reaching(match clamp {
@@ -136,9 +138,10 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// A non-decreasing function f on `[low, high]`, given by its thresholds `T_k = min { x : f(x) >= k }`.
+/// A function f on `[low, high]`, given by its thresholds `T_k = min { x : f(x) >= k }`. A larger x never gives a
+/// smaller result.
 ///
-/// Two functions are equal on the interval exactly if their thresholds are.
+/// Two functions are equal on the interval exactly if their thresholds and their lowest results are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     interval: (i64, i64),
@@ -148,7 +151,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// The thresholds of one channel of a chain, in closed form. This takes microseconds for eight bits.
+    /// The thresholds of one channel of a chain, in closed form. For results of eight bits, this takes microseconds.
     pub fn of(steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Self, DecideError> {
         let chain = Chain::new(steps, channel)?;
         let (lowest, highest) = ends(interval, |x| chain.eval(x).map_err(DecideError::from))?;
@@ -159,8 +162,8 @@ impl Thresholds {
         })
     }
 
-    /// The thresholds of any function that does not decrease on the interval, found by bisection. The caller has to
-    /// make sure that it does not decrease. Otherwise the result describes another function.
+    /// The thresholds of a function on the interval, found by bisection. The caller has to make sure that a larger x
+    /// never gives a smaller result. Otherwise the thresholds describe another function.
     pub fn by_bisection<E: From<DecideError>>(
         interval: (i64, i64),
         mut f: impl FnMut(i64) -> Result<i32, E>,
@@ -169,10 +172,12 @@ impl Thresholds {
         let mut at = Vec::new();
         let mut no = interval.0;
         for code in i64::from(lowest) + 1..=i64::from(highest) {
-            // f(no) < code <= f(yes). Thresholds do not decrease, so `no` can be kept for the next code.
+            // f(no) < code <= f(yes). A larger code never has a smaller threshold, so `no` can be kept for the next
+            // code.
             let mut yes = interval.1;
             while yes.abs_diff(no) > 1 {
-                // This does not overflow and lies in between, because half of the distance fits the type.
+                // The sum does not overflow, because half of the distance fits into the type. The result lies between
+                // `no` and `yes`.
                 let middle = no + (yes.abs_diff(no) / 2) as i64;
                 if i64::from(f(middle)?) >= code {
                     yes = middle;
@@ -190,14 +195,14 @@ impl Thresholds {
         self.interval
     }
 
-    /// The value at the lower end.
+    /// The result at the lower end.
     pub fn lowest(&self) -> i32 {
         self.lowest
     }
 
-    /// The value at the upper end.
+    /// The result at the upper end.
     pub fn highest(&self) -> i32 {
-        // There are at most MAX_STEPS thresholds, and the result is an i32.
+        // There are at most MAX_STEPS thresholds, and the function's results are i32.
         self.lowest + self.at.len() as i32
     }
 
@@ -206,8 +211,8 @@ impl Thresholds {
         &self.at
     }
 
-    /// `T_k` for any `k`: the lower end if the function is never below `k`, and one past the upper end if it never
-    /// reaches `k`. (At the end of `i64`, that saturates.)
+    /// `T_k` for any `k`. It is the lower end if no result is below `k`, and the integer after the upper end if no
+    /// result reaches `k`. (This integer saturates at the end of `i64`.)
     pub fn reaching(&self, code: i32) -> i64 {
         match usize::try_from(i64::from(code) - i64::from(self.lowest) - 1) {
             Ok(index) => self.at.get(index).copied().unwrap_or(self.interval.1.saturating_add(1)),
@@ -215,13 +220,13 @@ impl Thresholds {
         }
     }
 
-    /// The value of the function at `x`. Outside of the interval, that of the nearer end.
+    /// The result of the function at `x`. Outside of the interval, the result at the nearer end.
     pub fn eval(&self, x: i64) -> i32 {
         self.lowest + self.at.partition_point(|t| *t <= x) as i32
     }
 }
 
-/// The values at the ends of an interval.
+/// The results of a function at the ends of an interval.
 pub(super) fn values<E: From<DecideError>>(
     (low, high): (i64, i64),
     mut f: impl FnMut(i64) -> Result<i32, E>,
@@ -232,14 +237,15 @@ pub(super) fn values<E: From<DecideError>>(
     Ok([f(low)?, f(high)?])
 }
 
-/// Like [`values`], but an error if there are more than [`MAX_STEPS`] thresholds between them.
+/// Like [`values`], but with an error if there are more than [`MAX_STEPS`] thresholds in the interval.
 fn ends<E: From<DecideError>>(interval: (i64, i64), f: impl FnMut(i64) -> Result<i32, E>) -> Result<(i32, i32), E> {
     let ends = values(interval, f)?;
     few_steps(ends)?;
     Ok((ends[0], ends[1]))
 }
 
-/// Checks that a function with these values at the ends of an interval has at most [`MAX_STEPS`] thresholds.
+/// Checks that a function has at most [`MAX_STEPS`] thresholds. `lowest` and `highest` are its results at the ends of
+/// an interval.
 pub(super) fn few_steps([lowest, highest]: [i32; 2]) -> Result<(), DecideError> {
     match highest.abs_diff(lowest) {
         steps if steps > MAX_STEPS => Err(DecideError::TooManySteps { steps }),
@@ -247,7 +253,7 @@ pub(super) fn few_steps([lowest, highest]: [i32; 2]) -> Result<(), DecideError> 
     }
 }
 
-/// The number of channels of steps and intervals. `None` if all of them work for any number.
+/// The number of channels of steps and intervals. `None` if neither have channels.
 pub(crate) fn common_channels<'a>(
     steps: impl IntoIterator<Item = &'a Step>,
     intervals: &Per<(i64, i64)>,

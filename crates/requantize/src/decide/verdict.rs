@@ -4,18 +4,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verdict {
-    /// The functions are equal on all of the interval.
+    /// The functions are equal on the whole interval.
     Exact,
     /// The functions differ somewhere on the interval.
     Bounded {
         /// The largest difference, in units of the result.
         max_lsb: u32,
-        /// The smallest accumulator at which they differ by `max_lsb`.
+        /// The smallest accumulator at which the functions differ by `max_lsb`.
         witness: i64,
-        /// The share of the interval's integers at which they differ, in (0, 1].
+        /// The share of the interval's integers at which the functions differ, in (0, 1].
         share: f64,
     },
-    /// Nothing is known. This occurs for 32-bit results with different normalised parameters.
+    /// It is not known whether the functions are equal. This occurs for 32-bit results with different normalised
+    /// parameters.
     Unknown,
 }
 
@@ -25,7 +26,7 @@ impl Verdict {
         matches!(self, Verdict::Exact)
     }
 
-    /// The largest possible difference: zero if they are equal, all of 32 bits if nothing is known.
+    /// The largest possible difference. It is zero if the functions are equal, and all of 32 bits if nothing is known.
     pub fn max_lsb(&self) -> u32 {
         match self {
             Verdict::Exact => 0,

@@ -1,4 +1,4 @@
-//! Finds a cheaper form that is the same function on the accumulators that can occur.
+//! Finds a cheaper form that gives the same results for all accumulators that can occur.
 
 use super::{
     best::{Limits, shortest},
@@ -17,26 +17,26 @@ use crate::{
 /// A form that a target computes, with its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The kind of form. `ArithFolded`, `FractionalZero`, `TfLite`, `Fixed`, `Float` and `Steps` can be searched for.
+    /// The kind of form. Forms of the kinds `ArithFolded`, `FractionalZero`, `TfLite`, `Fixed`, `Float` and `Steps` can
+    /// be searched for.
     pub kind: FormKind,
     /// The limits of multipliers and shifts. For `Float`, `bits` is the number of bits of the significand, up to 24.
     pub limits: Limits,
-    /// The form's rounding.
+    /// The rounding of the form.
     pub rounding: Rounding,
 }
 
-/// The first of the wanted forms, cheapest first, that equals `form` on every channel's interval. Returns its index and
-/// the form.
+/// The first of the wanted forms that is equal to `form` on the interval of every channel. The wanted forms should be
+/// ordered from cheap to expensive. Returns the index of the wanted form, and the form that was found.
 ///
 /// Each threshold of the function limits a multiplier or an addend to an interval (see
 /// [`exact_factors`](super::exact_factors)). So a form of another kind, with fewer bits or with another rounding can be
-/// found, if its slope allows it: two roundings as one, a multiplication as a shift, a float as a fixed-point
-/// multiplication, or the same form with shared powers of two cancelled. A form that was found is compared with the
-/// original once more.
+/// found, if its slope allows it. Examples are one rounding for two, a shift for a multiplication, a fixed-point
+/// multiplication for a float, and the same form after shared powers of two were cancelled. A form that was found is
+/// compared with the original once more.
 ///
-/// # Errors
-/// The form is not legal, or not defined on the interval. Forms with 32-bit results are weakened only if the parameters
-/// alone can decide.
+/// The form is not legal, or is not defined on the interval. Forms with 32-bit results are weakened only if their
+/// parameters alone decide the comparison.
 pub fn weaken(
     form: &Requantization,
     wanted: &[Wanted],
@@ -61,16 +61,16 @@ pub fn weaken(
     Ok(None)
 }
 
-/// One channel of the form that is to be weakened.
+/// One channel of the form that will be weakened.
 struct Target<'a> {
     step: &'a Step,
     scalars: Channel<'a>,
     interval: (i64, i64),
-    /// The thresholds. `None` if the results have too many bits.
+    /// The thresholds of the form. `None` if its results have too many bits.
     thresholds: Option<Thresholds>,
 }
 
-/// Calls `of` for every channel. `None` if it finds nothing for some channel.
+/// Calls `of` for every channel and collects the results. `None` if `of` gives `None` for some channel.
 fn spelled<T>(
     form: &Requantization,
     interval: &Per<(i64, i64)>,
@@ -109,7 +109,7 @@ fn spelled<T>(
     }
 }
 
-/// The factor of the linear function behind the form.
+/// The factor of the linear function that the form rounds.
 fn slope(target: &Target<'_>) -> Option<f64> {
     Some(match target.scalars.arithmetic() {
         Arithmetic::Affine(a) => ldexp(a.factor.into(), -i32::from(a.shift)),
@@ -124,13 +124,13 @@ fn slope(target: &Target<'_>) -> Option<f64> {
     })
 }
 
-/// The result for real zero, which is the zero point. `None` outside of the domain. If it saturates, it is still a fair
-/// guess.
+/// The result for real zero, which is the zero point. `None` if 0 is outside of the domain. A result that saturates is
+/// still good enough as a guess.
 fn zero_point(target: &Target<'_>) -> Option<i32> {
     target.scalars.eval(0).ok()
 }
 
-/// What is added after the multiplication, in units of the result.
+/// The number that is added after the multiplication, in units of the result.
 fn offset(target: &Target<'_>) -> Option<f64> {
     match target.scalars.arithmetic() {
         Arithmetic::Affine(a) => Some(ldexp(a.addend as f64, -i32::from(a.shift)) + f64::from(a.zero_point)),
@@ -138,10 +138,10 @@ fn offset(target: &Target<'_>) -> Option<f64> {
     }
 }
 
-/// The integers of a wanted integer form for one channel.
+/// The integers of one channel, for a wanted form that computes with integers.
 fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
     let Some(thresholds) = &target.thresholds else {
-        // Takes the form's own parameters with the wanted rounding. The comparison at the end decides whether they are
+        // Takes the form's own parameters, with the wanted rounding. The comparison at the end decides whether they are
         // right.
         let own = reduced(&one_rounding(target.scalars.arithmetic())?);
         return Some(Affine {
@@ -165,8 +165,8 @@ fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
         .filter(|n| (first..=last).contains(n));
     let found = candidates.filter_map(|shift| {
         let nearest = ldexp(slope, shift.into());
-        // `nearest` may be larger than the largest multiplier, but at most twice as large. Clamping brings it back
-        // inside.
+        // `nearest` may exceed the largest multiplier, but is at most twice as large. Clamping makes it a valid
+        // multiplier.
         let around = [nearest.floor() as i128, nearest.ceil() as i128];
         let around = around.map(|m| m.clamp(*multipliers.start(), *multipliers.end()) as i32);
         let template = |factor, zero_point| Affine {
@@ -186,7 +186,7 @@ fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
                 let exact = exact_factors(thresholds, &template(0, zero_point), out)?;
                 let (least, most) = (i128::from(*exact.start()), i128::from(*exact.end()));
                 let (least, most) = (least.max(*multipliers.start()), most.min(*multipliers.end()));
-                // The result lies between two i32.
+                // The result lies between two i32 numbers.
                 (least <= most).then(|| template(i128::from(around[0]).clamp(least, most) as i32, zero_point))
             }
             FormKind::FractionalZero | FormKind::Fixed => around.into_iter().find_map(|factor| {
@@ -208,7 +208,7 @@ fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
     })
 }
 
-/// The scale and the zero point of a float form for one channel.
+/// The scale and the zero point of one channel, for a wanted form that computes with floats.
 fn float(target: &Target<'_>, wanted: &Wanted) -> Result<Option<(f32, i32)>, DecideError> {
     let (Some(slope), Some(zp)) = (slope(target), zero_point(target)) else {
         return Ok(None);
@@ -226,7 +226,7 @@ fn float(target: &Target<'_>, wanted: &Wanted) -> Result<Option<(f32, i32)>, Dec
             && after.form.domain(0).contains(&target.interval.0)
             && after.form.domain(0).contains(&target.interval.1);
         let (before, channel) = (std::slice::from_ref(target.step), target.scalars.index());
-        // The new form has a single set of parameters, which works for any channel. A question that cannot be decided
+        // The new form has a single set of parameters for all channels. If the comparison cannot be decided, the form
         // counts as not equal.
         let equal = || match equal_on(before, &[after], channel, target.interval) {
             Err(DecideError::TooManySteps { .. }) => Ok(false),
@@ -249,7 +249,7 @@ fn as_float(all: &Per<(f32, i32)>, out: IntType) -> Option<Requantization> {
     (all.all(|(_, other)| *other == zp) && form.check().is_ok()).then_some(form)
 }
 
-/// The integers as a form of the wanted kind. `None` if that kind has no place for them.
+/// The integers as a form of the wanted kind. `None` if forms of this kind do not have these parameters.
 fn as_kind(wanted: &Wanted, all: &Per<Affine>, out: IntType) -> Option<Requantization> {
     let zp = all.values().first()?.zero_point;
     let narrowing = Narrowing {

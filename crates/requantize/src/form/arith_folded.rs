@@ -1,11 +1,11 @@
 use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
 use serde::{Deserialize, Serialize};
 
-/// `sat(round(x / 2^s))`. The factor and the zero point are folded into weights and bias.
+/// `sat(round(x / 2^s))`. The factor and the zero point are already folded into weights and bias.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArithFolded {
-    /// Shift, rounding and output type.
+    /// The shift, the rounding and the output type.
     pub narrowing: Narrowing,
 }
 

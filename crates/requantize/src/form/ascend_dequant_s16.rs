@@ -3,10 +3,10 @@ use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// `sat16(floor(x / 2^shift))`, and with `relu` not below zero.
+/// `sat16(floor(x / 2^shift))`. With `relu`, negative results become zero.
 ///
-/// This is the first half of Ascend's S16 pair. It narrows accumulators to 16 bits, so that they can be added before
-/// [`AscendRequantS16`](super::AscendRequantS16).
+/// This form is the first half of Ascend's S16 pair. It narrows accumulators to 16 bits, so that they can be added
+/// before [`AscendRequantS16`](super::AscendRequantS16).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendDequantS16 {
@@ -17,7 +17,7 @@ pub struct AscendDequantS16 {
 }
 
 impl AscendDequantS16 {
-    /// The possible shifts: those that fit into the chip's parameter word.
+    /// The shifts that are supported: those that fit into the chip's parameter word.
     pub const SHIFTS: RangeInclusive<u8> = 1..=16;
 }
 

@@ -2,17 +2,18 @@ use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, S
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, or without the `max` if `relu` is not set: a ReLU at real zero,
-/// then the offset. The conversion and the product are rounded to `f32`.
+/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, or the same without the `max` if `relu` is not set. The ReLU is
+/// at real zero, and the offset is added after it. The conversion and the product are rounded to `f32`.
 ///
-/// This is Ascend's AscendRequant. Its `scale` is the dequantization's scale times the quantization's. The cube unit
-/// keeps 19 bits of it ([`packed_float`](crate::scales::packed_float)).
+/// This is Ascend's AscendRequant. Its `scale` is the product of the dequantization's scale and the quantization's. The
+/// chip's cube unit keeps 19 bits of this factor ([`packed_float`](crate::scales::packed_float)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendRequant {
     /// The factor, finite and positive.
     pub scale: Per<f32>,
-    /// Added after the rounding. -256 ..= 255, the nine bits that it has in the chip's parameter word.
+    /// The number that is added after the rounding. It is in -256 ..= 255, because the chip's parameter word has nine
+    /// bits for it.
     pub offset: i32,
     /// True if negative results become real zero.
     pub relu: bool,

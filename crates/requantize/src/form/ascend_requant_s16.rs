@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 /// `sat8(half_even(f32(x) * scale) + offset)` for 16-bit integers. The product is rounded to `f32`.
 ///
-/// This is the second half of Ascend's S16 pair. `scale` is the dequantization's scale times the quantization's times
-/// the `2^N` by which [`AscendDequantS16`](super::AscendDequantS16) divided. Domain: `i16`.
+/// This form is the second half of Ascend's S16 pair. `scale` is the product of the dequantization's scale, the
+/// quantization's scale, and the `2^N` by which [`AscendDequantS16`](super::AscendDequantS16) divided. Domain: `i16`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendRequantS16 {
     /// The factor, finite and positive.
     pub scale: Per<f32>,
-    /// Added after the rounding. -128 ..= 127.
+    /// The number that is added after the rounding, -128 ..= 127.
     pub offset: i32,
 }
 

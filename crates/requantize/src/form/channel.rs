@@ -2,8 +2,8 @@ use super::{Arithmetic, FormError, OutsideDomain, Requantization, Scalars};
 use crate::IntType;
 use std::ops::RangeInclusive;
 
-/// One channel of a form, with its parameters looked up and checked. Use it to requantize many accumulators, or to get
-/// the constants for a kernel.
+/// One channel of a form, with its parameters looked up and checked. It is used to requantize many accumulators, or to
+/// get the constants for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Channel<'a> {
     form: &'a Requantization,
@@ -66,11 +66,11 @@ impl Arithmetic<'_> {
         }
     }
 
-    /// The first accumulator of `low ..= high` whose result is at least `value`. If there is none, `high + 1`.
+    /// The first accumulator in `low ..= high` whose result is at least `value`. If there is none, `high + 1`.
     ///
     /// For integer arithmetic there is a closed form. For float arithmetic, a guess in `f64` is off by a few
-    /// accumulators at most, and a short search from there finds the exact one. It is exact whatever the guess, because
-    /// the arithmetic never decreases.
+    /// accumulators at most, and a short search from there finds the exact one. The search is exact for every guess,
+    /// because a larger accumulator never gives a smaller result.
     fn first(&self, low: i64, high: i64, value: i64) -> i64 {
         let least = match self {
             Arithmetic::Affine(a) => a.least_reaching(value),
@@ -80,13 +80,13 @@ impl Arithmetic<'_> {
             Arithmetic::Float(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
             Arithmetic::FloatAffine(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
         };
-        // After the clamp it fits an i64.
+        // After the clamp, the number fits into i64.
         least.clamp(i128::from(low), i128::from(high) + 1) as i64
     }
 }
 
 impl<'a> Channel<'a> {
-    /// The family of arithmetic, with its scalars.
+    /// The family of arithmetic, with the parameters of this channel.
     pub fn arithmetic(&self) -> Arithmetic<'a> {
         self.arithmetic
     }
@@ -106,8 +106,8 @@ impl<'a> Channel<'a> {
         self.channel
     }
 
-    /// The accumulators for which no intermediate result overflows. There is at least one, and both ends lie strictly
-    /// inside `i64`.
+    /// The accumulators for which no intermediate result overflows. There is at least one. Both ends are larger than
+    /// the smallest i64 and smaller than the largest.
     pub fn domain(&self) -> RangeInclusive<i64> {
         self.domain.0..=self.domain.1
     }
@@ -126,17 +126,19 @@ impl<'a> Channel<'a> {
         })
     }
 
-    /// The result for an accumulator that is known to be inside the domain.
+    /// The result for an accumulator that lies inside the domain. This is not checked.
     pub(crate) fn eval_inside(&self, acc: i64) -> i32 {
         let [low, high] = self.range.map(i64::from);
-        // The ends are i32.
+        // The ends of the range are i32, so the result fits into i32.
         self.arithmetic.wide(acc).min(high).max(low) as i32
     }
 
-    /// The smallest accumulator of the domain whose result is at least `value`. If there is none, one past the domain.
+    /// The smallest accumulator of the domain whose result is at least `value`. If there is none, the integer after the
+    /// end of the domain.
     pub fn least_reaching(&self, value: i64) -> i64 {
         let (low, high) = self.domain;
-        // Because of saturation, every result reaches the smallest value, and none is above the largest.
+        // Because of saturation, every result is at least the smallest number of the range, and none is above the
+        // largest.
         if value <= i64::from(self.range[0]) {
             return low;
         }
@@ -146,8 +148,8 @@ impl<'a> Channel<'a> {
         self.arithmetic.first(low, high, value)
     }
 
-    /// [`Channel::least_reaching`] for each of these values. All values must be results of accumulators of the domain,
-    /// and none may be reached by all of them.
+    /// [`Channel::least_reaching`] for each number in `values`. Each of these must be the result of some accumulator in
+    /// the domain. None of them may be reached by all accumulators.
     pub(crate) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
         match self.arithmetic {
             Arithmetic::Affine(a) => a.firsts(values),
@@ -162,8 +164,8 @@ impl<'a> Channel<'a> {
         whole
             && match self.arithmetic {
                 Arithmetic::Affine(a) => a.is_identity(),
-                // A doubling form is never the identity on i32: 2^31 - 1 does not stand for a factor of one, and the
-                // second rounding shifts by at least one.
+                // Doubling arithmetic is never the identity on i32: its factor is at most (2^31 - 1) / 2^31, which is
+                // below one, and the second rounding shifts by at least one bit.
                 Arithmetic::Doubling(_) => false,
                 Arithmetic::Float(f) => f.is_identity(self.out.bits()),
                 Arithmetic::Double(f) => f.is_identity(),
@@ -173,11 +175,11 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// The first `x` of `low ..= high` for which a monotone predicate holds. If there is none, `high + 1`. It takes steps
-/// of doubling size from `guess`, then bisects. If the guess is near, a few evaluations are enough.
+/// The first `x` in `low ..= high` for which a monotone predicate is true. If there is none, `high + 1`. The search
+/// takes steps of doubling size from `guess`, then bisects. If the guess is near, a few evaluations are enough.
 fn gallop(low: i64, high: i64, guess: i64, holds: impl Fn(i64) -> bool) -> i64 {
     let guess = guess.clamp(low, high);
-    // Invariant: the predicate holds at `yes` (or yes = high + 1), and not at `no` (or no = low - 1).
+    // Invariant: the predicate is true at `yes` (or yes = high + 1), and false at `no` (or no = low - 1).
     let (mut no, mut yes, mut step) = (low - 1, high + 1, 1);
     if holds(guess) {
         yes = guess;

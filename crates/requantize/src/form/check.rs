@@ -2,13 +2,14 @@ use super::{FormKind, Requantization};
 use crate::{IntType, Rounding};
 use std::ops::RangeInclusive;
 
-/// The largest shift of a narrowing: 31 fractional bits of a factor, and 31 more.
+/// The largest shift of a narrowing: 31 fractional bits of a factor, and another 31 bits.
 pub const MAX_SHIFT: u8 = 62;
 
-/// The largest magnitude of an addend before a shift. With it, the products of all `i32` accumulators fit an `i64`.
+/// The largest magnitude of an addend before a shift. With this limit, `x * factor + addend` fits into i64 for every
+/// `i32` accumulator x.
 pub const MAX_ADDEND: i64 = 1 << 61;
 
-/// Checks that a field of a channel has a value that the form supports.
+/// Checks that a form supports the value of a field in a channel.
 pub(crate) fn in_range(
     field: &'static str,
     channel: usize,
@@ -26,7 +27,7 @@ pub(crate) fn in_range(
     })
 }
 
-/// The reason why the parameters of a form are not legal. The file or target that they come from is at fault, or the
+/// The reason why the parameters of a form are not legal. The cause is the file or target that they come from, or the
 /// recipe that made them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FormError {
@@ -37,7 +38,7 @@ pub enum FormError {
         kind: FormKind,
         /// The second field.
         field: &'static str,
-        /// The number of channels of the field before it.
+        /// The number of channels of the first field.
         expected: usize,
         /// The number of channels of the second field.
         found: usize,
@@ -56,7 +57,7 @@ pub enum FormError {
         /// The requested channel.
         channel: usize,
     },
-    /// A shift, an exponent or an offset that the form does not support.
+    /// The form does not support the value of a shift, an exponent or an offset.
     #[error("{field} {value} of channel {channel} is outside {} ..= {}", .range.start(), .range.end())]
     Range {
         /// The field.
@@ -68,15 +69,15 @@ pub enum FormError {
         /// The supported values.
         range: RangeInclusive<i64>,
     },
-    /// Fields that are legal one by one, but not together.
+    /// Each of the fields is legal, but not in combination.
     #[error("{kind}: {rule}")]
     Together {
         /// The form's kind.
         kind: FormKind,
-        /// The rule that they break.
+        /// The rule that the fields violate.
         rule: &'static str,
     },
-    /// A negative factor, with which the form would decrease.
+    /// A factor is negative. The form would then give smaller results for larger accumulators.
     #[error("factor {factor} of channel {channel} is negative")]
     NegativeFactor {
         /// The channel.
@@ -84,7 +85,7 @@ pub enum FormError {
         /// The factor of the channel.
         factor: i32,
     },
-    /// An addend with a magnitude above [`MAX_ADDEND`].
+    /// An addend has a magnitude above [`MAX_ADDEND`].
     #[error("addend {addend} of channel {channel} is larger than 2^61")]
     Addend {
         /// The channel.
@@ -92,7 +93,7 @@ pub enum FormError {
         /// The addend of the channel.
         addend: i64,
     },
-    /// A scale that is zero, negative, infinite or NaN.
+    /// A scale is zero, negative, infinite or NaN.
     #[error("scale {scale} of channel {channel} is not finite and positive")]
     Scale {
         /// The channel.
@@ -100,16 +101,16 @@ pub enum FormError {
         /// The scale of the channel.
         scale: f32,
     },
-    /// A float addend that is infinite or NaN.
+    /// A float addend is infinite or NaN.
     #[error("offset {offset} is not finite")]
     Offset {
         /// The addend.
         offset: f32,
     },
-    /// A rounding mode that the function does not support.
+    /// The function does not support the rounding mode.
     #[error("it does not round {0}")]
     Rounding(Rounding),
-    /// A threshold that is below the one before it.
+    /// A threshold is smaller than the threshold before it.
     #[error("threshold {index} of channel {channel} is below the one before it")]
     Unsorted {
         /// The channel.
@@ -117,19 +118,19 @@ pub enum FormError {
         /// The index of the threshold.
         index: usize,
     },
-    /// So many thresholds that the result would leave the output type.
+    /// There are so many thresholds that the largest result is not in the range of the output type.
     #[error("{count} thresholds of channel {channel} lead from {lowest} out of {out}")]
     Codes {
         /// The channel.
         channel: usize,
         /// The number of thresholds.
         count: usize,
-        /// The value below the first one.
+        /// The result below the first threshold.
         lowest: i32,
         /// The output type.
         out: IntType,
     },
-    /// A clamp with its lower end above its upper end.
+    /// The lower end of a clamp is above its upper end.
     #[error("clamp [{low}, {high}] is empty")]
     Clamp {
         /// The lower end.
@@ -137,7 +138,7 @@ pub enum FormError {
         /// The upper end.
         high: i32,
     },
-    /// Thresholds for an output type of more than eight bits.
+    /// A form with thresholds has an output type of more than eight bits.
     #[error("thresholds lead into i8 or u8, not {out}")]
     StepsOut {
         /// The output type.
@@ -146,10 +147,11 @@ pub enum FormError {
 }
 
 impl Requantization {
-    /// Checks that the parameters are legal: numbers of channels agree, shifts and exponents are in range, factors are
-    /// not negative, scales are finite and positive, thresholds are sorted and do not lead out of the type.
+    /// Checks that the parameters are legal: numbers of channels agree, shifts and exponents are in their ranges,
+    /// factors are not negative, scales are finite and positive, and thresholds are sorted and keep results in the
+    /// range of the type.
     ///
-    /// It looks at each parameter once. If a form passes, the domain of each of its channels is not empty.
+    /// Each parameter is checked once. If all checks succeed, the domain of each channel is not empty.
     pub fn check(&self) -> Result<(), FormError> {
         let kind = self.kind();
         self.form().rules()?;

@@ -2,22 +2,23 @@ use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Sc
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(f32(f32(max(f32(x) * deq, 0) * scale) + f32(offset))))`, or without the `max` if `relu` is not set.
-/// Every operation is rounded to `f32`.
+/// `sat(half_even(f32(f32(max(f32(x) * deq, 0) * scale) + f32(offset))))`, or the same without the `max` if `relu` is
+/// not set. Every operation is rounded to `f32`.
 ///
-/// These are Ascend's AscendDequant, a ReLU in float and AscendQuant in a row, as they stand in the graph before ATC
-/// merges them into one [`AscendRequant`](super::AscendRequant). They round three times where AscendRequant rounds
-/// once, and the offset is inside the last rounding.
+/// This is Ascend's AscendDequant, followed by a ReLU in float and AscendQuant, as a graph contains them before ATC
+/// merges them into one [`AscendRequant`](super::AscendRequant). Together they round three times where AscendRequant
+/// rounds once, and the offset is added inside the last rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DequantQuant {
     /// The factor of the dequantization, finite and positive.
     pub deq: Per<f32>,
-    /// True if negative reals become zero.
+    /// True if negative real numbers become zero.
     pub relu: bool,
     /// The factor of the quantization, which is the reciprocal of the output's scale. Finite and positive.
     pub scale: f32,
-    /// Added inside the rounding. An integer that `f32` holds, with a magnitude of at most 2^24.
+    /// The number that is added inside the rounding. It is an integer that `f32` can hold, with a magnitude of at most
+    /// 2^24.
     pub offset: i32,
     /// The integer type to which the result saturates.
     pub out: IntType,
@@ -25,8 +26,8 @@ pub struct DequantQuant {
 
 impl Form for DequantQuant {
     fn fields(&self) -> Fields<'_> {
-        // The function after the max does not decrease, so the max can be moved behind it: max(f(x), f(0)), with f(0) =
-        // rint(0 * scale + offset) = offset.
+        // A larger operand never gives a smaller result behind the max, so the max can be moved to the end: max(f(x),
+        // f(0)), with f(0) = rint(0 * scale + offset) = offset.
         Fields::new(self.out)
             .scaled("deq", &self.deq)
             .zero(self.offset)

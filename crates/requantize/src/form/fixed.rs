@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Fixed {
     /// The factor, not negative.
     pub sc: Per<i32>,
-    /// Added before the shift. Its magnitude is at most [`MAX_ADDEND`](super::MAX_ADDEND).
+    /// The number that is added before the shift. Its magnitude is at most [`MAX_ADDEND`](super::MAX_ADDEND).
     pub add: Per<i64>,
     /// The zero point of the output.
     pub zp: i32,
-    /// Shift, rounding and output type.
+    /// The shift, the rounding and the output type.
     pub narrowing: Narrowing,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// `sat(half_even(f32(x) * scale) + zp)`. The conversion and the product are rounded to `f32`.
 ///
-/// This is ONNX Runtime's QLinearConv, and AscendRequant without a ReLU.
+/// This is QLinearConv of ONNX Runtime, and also AscendRequant without a ReLU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Float {

@@ -3,17 +3,17 @@ use crate::{IntType, Per, scales::fixed_point::ldexp};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// `sat(half_away(f64(x * multiplier) * 2^(exponent - 53)) + zp)`: the product of an integer and an `f64`, rounded to
-/// `f64` and then to an integer. The factor is an `f64`, given by its significand and exponent.
+/// `sat(half_away(f64(x * multiplier) * 2^(exponent - 53)) + zp)`: the product of an integer and an `f64` factor is
+/// rounded to `f64`, and then to an integer. The factor is given by its significand and exponent.
 ///
-/// This is LiteRT's FULLY_CONNECTED, on int8 and on int16 activations.
+/// This is how LiteRT computes FULLY_CONNECTED for int8 and int16 activations.
 ///
-/// Domain: 54-bit accumulators, all of which are exact in `f64`, if the result before and after adding the zero point
-/// fits `i32`.
+/// Domain: 54-bit accumulators, which `f64` holds exactly. The result must fit into `i32` before and after the zero
+/// point is added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Float64 {
-    /// The significand of the factor with all its 53 bits, 2^52 ..= 2^53 - 1.
+    /// The significand of the factor as an integer of 53 bits, 2^52 ..= 2^53 - 1.
     pub multiplier: Per<i64>,
     /// The factor is `multiplier * 2^(exponent - 53)`. The exponent is in -128 ..= 31.
     pub exponent: Per<i8>,
@@ -24,9 +24,9 @@ pub struct Float64 {
 }
 
 impl Float64 {
-    /// The possible multipliers.
+    /// The multipliers that are supported.
     pub const MULTIPLIERS: RangeInclusive<i64> = 1 << 52..=(1 << 53) - 1;
-    /// The possible exponents.
+    /// The exponents that are supported.
     pub const EXPONENTS: RangeInclusive<i8> = i8::MIN..=31;
 }
 
@@ -54,7 +54,7 @@ impl Form for Float64 {
         let (least, most) = Self::EXPONENTS.into_inner();
         in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
         let arithmetic = Arithmetic::Double(DoubleProduct {
-            // Exact: 53 bits, and an exponent that is far from the limits of f64.
+            // The scale is exact: the multiplier has 53 bits, and the exponent is far from the limits of f64.
             scale: ldexp(multiplier as f64, i32::from(exponent) - 53),
             zero_point: self.zp,
         });

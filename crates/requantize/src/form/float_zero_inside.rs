@@ -2,10 +2,11 @@ use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Sc
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`: the zero point is inside the rounding. Conversion, product and sum
-/// are rounded to `f32`. With an odd zero point, ties go to other neighbours than in [`Float`](super::Float).
+/// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`, where the zero point is added inside the rounding. Conversion,
+/// product and sum are rounded to `f32`. If the zero point is odd, ties go to another neighbour than in
+/// [`Float`](super::Float).
 ///
-/// This is ONNX Runtime's QLinearMul, applied to the product of the operands' integers after their zero points were
+/// This is QLinearMul of ONNX Runtime, applied to the product of the operands' integers after their zero points were
 /// subtracted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@ use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantizati
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
-/// `sat(round((x * sc + zp) / 2^s))`: the zero point is added before the shift and so has fractional bits.
+/// `sat(round((x * sc + zp) / 2^s))`. The zero point is added before the shift, so it has fractional bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FractionalZero {
@@ -10,7 +10,7 @@ pub struct FractionalZero {
     pub sc: Per<i32>,
     /// The zero point times `2^s`. Its magnitude is at most [`MAX_ADDEND`](super::MAX_ADDEND).
     pub zp: Per<i64>,
-    /// Shift, rounding and output type.
+    /// The shift, the rounding and the output type.
     pub narrowing: Narrowing,
 }
 

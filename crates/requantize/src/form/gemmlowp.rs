@@ -6,27 +6,27 @@ use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 
 /// `sat(d(h(x * 2^e⁺ * multiplier / 2^31) / 2^e⁻) + zp)` with `e⁺ = max(exponent, 0)` and `e⁻ = max(-exponent, 0)`. `h`
-/// rounds to the nearest with ties up, and `d` to the nearest with ties away from zero. With a single rounding, the
-/// form is `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
+/// rounds to the nearest with ties up, and `d` rounds to the nearest with ties away from zero. With a single rounding,
+/// the form is `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
 ///
-/// Two roundings are gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift. LiteRT
-/// computes CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8 in this way, and with a single rounding in builds that are
-/// configured for it. (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert).) If the exponent is
-/// not negative, both are the same function wherever both are defined.
+/// The two roundings are gemmlowp's saturating rounding doubling high multiply and its rounding right shift. LiteRT
+/// computes CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8 in this way. Builds of LiteRT that are configured for a
+/// single rounding use the other formula. (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert).)
+/// If the exponent is not negative, both formulas give the same results wherever both are defined.
 ///
-/// Domain: with two roundings, the value after the left shift must fit `i32`. In both cases, the result before and
-/// after adding the zero point must fit `i32`. Otherwise the runtimes wrap.
+/// Domain: with two roundings, the number after the left shift must fit into `i32`. In both cases, the result must fit
+/// into `i32` before and after the zero point is added. For other accumulators, the runtimes wrap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gemmlowp {
     /// The mantissa with 31 fractional bits, not negative.
     pub multiplier: Per<i32>,
-    /// The factor is `multiplier * 2^(exponent - 31)`. The exponent is in -31 ..= 30. A positive one shifts to the
-    /// left.
+    /// The factor is `multiplier * 2^(exponent - 31)`. The exponent is in -31 ..= 30. If it is positive, it shifts to
+    /// the left.
     pub exponent: Per<i8>,
     /// The zero point of the output.
     pub zp: i32,
-    /// How often it rounds. The default is two.
+    /// The number of roundings. The default is two.
     #[serde(default = "Roundings::two", skip_serializing_if = "Roundings::are_two")]
     pub roundings: Roundings,
     /// The integer type to which the result saturates.
@@ -64,7 +64,7 @@ impl Form for Gemmlowp {
                 shift,
                 zero_point,
             }),
-            // Without a right shift only the first rounding happens: h(x * 2^e * m / 2^31).
+            // Without a right shift there is only the first rounding: h(x * 2^e * m / 2^31).
             _ => Arithmetic::Affine(Affine {
                 factor,
                 addend,

@@ -1,8 +1,8 @@
-//! Requantization forms: their parameters as data ([`Requantization`]), what makes these legal
-//! ([`Requantization::check`]), and what a form computes ([`Requantization::eval`], or [`Channel`] for many values of
-//! one channel).
+//! Requantization forms: their parameters as data ([`Requantization`]), the check whether parameters are legal
+//! ([`Requantization::check`]), and the function that a form computes ([`Requantization::eval`], or [`Channel`] for
+//! many accumulators of one channel).
 //!
-//! Each form has a file. All forms are computed by a few families of arithmetic.
+//! Each form has a file of its own. A few families of arithmetic compute all forms.
 
 mod arithmetic;
 mod channel;
@@ -69,7 +69,7 @@ impl Narrowing {
     }
 }
 
-/// How often a multiplication by a fixed-point factor rounds.
+/// The number of roundings in a multiplication by a fixed-point factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roundings {
@@ -80,7 +80,7 @@ pub enum Roundings {
 }
 
 impl Roundings {
-    /// The name in text forms.
+    /// The name in text and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Roundings::One => "one",
@@ -105,17 +105,19 @@ impl Roundings {
 /// Where the parameters of a form come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The runtime derives them by its own rule from the `f32` scales that its file stores. They cannot be chosen, only
-    /// reproduced ([`scales`](crate::scales)).
+    /// The runtime derives the parameters by a rule of its own from the `f32` scales that its file stores. A compiler
+    /// cannot choose them, it can only compute the same ones ([`scales`](crate::scales)).
     FromScales,
-    /// The file stores them, so a compiler can choose the best ones.
+    /// The file stores the parameters, so a compiler can choose the best ones.
     Free,
 }
 
-/// The closed set of forms: the enum, the kinds with what is known of them, the fields of their text, and who answers for which.
+/// Declares the closed set of forms: the enum, the kinds with their properties, the fields of each form's text, and the
+/// function that finds the implementation of a form.
 macro_rules! forms {
     (($d:tt) $($form:ident $name:literal $origin:ident $formula:literal $users:literal [$($fields:tt)*],)*) => {
-        /// Hands each form to a macro, with the fields that its text has, in their order; behind a `+` those of the narrowing.
+        /// Calls a macro with all forms. Each form comes with the fields of its text, in their order. The fields behind
+        /// a `+` are those of the narrowing.
         #[macro_export]
         macro_rules! each_form {
             ($d then:ident) => {
@@ -123,22 +125,23 @@ macro_rules! forms {
             };
         }
 
-        /// A requantization with its parameters: from an accumulator `x` to a narrow integer. It is plain data.
+        /// A requantization with its parameters: it turns an accumulator `x` into a narrow integer. It is plain data.
         ///
-        /// The set of forms is closed. A target with a form of its own uses [`Fixed`] or [`Steps`]. So every form can
-        /// be executed, printed and proven. In the formulas, `round` is the narrowing's rounding, `s` is its shift, and
-        /// `sat` saturates to the output type. An activation after the form is a separate clamp
+        /// The set of forms is closed. If a target has a form of its own, its table uses [`Fixed`] or [`Steps`] for it.
+        /// So every form can be executed, printed and proven. In the formulas, `round` is the narrowing's rounding, `s`
+        /// is its shift, and `sat` saturates to the output type. An activation after the form is a separate clamp
         /// ([`Step`](crate::Step)).
         ///
-        /// No form decreases on its [`domain`](Requantization::domain), which its own page states. The domain is all of
-        /// `i32`, and more for integer multiplications, except where a runtime would overflow.
+        /// On its [`domain`](Requantization::domain), a form never gives a smaller result for a larger accumulator. The
+        /// documentation of each form states its domain. It is all of `i32`, and more for integer multiplications,
+        /// except where a runtime would overflow.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Requantization {
             $(#[doc = concat!("See [`", stringify!($form), "`](struct@", stringify!($form), ").")] $form($form),)*
         }
 
-        /// The kind of a form, without its parameters. A target's table lists the kinds that it accepts.
+        /// The kind of a form, without its parameters. A target's table lists the kinds that the target accepts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum FormKind {
@@ -149,28 +152,28 @@ macro_rules! forms {
             /// Every kind, in the order of the declaration.
             pub const ALL: [FormKind; [$($name),*].len()] = [$(FormKind::$form),*];
 
-            /// The name in text forms and tables, for example `arith_folded`.
+            /// The name in text, JSON and tables, for example `arith_folded`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $name,)*
                 }
             }
 
-            /// Where the parameters come from.
+            /// Where the parameters of this kind come from.
             pub const fn origin(self) -> Origin {
                 match self {
                     $(FormKind::$form => Origin::$origin,)*
                 }
             }
 
-            /// The function as a one-line formula.
+            /// The formula of this kind, in one line.
             pub const fn formula(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $formula,)*
                 }
             }
 
-            /// Which runtimes and chips compute it.
+            /// The runtimes and chips that compute this kind.
             pub const fn users(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $users,)*
@@ -265,15 +268,15 @@ forms! {
         [by hand],
 }
 
-/// What each form has to state about itself. [`Requantization`] and [`Channel`] derive everything else from it.
+/// What each form states about itself. [`Requantization`] and [`Channel`] derive everything else from these functions.
 trait Form {
     /// The fields that are common to all forms.
     fn fields(&self) -> Fields<'_>;
 
-    /// The form with only these channels, in this order. `None` if it does not have one of them.
+    /// The form with only the channels in `channels`, in this order. `None` if the form does not have one of them.
     fn select(&self, channels: &[usize]) -> Option<Requantization>;
 
-    /// Checks the fields that do not belong to a channel, one by one and together.
+    /// Checks the fields that are the same for all channels, by themselves and in combination.
     fn rules(&self) -> Result<(), FormError> {
         Ok(())
     }
@@ -286,22 +289,22 @@ trait Form {
 struct Fields<'a> {
     /// The integer type to which the result saturates.
     out: IntType,
-    /// The smallest result. With a ReLU in the form, this is above the smallest value of the type.
+    /// The smallest result. If the form includes a ReLU, this is above the smallest number of the type.
     lowest: i32,
-    /// The code of real zero in the result, if the form has one.
+    /// The code of real zero in the result. `None` if the form does not state it.
     zero: Option<i32>,
     /// The narrowing, if the form ends in a shift.
     narrowing: Option<&'a Narrowing>,
     shift: Option<Shift<'a>>,
-    /// The factor that hardware multiplies with as it is.
+    /// The integer factor by which hardware multiplies.
     factor: Option<&'a Per<i32>>,
     scale: Option<&'a Per<f32>>,
-    /// For each field that may have one value per channel: its name, and its number of values. `None` if it has one
-    /// value for all.
+    /// For each field that may have one value for each channel: its name, and its number of values. `None` if a single
+    /// value is used for all channels.
     lengths: SmallVec<[(&'static str, Option<usize>); 3]>,
 }
 
-/// Places of a shift, by its direction.
+/// The field with the shifts of a form, by the direction of the shifts.
 #[derive(Clone, Copy)]
 enum Shift<'a> {
     Right(&'a Per<u8>),
@@ -370,7 +373,7 @@ impl<'a> Fields<'a> {
         self
     }
 
-    /// Adds the form's ReLU, if it has one: no result is below the code of real zero.
+    /// Adds a ReLU if the form includes one. Then no result is below the code of real zero.
     fn relu(self, relu: bool, zero: i32) -> Self {
         let lowest = if relu {
             self.out.saturate(zero.into())
@@ -385,12 +388,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// One channel of a form: its arithmetic, and the limits that the form sets to it.
+/// One channel of a form: its arithmetic, and further limits of the form.
 struct Scalars<'a> {
     arithmetic: Arithmetic<'a>,
-    /// The accumulators that the form accepts.
+    /// The accumulators that the form supports.
     inputs: (i64, i64),
-    /// The interval that the result must not leave before it saturates.
+    /// The interval in which the result must lie before it saturates.
     results: Option<[i64; 2]>,
 }
 
@@ -413,7 +416,7 @@ impl Scalars<'_> {
         Scalars { inputs, ..self }
     }
 
-    /// Requires that the result fits `i32` both before the runtime adds the zero point and after.
+    /// Requires that the result fits into `i32` both before and after the runtime adds the zero point.
     fn results_in_i32(self, zero_point: i32) -> Self {
         let zero_point = i64::from(zero_point);
         let results = [
@@ -427,7 +430,7 @@ impl Scalars<'_> {
     }
 }
 
-/// The value of a field for a channel.
+/// The value of a field in a channel.
 fn at<T: Copy>(field: &'static str, values: &Per<T>, channel: usize) -> Result<T, FormError> {
     values
         .get(channel)
@@ -448,8 +451,8 @@ impl fmt::Display for FormKind {
     }
 }
 
-/// The error for an accumulator for which the runtime that a form describes would overflow, or for a channel that the
-/// form does not have.
+/// The error for an accumulator that would make the described runtime overflow, or for a channel that the form does not
+/// have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: accumulator {acc} of channel {channel} is outside the domain {} ..= {}", .domain.start(), .domain.end())]
 pub struct OutsideDomain {
@@ -476,13 +479,14 @@ impl Requantization {
         self.form().fields().range()
     }
 
-    /// The result's code of real zero; `None` where the form does not know it, as it may be part of what is added to the
-    /// accumulator.
+    /// The code of real zero in the result. `None` if the form does not state it. The zero point may then be a part of
+    /// the number that is added to the accumulator.
     pub fn zero_point(&self) -> Option<i32> {
         self.form().fields().zero
     }
 
-    /// The places by which a channel shifts to the right, and to the left where they are negative; of forms that shift.
+    /// The number of bits by which a channel shifts to the right. It is negative for a left shift. `None` for forms
+    /// that do not shift.
     pub fn right_shift(&self, channel: usize) -> Option<i16> {
         match self.form().fields().shift? {
             Shift::Right(places) => places.get(channel).map(|&places| places.into()),
@@ -490,12 +494,12 @@ impl Requantization {
         }
     }
 
-    /// The integer that a channel multiplies with as it is.
+    /// The integer factor by which hardware multiplies in a channel. `None` for forms without such a factor.
     pub fn factor(&self, channel: usize) -> Option<i32> {
         self.form().fields().factor?.get(channel).copied()
     }
 
-    /// The f32 that a channel multiplies with.
+    /// The f32 factor of a channel. `None` for forms without such a factor.
     pub fn scale(&self, channel: usize) -> Option<f32> {
         self.form().fields().scale?.get(channel).copied()
     }
@@ -505,22 +509,24 @@ impl Requantization {
         self.form().fields().narrowing
     }
 
-    /// The number of channels. `None` if one set of parameters is used for any number of them. If
-    /// [`check`](Requantization::check) refuses the form because its numbers of channels differ, one of these numbers.
+    /// The number of channels. `None` if one set of parameters is used for any number of channels. If fields have
+    /// different numbers of channels, for which [`check`](Requantization::check) refuses the form, the result is one of
+    /// these numbers.
     pub fn channels(&self) -> Option<usize> {
         self.form().fields().lengths.into_iter().find_map(|(_, length)| length)
     }
 
-    /// The form whose channel `i` is channel `channels[i]` of this one. A form with one set of parameters for all
-    /// channels stays as it is. `None` if a channel does not exist.
+    /// The form whose channel `i` is channel `channels[i]` of this form. If the form has one set of parameters for all
+    /// channels, it does not change. `None` if a channel does not exist.
     ///
-    /// This turns parameters that an index selects for each position into parameters along the positions.
+    /// This is used if an index selects the channel of each position: the result has the parameters along the
+    /// positions.
     pub fn select(&self, channels: &[usize]) -> Option<Requantization> {
         self.form().select(channels)
     }
 
-    /// The result for one accumulator of one channel. It never wraps and never panics. Outside of the domain it is an
-    /// error.
+    /// The result for one accumulator of one channel. The computation never wraps and never panics. An accumulator
+    /// outside of the domain is an error.
     ///
     /// For many accumulators of a channel, use [`Requantization::channel`].
     pub fn eval(&self, channel: usize, acc: i64) -> Result<i32, OutsideDomain> {
@@ -537,13 +543,15 @@ impl Requantization {
         })
     }
 
-    /// The accumulators for which no intermediate result of a channel overflows. The form is defined and does not
-    /// decrease there. Empty if the channel does not exist or its parameters are not legal.
+    /// The accumulators for which no intermediate result of a channel overflows. On these, the form is defined, and a
+    /// larger accumulator never gives a smaller result. Empty if the channel does not exist or its parameters are not
+    /// legal.
     pub fn domain(&self, channel: usize) -> RangeInclusive<i64> {
         self.channel(channel).map_or(EMPTY, |form| form.domain())
     }
 
-    /// True if the form is `sat(x)` on every channel, so that accumulators which fit the output type do not change.
+    /// True if the form is `sat(x)` on every channel. It then does not change accumulators that fit into the output
+    /// type.
     pub fn is_identity(&self) -> bool {
         let channels = self.channels().unwrap_or(1);
         channels > 0 && (0..channels).all(|c| self.channel(c).is_ok_and(|form| form.is_identity()))

@@ -6,17 +6,18 @@ use std::ops::RangeInclusive;
 /// `sat(half_up(x * m16 / 2^(15 - exponent)) + zp)`. `m16` is the multiplier reduced to its upper 16 bits:
 /// `m16 = min((multiplier + 2^15) >> 16, 0x7FFF)`.
 ///
-/// This is LiteRT's requantization of wide accumulators: int16 activations with int8 weights (CONV_2D,
+/// This is how LiteRT requantizes wide accumulators, which come from int16 activations and int8 weights (CONV_2D,
 /// DEPTHWISE_CONV_2D).
 ///
-/// Domain: 48-bit accumulators, if the result before and after adding the zero point fits `i32`.
+/// Domain: 48-bit accumulators. The result must fit into `i32` before and after the zero point is added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SixteenByEight {
-    /// The mantissa with 31 fractional bits, as it follows from the scales in the file, before it is reduced. Not
-    /// negative.
+    /// The mantissa with 31 fractional bits, in the form in which it is derived from the scales in the file, before it
+    /// is reduced. It is not negative.
     pub multiplier: Per<i32>,
-    /// The factor is `multiplier * 2^(exponent - 31)`. The exponent is in -31 ..= 7. A positive one shifts to the left.
+    /// The factor is `multiplier * 2^(exponent - 31)`. The exponent is in -31 ..= 7. If it is positive, it shifts to
+    /// the left.
     pub exponent: Per<i8>,
     /// The zero point of the output.
     pub zp: i32,
@@ -28,10 +29,11 @@ pub struct SixteenByEight {
 pub(super) const I48: (i64, i64) = (-(1 << 47), (1 << 47) - 1);
 
 impl SixteenByEight {
-    /// The possible exponents.
+    /// The exponents that are supported.
     pub const EXPONENTS: RangeInclusive<i8> = -31..=7;
 
-    /// The upper 16 bits of a multiplier that is not negative, rounded. If that would be 2^15, one less.
+    /// The upper 16 bits of a multiplier, rounded. If this would be 2^15, it is 2^15 - 1. The multiplier must not be
+    /// negative.
     pub fn reduced(multiplier: i32) -> i32 {
         if multiplier < 0x7FFF_0000 {
             (multiplier + (1 << 15)) >> 16
@@ -44,7 +46,7 @@ impl SixteenByEight {
 impl Form for SixteenByEight {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.out)
-            // It takes any multiplier, and reduces it itself.
+            // The form supports any multiplier, because it reduces the multiplier itself.
             .per("multiplier", &self.multiplier)
             .shifted("exponent", Shift::Left(&self.exponent))
             .zero(self.zp)
@@ -65,7 +67,8 @@ impl Form for SixteenByEight {
         let (least, most) = Self::EXPONENTS.into_inner();
         in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
         if multiplier < 0 {
-            // The check has to come first: reducing a multiplier of −1 to 16 bits gives 0, which looks legal.
+            // This check has to come before the reduction: reducing a multiplier of −1 to 16 bits gives 0, which looks
+            // legal.
             return Err(FormError::NegativeFactor {
                 channel,
                 factor: multiplier,

@@ -3,14 +3,15 @@ use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// `lowest + #{t in thresholds[channel] : t <= x}`, the number of thresholds up to x: any non-decreasing function of an
-/// `i32` into eight bits.
+/// `lowest + #{t in thresholds[channel] : t <= x}`, which counts the thresholds up to x. This can be any function from
+/// `i32` to eight bits that never gives a smaller result for a larger x.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {
-    /// The sorted thresholds, one list per channel or a single list for all. `lowest` plus their number must fit `out`.
+    /// The sorted thresholds, as one list for each channel or a single list for all. The sum of `lowest` and the number
+    /// of thresholds must fit into `out`.
     pub thresholds: Arc<[Arc<[i32]>]>,
-    /// The value below the first threshold.
+    /// The result below the first threshold.
     pub lowest: i32,
     /// The output type, `i8` or `u8`.
     pub out: IntType,

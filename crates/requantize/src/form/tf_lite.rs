@@ -2,10 +2,10 @@ use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantizati
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
-/// `sat(round(x * sc / 2^s) + zp)`: one rounding, then the zero point.
+/// `sat(round(x * sc / 2^s) + zp)`. The product is rounded once, then the zero point is added.
 ///
-/// This is SiMa's TFLite mode. LiteRT's own forms with this formula have other domains: [`Gemmlowp`](super::Gemmlowp)
-/// with one rounding, and [`SixteenByEight`](super::SixteenByEight).
+/// This is SiMa's TFLite mode. LiteRT's own forms have the same formula but other domains:
+/// [`Gemmlowp`](super::Gemmlowp) with one rounding, and [`SixteenByEight`](super::SixteenByEight).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TfLite {
@@ -13,7 +13,7 @@ pub struct TfLite {
     pub sc: Per<i32>,
     /// The zero point of the output.
     pub zp: i32,
-    /// Shift, rounding and output type.
+    /// The shift, the rounding and the output type.
     pub narrowing: Narrowing,
 }
 

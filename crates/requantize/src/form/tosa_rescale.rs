@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive};
 
 /// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`. `d` is zero with one
-/// rounding or a shift of up to 31. Otherwise it is `2^30` for `v >= 0` and `-2^30` below.
+/// rounding or a shift of up to 31. Otherwise it is `2^30` for `v >= 0` and `-2^30` for `v < 0`.
 ///
-/// This is RESCALE of TOSA 1.0, `SINGLE_ROUND` and `DOUBLE_ROUND`, with TOSA's own conditions. What TOSA calls an error
-/// of the graph (ERROR_IF) is refused by `check`. Where TOSA leaves a result open (REQUIRE), the form is not defined.
+/// This is RESCALE of TOSA 1.0, with `SINGLE_ROUND` or `DOUBLE_ROUND`, and with TOSA's own conditions. If TOSA calls
+/// parameters an error of the graph (ERROR_IF), `check` refuses them. If TOSA does not define a result (REQUIRE), the
+/// accumulator is outside of the form's domain.
 ///
-/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`; the result before and after adding
-/// the output's zero point must fit `i32`.
+/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`. The result must fit into `i32`
+/// before and after the output's zero point is added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TosaRescale {
@@ -21,16 +22,17 @@ pub struct TosaRescale {
     pub multiplier: Per<i32>,
     /// The shift, 2 ..= 62.
     pub shift: Per<u8>,
-    /// True for a 32-bit multiplier, which is for inputs of up to 32 bits. False for a 16-bit multiplier, which is for
-    /// inputs of up to 48 bits.
+    /// True for a 32-bit multiplier, which supports inputs of up to 32 bits. False for a 16-bit multiplier, which
+    /// supports inputs of up to 48 bits.
     pub scale32: bool,
-    /// How often it rounds. Two is possible only with `scale32`.
+    /// The number of roundings. Two are possible only with `scale32`.
     pub roundings: Roundings,
     /// The type of the input.
     pub input: TosaInput,
-    /// The zero point of the input. For eight bits any value of the type, for `u16` 0 or 32768, otherwise 0.
+    /// The zero point of the input. For eight bits it can be any value of the type, for `u16` it is 0 or 32768, and for
+    /// other types it is 0.
     pub input_zp: i32,
-    /// The zero point of the output. 0 if it has more than eight bits.
+    /// The zero point of the output. It is 0 if the output has more than eight bits.
     pub output_zp: i32,
     /// The integer type to which the result saturates.
     pub out: IntType,
@@ -40,17 +42,17 @@ pub struct TosaRescale {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TosaInput {
-    /// 8 bits, signed
+    /// 8 bits, signed.
     I8,
-    /// 8 bits, `input_unsigned`
+    /// 8 bits, with `input_unsigned`.
     U8,
-    /// 16 bits, signed
+    /// 16 bits, signed.
     I16,
-    /// 16 bits, `input_unsigned`
+    /// 16 bits, with `input_unsigned`.
     U16,
-    /// 32 bits, signed
+    /// 32 bits, signed.
     I32,
-    /// 48 bits, signed
+    /// 48 bits, signed.
     I48,
 }
 
@@ -65,7 +67,7 @@ impl TosaInput {
         TosaInput::I48,
     ];
 
-    /// The name in text forms, for example `i48`.
+    /// The name in text and JSON, for example `i48`.
     pub const fn name(self) -> &'static str {
         match self {
             TosaInput::I8 => "i8",
@@ -106,7 +108,7 @@ impl TosaRescale {
     pub const SHIFTS: RangeInclusive<u8> = 2..=62;
 }
 
-/// The zero points that unsigned 16-bit codes can have.
+/// The zero points that unsigned 16-bit codes may have.
 const WORD_ZEROS: [i32; 2] = [0, 32_768];
 
 impl Form for TosaRescale {
@@ -179,8 +181,8 @@ impl Form for TosaRescale {
         // (x - z) * m = x * m - z * m. The zero point has at most 16 bits.
         let addend = -i64::from(self.input_zp) * i64::from(factor);
         let zero_point = self.output_zp;
-        // The sign of v is that of v * m, and for m = 0 the result is 0 in either case. So TOSA's double rounding is
-        // the same as gemmlowp's.
+        // The sign of v is the sign of v * m, and for m = 0 the result is 0 with either sign. So TOSA's double rounding
+        // is the same as gemmlowp's.
         let arithmetic = if self.roundings == Roundings::Two && shift > 31 {
             Arithmetic::Doubling(Doubling {
                 factor,

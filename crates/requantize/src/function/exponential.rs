@@ -1,19 +1,19 @@
-//! e^x in `f64`, computed with operations that IEEE 754 defines, so that it is the same on every machine. If a runtime
-//! makes tables with a C library, our definition uses this instead of the library's function.
+//! e^x in `f64`. It is computed with operations that IEEE 754 defines, so it is the same on every machine. If a runtime
+//! makes tables with functions of a C library, our definition uses this function instead.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// e^x with a relative error below 1e-15. It uses x = n·ln 2 + r with |r| ≤ ½ ln 2, and the Taylor series of e^r up to
 /// r^14.
 pub(super) fn exp(x: f64) -> f64 {
-    /// ln 2 = HIGH + LOW. n·HIGH is exact for |n| < 2^20.
+    /// ln 2 = HIGH + LOW. The product n·HIGH is exact for |n| < 2^20.
     const HIGH: f64 = 6.931_471_803_691_238e-1;
     const LOW: f64 = 1.908_214_929_270_587_7e-10;
     const _: () = assert!(HIGH + LOW == LN_2);
     if x.is_nan() {
         return x;
     }
-    // Beyond these limits, an f32 is either zero or infinity.
+    // If x is beyond these limits, the result as an f32 is either zero or infinity.
     let x = x.clamp(-700.0, 700.0);
     let n = (x * LOG2_E).round_ties_even();
     let r = (x - n * HIGH) - n * LOW;
@@ -21,8 +21,8 @@ pub(super) fn exp(x: f64) -> f64 {
     series * 2f64.powi(n as i32)
 }
 
-/// tanh x = (1 − e^(−2|x|)) / (1 + e^(−2|x|)) with the sign of x. Near zero this would cancel, so there it is x −
-/// x³/3 + 2x⁵/15 − 17x⁷/315.
+/// tanh x = (1 − e^(−2|x|)) / (1 + e^(−2|x|)) with the sign of x. Near zero, the numerator would lose precision, so x −
+/// x³/3 + 2x⁵/15 − 17x⁷/315 is used there.
 pub(super) fn tanh(x: f64) -> f64 {
     if x.abs() < 0.02 {
         let square = x * x;

@@ -1,7 +1,7 @@
-//! 32-bit fixed-point numbers as in gemmlowp: a raw `i32` with n integer bits stands for `raw * 2^(n - 31)`.
+//! 32-bit fixed-point numbers as in gemmlowp: a raw `i32` with n integer bits stands for the number `raw * 2^(n - 31)`.
 //!
-//! Products round half up, right shifts round half away from zero, and left shifts saturate. Constants are the raw
-//! integers nearest to the numbers in their names.
+//! Products round half up, right shifts round half away from zero, and left shifts saturate. Each constant is the raw
+//! integer nearest to the number that it is named after.
 
 use super::{Definition, FunctionError, in_range};
 use crate::{
@@ -10,24 +10,25 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A factor `multiplier * 2^(exponent - 31)`, as LiteRT applies it to an `i32`: a left shift, a product, a right shift.
+/// A factor `multiplier * 2^(exponent - 31)` in the form in which LiteRT multiplies an `i32` by it: a left shift, a
+/// product, and a right shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
     /// The mantissa with 31 fractional bits, not negative.
     pub multiplier: i32,
-    /// The exponent, at least -31. A positive one shifts to the left.
+    /// The exponent, at least -31. If it is positive, it shifts to the left.
     pub exponent: i8,
 }
 
 impl Factor {
-    /// The integers that LiteRT derives for a factor.
+    /// The multiplier and the exponent that LiteRT derives for a factor.
     pub(super) fn of(factor: f64) -> Result<Factor, ScaleError> {
         let (multiplier, exponent) = quantize_multiplier(factor)?;
         Ok(Factor { multiplier, exponent })
     }
 
-    /// Multiplies a number by the factor. After the left shift the number must fit `i32`.
+    /// Multiplies a number by the factor. After the left shift the number must fit into `i32`.
     pub(super) fn times(self, x: i32) -> i32 {
         let left = x << self.exponent.max(0);
         divided(product(left, self.multiplier), self.exponent.min(0).unsigned_abs())
@@ -39,18 +40,20 @@ impl Factor {
     }
 }
 
-/// The product of two numbers. Its number of integer bits is the sum of theirs. -1 times -1 saturates.
+/// The product of two numbers. It has as many integer bits as both numbers together. The product of -1 and -1
+/// saturates.
 pub(super) fn product(a: i32, b: i32) -> i32 {
     saturated(Rounding::HalfUp.shift_right(i64::from(a) * i64::from(b), 31))
 }
 
 /// `x / 2^shift`, rounded.
 pub(super) fn divided(x: i32, shift: u8) -> i32 {
-    // The quotient is not larger than x.
+    // The magnitude of the quotient is at most that of x, so it fits into i32.
     Rounding::HalfAway.shift_right(x.into(), shift) as i32
 }
 
-/// `x * 2^shift`, saturated. It stands for the same number with fewer integer bits. `shift` is at most 31.
+/// `x * 2^shift`, saturated. With `shift` fewer integer bits, it stands for the same number as x. `shift` is at most
+/// 31.
 pub(super) fn raised(x: i32, shift: u8) -> i32 {
     saturated(i64::from(x) << shift)
 }
@@ -59,12 +62,12 @@ fn saturated(x: i64) -> i32 {
     x.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
-/// e^a for `-32 <= a <= 0`. a has 5 integer bits, and the result has none.
+/// e^a for `-32 <= a <= 0`. The argument has 5 integer bits, and the result has none.
 ///
-/// With a = r - k/4, where r is in [-1/4, 0) and k is whole: the Taylor series of e^r around -1/8, times e^(-2^j) for
-/// each bit j of k/4 that is set.
+/// Let a = r - k/4, where r is in [-1/4, 0) and k is a whole number. The result is the Taylor series of e^r around
+/// -1/8, times e^(-2^j) for each bit j of k/4 that is set.
 pub(super) fn exp_of_negative(a: i32) -> i32 {
-    /// e^(-2^j) for j = -2 ..= 4.
+    /// e^(-2^j) for each j in -2 ..= 4.
     const POWERS: [i32; 7] = [
         1_672_461_947,
         1_302_514_674,
@@ -88,7 +91,7 @@ pub(super) fn exp_of_negative(a: i32) -> i32 {
         })
 }
 
-/// e^a for `-1/4 <= a < 0`, without integer bits. With x = a + 1/8, it is e^(-1/8) * (1 + x + x²/2 + x³/6 + x⁴/24).
+/// e^a for `-1/4 <= a < 0`, without integer bits. With x = a + 1/8, this is e^(-1/8) * (1 + x + x²/2 + x³/6 + x⁴/24).
 fn exp_near_zero(a: i32) -> i32 {
     const EXP_OF_MINUS_EIGHTH: i32 = 1_895_147_668;
     const THIRD: i32 = 715_827_883;
@@ -99,8 +102,8 @@ fn exp_near_zero(a: i32) -> i32 {
     EXP_OF_MINUS_EIGHTH + product(EXP_OF_MINUS_EIGHTH, x + tail)
 }
 
-/// 1 / (1 + x) for `0 <= x < 1`, without integer bits. It takes three steps of Newton's method for the reciprocal of
-/// d = (1 + x) / 2, starting at 48/17 - 32/17 * d, with two integer bits.
+/// 1 / (1 + x) for `0 <= x < 1`, without integer bits. It is computed by three steps of Newton's method for the
+/// reciprocal of d = (1 + x) / 2, starting at 48/17 - 32/17 * d, with two integer bits.
 pub(super) fn reciprocal_of_one_plus(x: i32) -> i32 {
     const FORTY_EIGHT_17THS: i32 = 1_515_870_810;
     const THIRTY_TWO_17THS: i32 = 1_010_580_540;
@@ -112,7 +115,7 @@ pub(super) fn reciprocal_of_one_plus(x: i32) -> i32 {
         let error = ONE - product(half, y);
         y += raised(product(y, error), 2);
     }
-    // 1 / d is twice the result, so the raw number is read as having one integer bit.
+    // 1 / d is twice the result. So the raw number is read as a number with one integer bit.
     raised(y, 1)
 }
 

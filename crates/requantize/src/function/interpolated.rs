@@ -1,5 +1,5 @@
-//! Functions of one code that interpolate linearly between the entries of a table, which has fewer entries than there
-//! are codes.
+//! Functions of one code by a table that has fewer entries than there are codes. Results between two entries are
+//! interpolated linearly.
 
 use super::{Definition, FunctionError, Nearest};
 use crate::{IntType, Rounding};
@@ -14,21 +14,21 @@ use crate::{IntType, Rounding};
 pub struct Interpolated {
     /// The type of the operand's codes, with at most 16 bits.
     pub elements: IntType,
-    /// The distance between the codes of two entries is 2 to the power of this.
+    /// The distance between the codes of neighbouring entries is 2^`step`.
     pub step: u8,
     /// How the part between two entries is rounded.
     pub rounding: Rounding,
 }
 
 impl Interpolated {
-    /// The number of entries. `None` if there are too many codes, or if they cannot be divided evenly.
+    /// The number of entries. `None` if there are too many codes, or if their number is not a multiple of the distance.
     pub fn entries(self) -> Option<usize> {
         let bits = self.elements.bits();
         (bits <= 16 && (1..=bits).contains(&self.step)).then(|| (1 << (bits - self.step)) + 1)
     }
 
-    /// The result for a code. `None` if the table has a wrong number of entries, or if the type does not have this
-    /// code.
+    /// The result for a code. `None` if the table has a wrong number of entries, or if the code is not in the range of
+    /// the type.
     pub fn value(self, table: &[i64], code: i64) -> Option<i64> {
         let offset = code.checked_sub(self.elements.min().into())?;
         let fits = self.entries() == Some(table.len()) && (0..1 << self.elements.bits()).contains(&offset);
@@ -38,7 +38,7 @@ impl Interpolated {
         i64::try_from(base + self.rounding.shift_right_wide(way, self.step)).ok()
     }
 
-    /// The results for all codes, from the smallest one on.
+    /// The results for all codes, beginning with the smallest code.
     pub fn table(self, table: &[i64]) -> Option<Vec<i64>> {
         self.elements
             .range()
@@ -52,8 +52,8 @@ impl Nearest {
     /// the last code.
     ///
     /// # Errors
-    /// Those of [`Pointwise::eval`](super::Pointwise::eval); [`FunctionError::Elements`] if the codes cannot be divided
-    /// evenly with this step.
+    /// Errors of [`Pointwise::eval`](super::Pointwise::eval). [`FunctionError::Elements`] if the number of codes is not
+    /// a multiple of 2^`step`.
     pub fn entries(&self, step: u8) -> Result<Vec<i32>, FunctionError> {
         self.check()?;
         let lines = Interpolated {
@@ -71,8 +71,8 @@ impl Nearest {
     }
 }
 
-/// The value at a code. The table has 512 pieces of 128 codes each. The result is the entry at which the piece begins,
-/// plus the linear part of the way to the next entry, rounded half up.
+/// The result for a code. The table has 512 pieces of 128 codes each. The result is the entry at the beginning of the
+/// code's piece, plus the linear part of the difference to the next entry, rounded half up.
 ///
 /// With entry i for code 128·i − 32768 and offset o = code mod 128:
 /// `entry[i] + ((entry[i + 1] - entry[i]) * o + 64 >> 7)`.

@@ -26,11 +26,11 @@ use crate::{
 pub struct LayerNorm {
     /// True if the mean is subtracted.
     pub centred: bool,
-    /// What is added to the variance, in steps of 2⁻¹⁶·(s/n)².
+    /// The number that is added to the variance, in steps of 2⁻¹⁶·(s/n)².
     pub epsilon: i64,
     /// The factor of the gains, with 31 bits.
     pub multiplier: i32,
-    /// The factor of the biases, which are on the grid of operand and gains.
+    /// The factor of the biases. Biases are on the grid of the products of operand and gains.
     pub bias_multiplier: i64,
     /// The right shift after both products.
     pub shift: u8,
@@ -53,7 +53,7 @@ pub struct LayerNormScales {
     pub result: IntType,
 }
 
-/// Mean (or 0) and deviation of a row, prepared for normalizing its codes.
+/// The mean (or 0) and the deviation of a row, in a form for normalizing the row's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     length: i64,
@@ -62,7 +62,7 @@ pub struct Moments {
     shift: u8,
 }
 
-/// W has this many fractional bits more than n²·variance.
+/// The number of fractional bits that W has in addition to those of n²·variance.
 const EPSILON_BITS: i32 = 16;
 
 /// The number of fractional bits of a normalised number.
@@ -78,11 +78,11 @@ impl LayerNorm {
     }
 
     /// The layer normalization of rows of `length` codes with these scales. Without `centred`, it normalizes by the
-    /// root mean square. The factors are computed in f64: `epsilon` = ε·n²·2¹⁶ / s². gain·s' and s·gain·s' become
-    /// integers by the same power of two, which gives the first of them 31 bits.
+    /// root mean square. The factors are computed in f64: `epsilon` = ε·n²·2¹⁶ / s². The factors gain·s' and s·gain·s'
+    /// become integers by the same power of two, with which the first of them has 31 bits.
     ///
     /// # Errors
-    /// - [`FunctionError::Row`] for a length that is not defined
+    /// - [`FunctionError::Row`] if the length is not supported
     /// - [`FunctionError::Scale`] if a scale is not finite and positive, or ε is negative or not finite
     /// - [`FunctionError::Factor`] if s is not in 2⁻²⁸ … 2⁹, if gain / s' is not in 2⁻⁴⁶ … 2⁵¹, or if ε·n²/s² is above
     ///   2⁴⁶
@@ -140,8 +140,8 @@ impl LayerNorm {
     /// Checks that the parameters are legal.
     ///
     /// # Errors
-    /// [`FunctionError::Parameter`]; [`FunctionError::Elements`] for results of more than 16 bits;
-    /// [`FunctionError::Code`] for a zero point that the result's type does not have.
+    /// [`FunctionError::Parameter`] if a parameter is not in its range; [`FunctionError::Elements`] if the results have
+    /// more than 16 bits; [`FunctionError::Code`] if the zero point is not in the range of the result's type.
     pub fn check(&self) -> Result<(), FunctionError> {
         let definition = self.definition();
         in_range(definition, "epsilon", self.epsilon, 0..=1 << 62)?;
@@ -152,11 +152,13 @@ impl LayerNorm {
         code_of(definition, self.result, self.zero_point)
     }
 
-    /// The results of a row of codes of the type `from`, in their order. Without biases these count as 0.
+    /// The results for a row of codes of the type `from`, in the order of the codes. If there are no biases, they count
+    /// as 0.
     ///
     /// # Errors
-    /// Those of [`LayerNorm::check`]; [`FunctionError::Elements`] for a type of more than 16 bits;
-    /// [`FunctionError::Row`]; [`FunctionError::Lengths`]; [`FunctionError::Code`]. Nothing is written in these cases.
+    /// Errors of [`LayerNorm::check`]; [`FunctionError::Elements`] if the type has more than 16 bits;
+    /// [`FunctionError::Row`]; [`FunctionError::Lengths`]; [`FunctionError::Code`]. In these cases, nothing is written
+    /// to the results.
     pub fn eval(
         &self,
         from: IntType,
@@ -188,15 +190,15 @@ impl LayerNorm {
         Ok(())
     }
 
-    /// Mean and deviation of a row of this many codes (1 ..= [`LayerNorm::LONGEST_ROW`]), from the sum of the codes and
-    /// the sum of their squares.
+    /// The mean and the deviation of a row of `length` codes (1 ..= [`LayerNorm::LONGEST_ROW`]), from the sum of the
+    /// codes and the sum of their squares.
     pub fn moments(&self, length: usize, sum: i64, squares: i64) -> Moments {
         let n = length as i64;
         let sum = if self.centred { sum } else { 0 };
         let variance = (n * squares - sum * sum).unsigned_abs();
         let w = (u128::from(variance) << EPSILON_BITS) + u128::from(self.epsilon.unsigned_abs());
         if w == 0 {
-            // All differences from the mean are 0 too.
+            // All codes are equal, so all differences from the mean are 0 too.
             return Moments {
                 length: n,
                 sum,
@@ -204,7 +206,7 @@ impl LayerNorm {
                 shift: 1,
             };
         }
-        // Twice q. W·2^(2q) has 63 or 64 bits.
+        // Twice the number q. W·2^(2q) has 63 or 64 bits.
         let twice = (w.leading_zeros() as i32 - 64).div_euclid(2) * 2;
         let near = if twice >= 0 { w << twice } else { w >> -twice };
         Moments {
@@ -216,7 +218,7 @@ impl LayerNorm {
         }
     }
 
-    /// The code of a normalised number, with its gain and bias.
+    /// The code of a normalised number after its gain and its bias were applied.
     pub fn result(&self, normalized: i32, gain: i16, bias: i64) -> i32 {
         let factor = i64::from(self.multiplier) * i64::from(gain);
         let product = i128::from(normalized) * i128::from(factor);
@@ -229,14 +231,14 @@ impl LayerNorm {
 impl Moments {
     /// The code minus the mean, divided by the deviation, with 22 fractional bits.
     pub fn normalized(&self, code: i32) -> i32 {
-        // The difference has 31 bits and the reciprocal 33, and their product leaves room for adding a half.
+        // The difference has 31 bits and the reciprocal has 33 bits, so there is room to add one half to their product.
         let product = (self.length * i64::from(code) - self.sum) * self.reciprocal;
         ((product + (1 << (self.shift - 1))) >> self.shift) as i32
     }
 }
 
 impl Definition {
-    /// True if the definition is a normalization of rows, with the parameters of a [`LayerNorm`].
+    /// True if the definition is a normalization of rows, so that it has the parameters of a [`LayerNorm`].
     pub fn normalizes(self) -> bool {
         matches!(self, Definition::LayerNorm | Definition::RmsNorm)
     }
@@ -272,7 +274,7 @@ fn half_up(x: i128, shift: u8) -> i128 {
     (x + (1 << (shift - 1))) >> shift
 }
 
-/// 2^n, exactly, for exponents of normal numbers.
+/// 2^n, exactly, if n is the exponent of a normal number.
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }

@@ -2,11 +2,12 @@
 //! functions of one code.
 //!
 //! Each function is a definition with a name and a version ([`Definition`]), for example `litert.softmax.int8.v1`. The
-//! meaning of a name never changes. If a function computes other integers, it gets another version. The parameters are
-//! plain data. They follow from scales by the rule of the runtime with which the name begins. With legal parameters a
-//! function has a domain, and outside of it evaluation is an error.
+//! meaning of a name never changes. If a function is changed so that it computes other integers, it gets another
+//! version. The parameters are plain data. They are derived from scales by the rule of the runtime with which the name
+//! begins. With legal parameters, a function has a domain, and evaluating it outside of the domain is an error.
 //!
-//! `docs/functions.md` explains the mathematics, and `docs/oracles.md` what was compared with which program.
+//! `docs/functions.md` explains the mathematics. `docs/oracles.md` says which functions were compared with which
+//! programs.
 //!
 //! ```
 //! use strait_requantize::function::Softmax;
@@ -103,11 +104,11 @@ impl fmt::Display for Definition {
     }
 }
 
-/// The reason why a function has no parameters or no result: scales of the model that the definition does not support,
-/// illegal parameters in a file, or operands outside of the domain.
+/// The reason why a function has no parameters or no result. The cause can be scales of the model that the definition
+/// does not support, illegal parameters in a file, or operands outside of the domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FunctionError {
-    /// The definition is another kind of function.
+    /// The definition is not the kind of function that the caller needs.
     #[error("{definition} is no {wanted}")]
     Kind {
         /// The definition of the function, with its version.
@@ -115,7 +116,7 @@ pub enum FunctionError {
         /// The kind of function that the caller needed.
         wanted: &'static str,
     },
-    /// The scales give no parameters.
+    /// The definition has no parameters for the scales.
     #[error("{definition}: {source}")]
     Scale {
         /// The definition of the function, with its version.
@@ -123,7 +124,7 @@ pub enum FunctionError {
         /// The reason.
         source: ScaleError,
     },
-    /// A factor that follows from the scales is outside of the definition's limits.
+    /// A factor that is derived from the scales is outside of the definition's limits.
     #[error("{definition}: {what} {value} is not above {} and at most {}", .above, .most)]
     Factor {
         /// The definition of the function, with its version.
@@ -132,12 +133,12 @@ pub enum FunctionError {
         what: &'static str,
         /// The value of the factor.
         value: f64,
-        /// The factor has to be larger than this.
+        /// The factor has to be larger than this number.
         above: f64,
-        /// The factor must not be larger than this.
+        /// The factor must not be larger than this number.
         most: f64,
     },
-    /// A parameter with a value that the definition does not allow.
+    /// The value of a parameter is outside of the definition's limits.
     #[error("{definition}: {field} {value} is outside {} ..= {}", .range.start(), .range.end())]
     Parameter {
         /// The definition of the function, with its version.
@@ -146,10 +147,10 @@ pub enum FunctionError {
         field: &'static str,
         /// The value of the parameter.
         value: i64,
-        /// The legal values.
+        /// The values that the definition allows.
         range: RangeInclusive<i64>,
     },
-    /// A coefficient that is not a finite number.
+    /// A coefficient is not a finite number.
     #[error("{definition}: the coefficient {value} is not finite")]
     Coefficient {
         /// The definition of the function, with its version.
@@ -157,19 +158,19 @@ pub enum FunctionError {
         /// The coefficient.
         value: f32,
     },
-    /// The result has another grid than the definition fixes.
+    /// The definition fixes the grid of the result, but the result has another grid.
     #[error("{definition}: the result has the scale {scale} and the zero point {zp}, not {} and {}", .fixed.0, .fixed.1)]
     Grid {
         /// The definition of the function, with its version.
         definition: Definition,
-        /// The scale.
+        /// The scale of the result's grid.
         scale: f32,
-        /// The zero point.
+        /// The zero point of the result's grid.
         zp: i32,
         /// The scale and zero point that the definition fixes.
         fixed: (f32, i32),
     },
-    /// A type of codes that the function does not support.
+    /// The function does not support a type of codes.
     #[error("{definition}: there is no function of {elements}")]
     Elements {
         /// The definition of the function, with its version.
@@ -177,7 +178,7 @@ pub enum FunctionError {
         /// The type.
         elements: IntType,
     },
-    /// A code that its type does not have.
+    /// A code is outside of the range of its type.
     #[error("{definition}: code {code} is not one of {elements}")]
     Code {
         /// The definition of the function, with its version.
@@ -187,7 +188,8 @@ pub enum FunctionError {
         /// The type of the codes.
         elements: IntType,
     },
-    /// A code whose result cannot be proven, because the value is too close to the middle between two results.
+    /// The result for a code cannot be proven, because the function's value is too close to the middle between two
+    /// results.
     #[error("{definition}: the result for code {code} is too near to a tie to be decided")]
     Undecided {
         /// The definition of the function, with its version.
@@ -195,17 +197,17 @@ pub enum FunctionError {
         /// The code.
         code: i32,
     },
-    /// A row without codes, or with more than can be summed up.
+    /// A row has no codes, or more codes than can be summed up.
     #[error("{definition}: a row of {length} codes; 1 ..= {most} are defined")]
     Row {
         /// The definition of the function, with its version.
         definition: Definition,
         /// The number of codes.
         length: usize,
-        /// The largest possible number of codes.
+        /// The largest number of codes that is supported.
         most: usize,
     },
-    /// Codes and results do not have the same number.
+    /// The numbers of codes and results differ.
     #[error("{definition}: {codes} codes and room for {results} results")]
     Lengths {
         /// The definition of the function, with its version.
@@ -236,7 +238,7 @@ fn in_range(
     })
 }
 
-/// Checks that a type has a code.
+/// Checks that a code is in the range of a type.
 fn code_of(definition: Definition, elements: IntType, code: i32) -> Result<(), FunctionError> {
     if elements.range().contains(&code) {
         return Ok(());

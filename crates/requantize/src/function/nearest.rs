@@ -58,19 +58,19 @@ impl Nearest {
             definition: Definition::Nearest,
             code,
         };
-        // The product is exact: the scale has 24 bits, and the difference of two codes 17.
+        // The product is exact: the scale has 24 bits, and the difference of two codes has 17 bits.
         let value = self
             .function
             .at(f64::from(self.input_scale) * f64::from(code - self.input_zp));
         let scale = f64::from(self.scale);
-        // If the result lies two codes or more beyond the ends, it saturates whatever its exact value is.
+        // If the result lies at least two codes beyond the ends, it saturates, and its exact value does not matter.
         let ends = [self.out.min(), self.out.max()].map(|end| f64::from(end - self.zp));
         let below = (value.nearest() / scale).floor().clamp(ends[0] - 2.0, ends[1] + 2.0);
         if below < ends[0] - 1.0 || below > ends[1] + 1.0 {
             return Ok(self.out.saturate(below as i64 + i64::from(self.zp)));
         }
-        // The rounded quotient is off by at most one, so it is corrected by comparing the exact value with multiples of
-        // half a scale. These multiples are exact: 24 bits times 19.
+        // The rounded quotient is off by at most one. It is corrected by comparing the exact value with multiples of
+        // half of the scale. These multiples are exact: they are products of 24 bits and 19 bits.
         let with = |halves: f64| value.compare(halves / 2.0 * scale).ok_or(undecided.clone());
         let below = if with(2.0 * below)? == Ordering::Less {
             below - 1.0

@@ -1,12 +1,12 @@
-//! Functions of real numbers, computed precisely enough for correct rounding.
+//! Functions of real numbers. They are computed with enough precision for correct rounding.
 
 use super::exponential::exp;
 use super::value::{Value, product, sign};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, SQRT_2};
 
-/// A function of one real number. At a pole at 0 the value is infinite, with the sign that the function has above 0.
-/// Where the function has no value, it counts as 0.
+/// A function of one real number. If it has a pole at 0, its value at 0 is infinite, with the sign that the function
+/// has above 0. Where the function is not defined, its value counts as 0.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Real {
@@ -83,7 +83,7 @@ impl Real {
         first.into_iter().chain(second)
     }
 
-    /// The function's value at an f64 of at most 41 bits, which is taken as exact.
+    /// The function's value at `x`, an f64 of at most 41 bits that is taken as exact.
     pub(super) fn at(self, x: f64) -> Value {
         match self {
             Real::HardSwish if x <= -3.0 => Value::exact(0.0),
@@ -127,8 +127,8 @@ impl Real {
         }
     }
 
-    /// The functions that are not quotients or roots. The main part of the value is 0, 1 or the operand, whichever the
-    /// function approaches for large operands.
+    /// The value of a function that is not a quotient or a root. The main part of the value is 0, 1 or the operand,
+    /// whichever the function approaches for large operands.
     fn transcendent(self, x: f64) -> Value {
         let small = exp(-x.abs());
         let main = if x > 0.0 { x } else { 0.0 };
@@ -151,9 +151,9 @@ impl Real {
             // All other functions are 0 at 0.
             _ if x == 0.0 => Value::exact(0.0),
             Real::Silu => Value::near(main, -x.abs() * small / (1.0 + small)),
-            // With n = e^2x + 2e^x, it is x·n / (n + 2) = x − 2x / (n + 2).
+            // With n = e^2x + 2e^x, the function is x·n / (n + 2) = x − 2x / (n + 2).
             Real::Mish if x > 0.0 => {
-                // Not small², which may underflow to zero.
+                // Computing small² instead could underflow to zero.
                 let square = exp(-2.0 * x);
                 Value::near(x, -2.0 * x * square / (1.0 + 2.0 * small + 2.0 * square))
             }
@@ -164,7 +164,7 @@ impl Real {
             Real::Elu { .. } if x > 0.0 => Value::exact(x),
             Real::Elu { alpha } if x > -0.5 => Value::near(0.0, f64::from(alpha) * exp_less_one(x)),
             Real::Elu { alpha } => Value::near(-f64::from(alpha), f64::from(alpha) * small),
-            // Odd functions. For positive numbers they are 1 − tail.
+            // These functions are odd. For positive numbers they are 1 − tail.
             Real::Tanh => odd(
                 x,
                 if x.abs() < 0.3 {
@@ -184,7 +184,7 @@ impl Real {
             Real::Gelu => {
                 let z = x.abs() / SQRT_2;
                 if z < 2.0 {
-                    // The error is that of erf. The sum with 1 may cancel most of the value.
+                    // The error is that of erf. Adding 1 may cancel most of the value.
                     let rest = x * (1.0 + erf_by_series(x / SQRT_2)) / 2.0;
                     Value::Near {
                         main: 0.0,
@@ -197,7 +197,8 @@ impl Real {
             }
             Real::GeluTanh => {
                 let size = x.abs();
-                // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent is a relative error of the power.
+                // FRAC_2_SQRT_PI / √2 = √(2/π). An absolute error of the exponent becomes a relative error of the
+                // power.
                 let exponent = SQRT_2 * FRAC_2_SQRT_PI * (size + 0.044715 * size * size * size);
                 let power = exp(-exponent);
                 let rest = -size * power / (1.0 + power);
@@ -213,7 +214,7 @@ impl Real {
     }
 }
 
-/// ±(1 − tail), or the value itself.
+/// ±(1 − tail) with the sign of `x`. If `tail` is `Err`, the function's value itself.
 fn odd(x: f64, tail: Result<f64, f64>) -> Value {
     match tail {
         Ok(tail) => Value::near(1f64.copysign(x), -tail.copysign(x)),
@@ -227,7 +228,7 @@ fn tail_of_tanh(x: f64) -> f64 {
     2.0 * square / (1.0 + square)
 }
 
-/// sinh x / cosh x by their series, for |x| < 0.3.
+/// sinh x / cosh x, both by their series, for |x| < 0.3.
 fn tanh_near_zero(x: f64) -> f64 {
     let series = |first: u32| {
         let factors = (1..=8).rev().map(|k| f64::from((2 * k + first - 1) * (2 * k + first)));

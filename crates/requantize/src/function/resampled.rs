@@ -14,7 +14,7 @@ use crate::Rounding;
 pub struct Resampled {
     /// The number of fractional bits of a position, at most 16.
     pub bits: u8,
-    /// How result and operand are aligned.
+    /// How the elements of result and operand are aligned.
     pub sampling: Sampling,
     /// The extent of the operand, at least 1.
     pub from: u64,
@@ -25,11 +25,11 @@ pub struct Resampled {
 /// How the first and the last elements of the result are aligned with those of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Elements have a width: the middle of the first one is half an element from the border.
+    /// Elements have a width: the middle of the first element is half an element from the border.
     HalfPixel,
-    /// The first elements coincide, and so do the last ones.
+    /// The positions of the first elements are the same, and so are those of the last elements.
     AlignCorners,
-    /// The first elements coincide.
+    /// The positions of the first elements are the same.
     Asymmetric,
 }
 
@@ -38,14 +38,14 @@ pub enum Sampling {
 pub struct Neighbours {
     /// The neighbour before the position.
     pub lower: u64,
-    /// The neighbour after the position, or the same one at a border.
+    /// The neighbour after the position. At a border, it is the same element as `lower`.
     pub upper: u64,
     /// The distance from `lower`, less than 2^bits. 0 if both neighbours are the same.
     pub weight: u32,
 }
 
 impl Resampled {
-    /// The neighbours of an element of the result. `None` if there are too many bits, or nothing to interpolate.
+    /// The neighbours of element `position` of the result. `None` if there are too many bits, or if an extent is 0.
     pub fn at(self, position: u64) -> Option<Neighbours> {
         let Resampled {
             bits,
@@ -75,7 +75,7 @@ impl Resampled {
 }
 
 /// The result for a sum of products with weights that have `bits` fractional bits in total: `round(sum / 2^bits)`. It
-/// lies between the smallest and the largest element, because the weights of each axis add up to 2^bits.
+/// lies between the smallest and the largest element, because the weights along each axis add up to one.
 pub fn resampled(sum: i64, bits: u8, rounding: Rounding) -> i64 {
     rounding.shift_right(sum, bits)
 }

@@ -1,16 +1,16 @@
-//! Real numbers that have to be compared exactly enough for a rounding: an f64 with a bounded error, or an exact
-//! quotient or root.
+//! Real numbers that can be compared exactly enough to decide a rounding. A number is an f64 with a bounded error, or
+//! an exact quotient or root.
 
 use std::cmp::Ordering;
 
 /// A real number that can be compared with an f64.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
-    /// `main + rest`. `main` is exact, and `rest` is off by at most `error`.
+    /// `main + rest`. `main` is exact, and the error of `rest` is at most `error`.
     Near { main: f64, rest: f64, error: f64 },
-    /// The sum of these terms divided by a positive number, exactly.
+    /// The sum of `terms`, divided by a positive number. It is exact.
     Quotient { terms: [f64; 4], divisor: f64 },
-    /// The square root of a number that is not negative, exactly.
+    /// The square root of a number that is not negative. It is exact.
     Root(f64),
 }
 
@@ -23,8 +23,8 @@ impl Value {
         Value::Quotient { terms, divisor: 1.0 }
     }
 
-    /// A value whose rest has a relative error below 10^-14: it is made of products and quotients of a few numbers,
-    /// each rounded once.
+    /// A value whose rest has a relative error below 10^-14. The rest must come from a few products and quotients that
+    /// are each rounded once.
     pub(super) fn near(main: f64, rest: f64) -> Value {
         Value::Near {
             main,
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The nearest f64, or one next to it.
+    /// The f64 that is nearest to the value, or one next to it.
     pub(super) fn nearest(&self) -> f64 {
         match *self {
             Value::Near { main, rest, .. } => main + rest,
@@ -42,14 +42,14 @@ impl Value {
         }
     }
 
-    /// Compares the value with a number. `None` if the bound of the error does not allow a decision.
+    /// Compares the value with a number. `None` if the bound of the error is too large to decide the comparison.
     pub(super) fn compare(&self, with: f64) -> Option<Ordering> {
         match *self {
             Value::Near { main, rest, error } => {
                 let (high, low) = sum(main, -with);
                 let tail = low + rest;
                 let total = high + tail;
-                // Two additions, each with a relative error below 2^-52.
+                // There are two additions, each with a relative error below 2^-52.
                 let bound = error + (total.abs() + tail.abs()) * 2f64.powi(-51);
                 (total.abs() > bound).then(|| total.total_cmp(&0.0))
             }
@@ -69,21 +69,21 @@ impl Value {
     }
 }
 
-/// A product as the sum of two numbers. It is exact unless a part is below the smallest f64.
+/// A product as the sum of two numbers. It is exact unless one of them is below the smallest f64.
 pub(super) fn product(a: f64, b: f64) -> (f64, f64) {
     let high = a * b;
     (high, a.mul_add(b, -high))
 }
 
-/// A sum as two numbers, exactly.
+/// The sum of a and b as two numbers, whose sum is exact.
 fn sum(a: f64, b: f64) -> (f64, f64) {
     let high = a + b;
     let part = high - a;
     (high, (a - (high - part)) + (b - part))
 }
 
-/// The sign of the sum of these terms. They are turned into terms that do not overlap: each is below the last bit of
-/// the next one.
+/// The sign of the sum of the numbers in `terms`. To find the sign, the terms are turned into others that do not
+/// overlap: each is below the last bit of the next one.
 pub(super) fn sign(terms: [f64; 6]) -> Ordering {
     let mut apart = [0.0; 6];
     for (count, mut rest) in terms.into_iter().enumerate() {

@@ -2,14 +2,14 @@ use super::{Undefined, check_scale};
 use crate::{FormError, Per, quantize::Dequantization};
 use serde::{Deserialize, Serialize};
 
-/// `f32(x) * scale`, and with `relu` not below zero: AscendDequant. The conversion and the product are rounded to
-/// `f32`.
+/// `f32(x) * scale`, which is AscendDequant. With `relu`, negative results become zero. The conversion and the product
+/// are rounded to `f32`.
 ///
 /// Domain: `i32`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendDequant {
-    /// The factor, finite and positive. It has 19 bits if the chip packs it.
+    /// The factor, finite and positive. If the chip packs it, it has 19 bits.
     pub scale: Per<f32>,
     /// True if negative reals become zero.
     pub relu: bool,
@@ -29,7 +29,7 @@ impl AscendDequant {
         Ok(self.with(*scale).eval(acc))
     }
 
-    /// This function as a [`Dequantization`], the general form.
+    /// This function in the general form, as a [`Dequantization`].
     pub fn dequantization(&self) -> Per<Dequantization> {
         self.scale.map(|scale| self.with(*scale))
     }

@@ -5,22 +5,22 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// `sat(round(x * scale + offset))` in `f32`, with the offset inside the rounding: AscendQuant. With `sqrt_mode`,
-/// `sat(round(x * scale * scale + offset))`.
+/// `sat(round(x * scale + offset))` in `f32`, with the offset added inside the rounding. This is AscendQuant. With
+/// `sqrt_mode`, it is `sat(round(x * scale * scale + offset))`.
 ///
-/// Domain: every `f32` except NaN. Infinities saturate. (Chips that compute in 16-bit floats compute another function.)
+/// Domain: every `f32` except NaN. Infinities saturate. (A chip that computes in 16-bit floats gives other results.)
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendQuant {
     /// The factor: the reciprocal of the result's scale, or the square root of that reciprocal. Finite and positive.
     pub scale: f32,
-    /// Added before the rounding, finite.
+    /// The number that is added before the rounding, finite.
     pub offset: f32,
     /// True if the factor is applied twice.
     #[serde(default)]
     pub sqrt_mode: bool,
-    /// `half_even`, `floor`, `ceil` or `toward_zero`. In AscendQuant's `round_mode` these are Round, Floor, Ceil and
-    /// Trunc.
+    /// `half_even`, `floor`, `ceil` or `toward_zero`. The names in AscendQuant's `round_mode` are Round, Floor, Ceil
+    /// and Trunc.
     pub rounding: Rounding,
     /// The integer type to which the result saturates.
     pub out: IntType,
@@ -54,7 +54,7 @@ impl AscendQuant {
         Ok(self.quantization().eval(x))
     }
 
-    /// This function as a [`Quantization`], the general form. There NaN becomes the code of real zero.
+    /// This function in the general form, as a [`Quantization`]. In this form, NaN becomes the code of real zero.
     pub fn quantization(&self) -> Quantization {
         Quantization {
             scaling: if self.sqrt_mode {

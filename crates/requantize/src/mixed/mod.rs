@@ -1,6 +1,6 @@
-//! Quantized functions that are not requantizations of a single integer: from `f32`, to `f32`, or of two integers. Each
-//! is a small struct that works like a [form](crate::form): `check` tells whether its parameters are legal, and `eval`
-//! returns a typed error outside of its domain.
+//! Quantized functions that are not requantizations of a single integer: they compute from `f32`, to `f32`, or from two
+//! integers. Each is a small struct that works like a [form](crate::form): `check` decides whether its parameters are
+//! legal, and `eval` returns a typed error outside of its domain.
 
 mod ascend_dequant;
 mod ascend_quant;
@@ -14,16 +14,16 @@ pub use quantize_linear::QuantizeLinear;
 
 use crate::FormError;
 
-/// An argument for which one of these functions is not defined.
+/// The error for an argument for which a function of this module is not defined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undefined {
-    /// NaN has no code.
+    /// The argument is NaN, which has no code.
     #[error("NaN has no code")]
     NotANumber,
-    /// An accumulator of more than 32 bits.
+    /// The accumulator has more than 32 bits.
     #[error("accumulator {0} is outside of 32 bits")]
     Accumulator(i64),
-    /// There is no scale for this channel.
+    /// The channel does not exist, so there is no scale for it.
     #[error("there is no channel {0}")]
     Channel(usize),
 }
@@ -46,7 +46,7 @@ fn check_offset(offset: f32) -> Result<(), FormError> {
     }
 }
 
-/// Checks that a zero point is a value of the type.
+/// Checks that a zero point is in the range of a type.
 fn check_zero_point(zero_point: i32, out: crate::IntType) -> Result<(), FormError> {
     crate::form::in_range("zero_point", 0, zero_point.into(), out.min().into()..=out.max().into())
 }

@@ -5,7 +5,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(x / scale) + zero_point)` with a true division in `f32`: ONNX's QuantizeLinear.
+/// `sat(half_even(x / scale) + zero_point)` with a true division in `f32`, which is QuantizeLinear of ONNX.
 ///
 /// Domain: every `f32` except NaN. Infinities saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct QuantizeLinear {
     /// The divisor, finite and positive.
     pub scale: f32,
-    /// The code of real zero, which the type must have.
+    /// The code of real zero. It must be in the range of the type.
     pub zero_point: i32,
     /// The integer type to which the result saturates.
     pub out: IntType,
@@ -34,7 +34,7 @@ impl QuantizeLinear {
         Ok(self.quantization().eval(x))
     }
 
-    /// This function as a [`Quantization`], the general form. There NaN becomes the zero point.
+    /// This function in the general form, as a [`Quantization`]. In this form, NaN becomes the zero point.
     pub fn quantization(&self) -> Quantization {
         let zero_point = (self.zero_point, ZeroPoint::After);
         Quantization::new(Scaling::DividedBy(self.scale), zero_point, Rounding::HalfEven, self.out)

@@ -1,12 +1,13 @@
-//! Interval arithmetic, both ends included. A lower end of `i64::MIN` also stands for anything below it, and an upper
-//! end of `i64::MAX` for anything above. Once a bound has left `i64`, later sums do not bring it back.
+//! Interval arithmetic. Both ends belong to an interval. A lower end of `i64::MIN` also stands for every number below
+//! it, and an upper end of `i64::MAX` for every number above it. When a bound has left the range of `i64`, later sums
+//! do not bring it back.
 
 use super::saturate;
 
-/// Farther out than any sum of two i64, but near enough that such a sum fits i128.
+/// A number that is farther from zero than any sum of two i64. The sum of two such numbers still fits into i128.
 const BEYOND: i128 = 1 << 100;
 
-/// The ends as numbers. An end of `i64` becomes a number far beyond it.
+/// The ends of an interval as numbers. An end of `i64` becomes a number far beyond it.
 pub(super) fn open((low, high): (i64, i64)) -> (i128, i128) {
     let low = if low == i64::MIN { -BEYOND } else { low.into() };
     let high = if high == i64::MAX { BEYOND } else { high.into() };
@@ -17,19 +18,19 @@ fn closed((low, high): (i128, i128)) -> (i64, i64) {
     (saturate(low), saturate(high))
 }
 
-/// The interval of the sum of two values.
+/// The interval of the sums of a number from `a` and a number from `b`.
 pub fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     let (a, b) = (open(a), open(b));
     closed((a.0 + b.0, a.1 + b.1))
 }
 
-/// The interval of the difference of two values.
+/// The interval of the differences of a number from `a` and a number from `b`.
 pub fn subtract(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     let (a, b) = (open(a), open(b));
     closed((a.0 - b.1, a.1 - b.0))
 }
 
-/// The interval of the product of two values. Its ends are products of ends.
+/// The interval of the products of a number from `a` and a number from `b`. Its ends are products of ends.
 pub fn multiply(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     let (a, b) = (open(a), open(b));
     let corners = [a.0, a.1].map(|x| [x.saturating_mul(b.0), x.saturating_mul(b.1)]);
@@ -37,7 +38,7 @@ pub fn multiply(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     closed((p.min(q).min(r).min(s), p.max(q).max(r).max(s)))
 }
 
-/// The interval of a sum of `count` values, each from this interval.
+/// The interval of the sums of `count` numbers from `a`.
 pub fn repeat(a: (i64, i64), count: u64) -> (i64, i64) {
     let (low, high) = open(a);
     closed((low.saturating_mul(count.into()), high.saturating_mul(count.into())))

@@ -1,9 +1,9 @@
 //! Finds the interval of an accumulator from weights, bias, zero points, padding and the codes of the operand, never
-//! from calibration data. The interval is sound, and it comes with operands that reach its ends.
+//! from calibration data. The interval is sound. For each end, the module also finds operands that lead to it.
 //!
 //! [`Products`] is one channel of a convolution or fully connected layer, [`Pairs`] is one sum in a product of two
-//! activations, and [`Terms`] is a sum of two integers. [`prove`] shows that no sum leaves the accumulator. Otherwise
-//! it says which one does and what would help.
+//! activations, and [`Terms`] is a sum of two integers. [`prove`] shows that no sum leaves the range of the
+//! accumulator. Otherwise, its error says which sum does and what would help.
 
 mod interval;
 mod overflow;
@@ -19,7 +19,7 @@ pub use terms::Terms;
 
 use std::fmt;
 
-/// The smallest and the largest value that a sum can have.
+/// The smallest and the largest number that a sum can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The smallest value.
@@ -28,37 +28,37 @@ pub struct Range {
     pub high: Extreme,
 }
 
-/// A bound of a sum, and the operand that leads to it.
+/// A bound of a sum, and the operand that leads to this bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extreme {
     /// The bound. No sum is beyond it.
     pub value: i128,
     /// The operand that leads to the bound.
     pub pattern: Pattern,
-    /// True if the pattern is known to occur, so that the sum really reaches the bound. That is so if the operands are
-    /// inputs of the model. It is not known for results of other layers, for one operand that is used twice, or for
-    /// padding that may not occur.
+    /// True if it is known that the pattern can occur, so that the sum really reaches the bound. This is so if the
+    /// operands are inputs of the model. It is not known for results of other layers, for an operand that is used
+    /// twice, or for padding that may not occur.
     pub realised: bool,
 }
 
-/// An operand, described by what each term of the sum reads.
+/// An operand, described by the codes that the terms of the sum read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// One code at all positive weights, and another one at all negative weights.
+    /// Terms with positive weights read one code, and terms with negative weights read another.
     BySign {
-        /// The code at positive weights.
+        /// The code for positive weights.
         positive: i64,
-        /// The code at negative weights.
+        /// The code for negative weights.
         negative: i64,
     },
-    /// The same two codes in every product.
+    /// Every product reads the same two codes.
     Pair {
         /// The code of the first operand.
         first: i64,
         /// The code of the second operand.
         second: i64,
     },
-    /// Two terms of a sum.
+    /// The sum has two terms.
     Terms {
         /// The first term.
         first: i64,
@@ -68,7 +68,7 @@ pub enum Pattern {
 }
 
 impl Range {
-    /// Both ends, without the patterns. The ends of `i64` stand for anything beyond them.
+    /// Both bounds, without the patterns. An end of `i64` also stands for every number beyond it.
     pub fn interval(&self) -> (i64, i64) {
         (saturate(self.low.value), saturate(self.high.value))
     }
@@ -89,8 +89,8 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The nearest `i64`.
+/// The `i64` that is nearest to `x`.
 fn saturate(x: i128) -> i64 {
-    // After the clamp it fits an i64.
+    // After the clamp, the number fits into i64.
     x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

@@ -6,52 +6,52 @@ pub trait Summands {
     /// The interval of the whole sum.
     fn range(&self) -> Range;
 
-    /// The interval of the sum of any subset of the terms, the bias included. In whatever order, grouping or lanes a
-    /// sum is computed, no intermediate result lies outside. It is never wider than |b| + Σ |w| max |x - z| to either
-    /// side.
+    /// The interval of the sums of all subsets of the terms. The bias counts as a term. In whatever order, grouping or
+    /// lanes a sum is computed, every intermediate result lies in this interval. It never reaches farther than |b| + Σ
+    /// |w| max |x - z| to either side.
     fn partial_sums(&self) -> Range;
 
-    /// What would keep the sum and its parts within `-limit - 1 ..= limit`.
+    /// A change with which the sum and its intermediate results would lie within `-limit - 1 ..= limit`.
     fn repair(&self, limit: u64) -> Repair;
 }
 
-/// Which sums have to fit the accumulator.
+/// The sums that have to fit into the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Only the whole sum has to fit: the accumulator wraps, and modulo 2^n the final result is right whatever happened
-    /// in between.
+    /// Only the whole sum has to fit: the accumulator wraps, and modulo 2^n the final result is right even if
+    /// intermediate results wrap.
     Final,
-    /// Every intermediate result has to fit, in any order of adding: the accumulator saturates, or its behaviour on
-    /// overflow is undefined.
+    /// Every intermediate result has to fit, in any order of the additions: the accumulator saturates, or its behaviour
+    /// on overflow is undefined.
     Any,
 }
 
 /// The accumulator in which sums are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accumulator {
-    /// The width in bits, as a two's complement number, 1 ..= 64.
+    /// The width of the two's complement number in bits, 1 ..= 64.
     pub bits: u8,
-    /// Which sums have to fit.
+    /// The sums that have to fit.
     pub order: Order,
 }
 
 impl Accumulator {
-    /// The largest value, 2^(bits - 1) - 1.
+    /// The largest number in the accumulator, 2^(bits - 1) - 1.
     fn limit(self) -> u64 {
         (1u64 << (self.bits.clamp(1, 64) - 1)) - 1
     }
 }
 
-/// A change that would make a sum fit.
+/// A change with which a sum would fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// A weight scale that is coarser by 2^bits. Products are the larger part of the sum.
+    /// A weight scale that is coarser by 2^bits. This helps if the products are the larger part of the sum.
     CoarserWeights {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// A bias scale that is coarser by 2^bits. The bias is the larger part of the sum. Its scale is the weights' scale
-    /// times the input's.
+    /// A bias scale that is coarser by 2^bits. This helps if the bias is the larger part of the sum. The scale of the
+    /// bias is the product of the scales of weights and input.
     CoarserBias {
         /// The number of bits by which the scale has to grow.
         bits: u8,
@@ -61,11 +61,11 @@ pub enum Repair {
         /// The number of bits by which the scale has to grow.
         bits: u8,
     },
-    /// No scale helps, because there are too many products.
+    /// A sum with fewer products. No scale helps, because there are too many products.
     FewerProducts {
         /// The number of products.
         of: u64,
-        /// How many of the largest products fit.
+        /// The number of products that would fit, if all of them were as large as possible.
         at_most: u64,
     },
 }
@@ -77,9 +77,9 @@ pub struct Overflow {
     pub channel: usize,
     /// The accumulator that is too small.
     pub accumulator: Accumulator,
-    /// The bound that lies outside of the accumulator. If both bounds do, the one that is farther out.
+    /// The bound that lies outside of the accumulator. If both bounds do, the one that is farther outside.
     pub extreme: Extreme,
-    /// What would help.
+    /// A change that would help.
     pub repair: Repair,
 }
 
@@ -117,10 +117,10 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Proves that the sum of a channel stays inside the accumulator, and returns its interval.
+/// Proves that the sum of a channel stays inside the accumulator, and returns the interval of the sum.
 ///
 /// # Errors
-/// The bound that is farthest outside, with the operand that leads to it and what would help.
+/// The bound that is farthest outside, with the operand that leads to it and a change that would help.
 pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> Result<Range, Overflow> {
     let range = sum.range();
     let asked = match accumulator.order {
@@ -129,7 +129,7 @@ pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> R
     };
     let limit = i128::from(accumulator.limit());
     let past = |extreme: &Extreme| {
-        // Both numbers are far inside i128, except for a product that has already overflowed i64.
+        // Both numbers are far inside the range of i128, unless a product has already overflowed i64.
         extreme
             .value
             .saturating_sub(limit)

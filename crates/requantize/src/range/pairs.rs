@@ -12,13 +12,13 @@ pub struct Pairs {
     pub first: ((i64, i64), i64),
     /// The codes of the second operand, and its zero point.
     pub second: ((i64, i64), i64),
-    /// True if the two operands can have any codes, independently of each other: they are two inputs of the model, or
-    /// one input and a constant.
+    /// True if the two operands can have any codes, independently of each other. This is so if they are two inputs of
+    /// the model, or one input and a constant.
     pub any_pattern: bool,
 }
 
 impl Pairs {
-    /// The smallest and the largest product, with their codes. They are products of ends.
+    /// The smallest and the largest product, with the codes that give them. Both are products of ends.
     fn product(&self) -> [(i128, Pattern); 2] {
         let ((a_codes, a_zero), (b_codes, b_zero)) = (self.first, self.second);
         let corners = [a_codes.0, a_codes.1].into_iter().flat_map(|first| {
@@ -66,7 +66,7 @@ impl Summands for Pairs {
         let widest = low.0.unsigned_abs().max(high.0.unsigned_abs()).max(1);
         Repair::FewerProducts {
             of: self.count,
-            // The quotient is at most `limit`, so it fits a u64.
+            // The quotient is at most `limit`, so it fits into u64.
             at_most: (u128::from(limit) / widest) as u64,
         }
     }

@@ -23,26 +23,26 @@ pub struct Input<'a> {
     pub zero_point: i64,
     /// The padding, if a tap can lie outside of the operand.
     pub padding: Option<Padding<'a>>,
-    /// True if every pattern of codes can occur, because the operand is an input of the model. False for results of
-    /// other layers.
+    /// True if every pattern of codes can occur, because the operand is an input of the model. False if the operand is
+    /// the result of another layer.
     pub any_pattern: bool,
 }
 
-/// What a tap outside of the operand reads.
+/// The padding that taps outside of the operand read.
 #[derive(Clone, Copy, Debug)]
 pub struct Padding<'a> {
     /// The code that a tap outside of the operand reads.
     pub code: i64,
-    /// For each tap of a window, whether it can lie outside at some position. Weight i belongs to tap i modulo the
-    /// number of taps. If this is empty, all taps can.
+    /// For each tap of a window, true if the tap can lie outside of the operand at some position. Weight i belongs to
+    /// tap i modulo the number of taps. If this list is empty, all taps can lie outside.
     pub taps: &'a [bool],
     /// True if there is a position at which no tap lies outside.
     pub interior: bool,
 }
 
-/// The sums of positive and of negative weights. The bounds depend on nothing else: if P is the sum of the positive
-/// weights and N that of the negative ones, Σ w x lies in [P low + N high, P high + N low], and two codes reach each
-/// end.
+/// The sum of the positive weights and the sum of the negative weights. The bounds depend only on these: if P is the
+/// sum of the positive weights and N the sum of the negative weights, Σ w x lies in [P low + N high, P high + N low],
+/// and two codes reach each end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weights {
     above: i128,
@@ -51,7 +51,7 @@ struct Weights {
 
 impl Weights {
     fn of(weights: impl Iterator<Item = i32>) -> Weights {
-        // There are fewer than 2^32 weights of 32 bits, so this does not overflow.
+        // There are fewer than 2^32 weights, each of 32 bits, so this does not overflow.
         let (above, below) = weights.fold((0i64, 0i64), |(above, below), w| {
             (above + i64::from(w.max(0)), below + i64::from(w.min(0)))
         });
@@ -67,7 +67,7 @@ impl Weights {
 }
 
 impl Products<'_> {
-    /// The sums of the weights that only read codes, and of those that may read padding too.
+    /// The sums of the weights whose taps only read codes, and the sums of those whose taps may read padding too.
     fn split(&self) -> (Weights, Weights) {
         let weights = self.weights.iter().copied();
         match self.input.padding {
@@ -81,7 +81,7 @@ impl Products<'_> {
         }
     }
 
-    /// The interval of what a tap that may read padding can read.
+    /// The interval of the numbers that a tap reads if it may read padding.
     fn padded(&self) -> (i64, i64) {
         let (low, high) = self.input.codes;
         self.input
@@ -89,7 +89,7 @@ impl Products<'_> {
             .map_or((low, high), |p| (low.min(p.code), high.max(p.code)))
     }
 
-    /// The bounds if every tap counts. With `skip`, a tap is left out where it would not make the bound wider, which
+    /// The bounds if every tap counts. With `skip`, a tap is left out if it would not make the interval wider. This
     /// gives the bounds of partial sums.
     fn bounds(&self, skip: bool) -> Range {
         let (inner, outer) = self.split();
@@ -125,9 +125,10 @@ impl Summands for Products<'_> {
         self.bounds(true)
     }
 
-    /// With a scale that is 2^k times coarser, a weight is at most |w| / 2^k + 1/2. The bias is at most |b| / 2^k +
-    /// 1/2, and if a zero point was folded in, the rounding of the weights adds the same amount again. So (Σ |w|
-    /// m + |b|) / 2^k + n m + 1 is enough, for n weights and with m the largest |x - z|.
+    /// With a scale that is 2^k times coarser, the magnitude of a weight is at most |w| / 2^k + 1/2. The magnitude of
+    /// the bias is at most |b| / 2^k + 1/2, and if a zero point is folded into the bias, the rounding of the weights
+    /// adds the same amount again. So the sum is at most (Σ |w| m + |b|) / 2^k + n m + 1, for n weights and with m the
+    /// largest |x - z|.
     fn repair(&self, limit: u64) -> Repair {
         let (low, high) = self.padded();
         let largest = |x: i64| u128::from(x.saturating_sub(self.input.zero_point).unsigned_abs());
@@ -141,7 +142,7 @@ impl Summands for Products<'_> {
             Some(bits) => Repair::CoarserWeights { bits },
             None => Repair::FewerProducts {
                 of: self.weights.len() as u64,
-                // A weight of the largest size times the largest operand.
+                // The number of products that fit if each is the product of the largest weight and the largest operand.
                 at_most: fewer(
                     limit,
                     self.weights.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0),
@@ -154,6 +155,6 @@ impl Summands for Products<'_> {
 
 fn fewer(limit: u64, weight: u32, operand: u128) -> u64 {
     let product = u128::from(weight).saturating_mul(operand).max(1);
-    // The quotient is at most `limit`, so it fits a u64.
+    // The quotient is at most `limit`, so it fits into u64.
     (u128::from(limit) / product) as u64
 }

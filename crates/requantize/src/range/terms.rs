@@ -9,7 +9,7 @@ use super::{
 pub struct Terms {
     /// The interval of the first operand.
     pub first: (i64, i64),
-    /// The interval of the second operand. For a difference, it is negated.
+    /// The interval of the second operand. For a difference, this is the interval of the negated operand.
     pub second: (i64, i64),
 }
 
@@ -17,7 +17,7 @@ impl Summands for Terms {
     fn range(&self) -> Range {
         let (first, second) = (open(self.first), open(self.second));
         let (low, high) = (first.0 + second.0, first.1 + second.1);
-        // It is not known whether some input of the model gives both terms these values at once.
+        // It is not known whether some input of the model gives both terms these numbers at the same time.
         let extreme = |value, first, second| Extreme {
             value,
             pattern: Pattern::Terms { first, second },
@@ -29,14 +29,14 @@ impl Summands for Terms {
         }
     }
 
-    /// The partial sums are zero, either term, and both.
+    /// The partial sums are zero, each of the terms, and the sum of both.
     fn partial_sums(&self) -> Range {
         let parts = |term: (i64, i64)| (term.0.min(0), term.1.max(0));
         let (first, second) = (parts(self.first), parts(self.second));
         Terms { first, second }.range()
     }
 
-    /// On a grid that is 2^k times coarser, each term is at most |x| / 2^k + 1/2.
+    /// On a grid that is 2^k times coarser, the magnitude of each term is at most |x| / 2^k + 1/2.
     fn repair(&self, limit: u64) -> Repair {
         let size = |(low, high): (i64, i64)| u128::from(low.unsigned_abs().max(high.unsigned_abs()));
         let total = size(self.first) + size(self.second);

@@ -1,9 +1,9 @@
-//! How Ascend's tools and chips derive integers from the scales in quantization records, in the sense
-//! `real = scale * (q - zero_point)`.
+//! The rules by which Ascend's tools and chips derive factors from the scales in quantization records. Scales are used
+//! as in `real = scale * (q - zero_point)`.
 //!
-//! The factor of the dequantization is `weight * input`, that of the quantization is `1 / output`, and that of the
-//! requantization is their product. All are computed in `f32`. The tools store the first two. The chip's cube unit
-//! keeps 19 bits of a factor ([`packed_float`](super::packed_float)).
+//! The factor of the dequantization is `weight * input`, the factor of the quantization is `1 / output`, and the factor
+//! of the requantization is the product of both. All are computed in `f32`. The tools store the first two. The chip's
+//! cube unit keeps 19 bits of a factor ([`packed_float`](super::packed_float)).
 
 use super::{ScaleError, packed_float::truncate, positive};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     form::{self, AscendDequantS16, DequantQuant, FormError},
 };
 
-/// The scales around a convolution or a matrix product.
+/// The scales of operands and result of a convolution or a matrix product.
 #[derive(Clone, Copy, Debug)]
 pub struct Scales<'a> {
     /// The scale of the activation.
@@ -40,7 +40,7 @@ impl Scales<'_> {
         Ok(1.0 / self.output)
     }
 
-    /// The factor of AscendRequant: the product of the other two, truncated once.
+    /// The factor of AscendRequant: the product of the other two factors, truncated once.
     pub fn requantization(&self) -> Result<Per<f32>, ScaleError> {
         let quantization = self.quantization()?;
         let whole = Scales { packed: false, ..*self };
@@ -62,7 +62,7 @@ pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Re
     })
 }
 
-/// The form for AscendDequant, a ReLU if `relu` is set, and AscendQuant, as they stand in the graph before they are
+/// The form for AscendDequant, a ReLU if `relu` is set, and AscendQuant. A graph contains these ops before they are
 /// merged into one AscendRequant.
 pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
     checked(DequantQuant {
@@ -74,12 +74,13 @@ pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType)
     })
 }
 
-/// What ATC's requantization fusion makes of a dequantization and a quantization with `clamp` behind them. There is one
-/// factor: the product of both in `f32`, truncated to 19 bits if the chip packs it. A clamp from real zero upwards
-/// becomes the form's own ReLU, or is dropped if saturation at `offset` has the same effect. Any other clamp stays.
+/// The requantization that ATC's fusion makes from a dequantization and a quantization with `clamp` behind them. It has
+/// one factor: the product of both factors in `f32`, truncated to 19 bits if the chip packs it. A clamp from real zero
+/// upwards becomes the form's own ReLU, or is dropped if saturation at `offset` has the same effect. Any other clamp
+/// does not change.
 ///
-/// The result is not the same function as before: three roundings become one, and the offset moves out of the last one.
-/// [`decide`](crate::decide) tells how much they differ on an interval.
+/// The result is not the same function as before: there is one rounding instead of three, and the offset is no longer
+/// inside the last rounding. [`decide`](crate::decide) finds how much the functions differ on an interval.
 pub fn merge(pair: &DequantQuant, clamp: Option<[i32; 2]>, packed: bool) -> Result<Step, ScaleError> {
     let DequantQuant { offset, out, .. } = *pair;
     let from_zero = clamp.is_some_and(|[low, high]| low == offset && high >= out.max());
@@ -97,13 +98,14 @@ pub fn merge(pair: &DequantQuant, clamp: Option<[i32; 2]>, packed: bool) -> Resu
     Ok(Step { form, clamp })
 }
 
-/// The S16 pair with a shift of N: first accumulators to 16 bits, then from there to 8 bits by `deq * quant * 2^N`.
+/// The S16 pair with a shift of N: the first form narrows accumulators to 16 bits, and the second requantizes these to
+/// 8 bits by the factor `deq * quant * 2^N`.
 pub fn s16(scales: &Scales<'_>, shift: u8, offset: i32, relu: bool) -> Result<[Requantization; 2], ScaleError> {
     let first = checked(AscendDequantS16 {
         shift: shift.into(),
         relu,
     })?;
-    // N is at most 16 here, so this is an exact power of two.
+    // N is at most 16, so the factor is an exact power of two.
     let back = 2f32.powi(shift.into());
     let scale = scales.requantization()?.map(|scale| scale * back);
     Ok([first, checked(form::AscendRequantS16 { scale, offset })?])

@@ -1,11 +1,12 @@
-//! Writes real factors as `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
+//! Converts real factors to `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
 
 use super::{ScaleError, positive, unzip};
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, form, form::MAX_SHIFT};
 
-/// Splits `x` into a fraction in [0.5, 1) and an exponent of two. For zero, infinities and NaN, the exponent is zero.
+/// Splits `x` into a fraction with a magnitude in [0.5, 1) and an exponent of two. For zero, infinities and NaN, the
+/// exponent is zero.
 ///
-/// It works like C's `frexp` and is exact for every `x`, subnormal numbers included.
+/// This is the same as C's `frexp`. It is exact for every `x`, including subnormal numbers.
 pub fn frexp(x: f64) -> (f64, i32) {
     const EXPONENT: u64 = 0x7FF;
     const HALF: u64 = 0x3FE; // the exponent field of 0.5
@@ -13,16 +14,16 @@ pub fn frexp(x: f64) -> (f64, i32) {
         return (x, 0);
     }
     let field = |x: f64| (x.to_bits() >> 52) & EXPONENT;
-    // A subnormal number is first scaled to a normal one, exactly.
+    // A subnormal number is first multiplied by a power of two so that it becomes normal. This product is exact.
     let (x, scaled) = if field(x) == 0 { (x * 2f64.powi(64), 64) } else { (x, 0) };
     let fraction = f64::from_bits(x.to_bits() & !(EXPONENT << 52) | (HALF << 52));
-    // The field is at most 2046.
+    // The field is at most 2046, so it fits into i32.
     (fraction, field(x) as i32 - HALF as i32 - scaled)
 }
 
 /// `x * 2^exponent`. It is exact unless the result is subnormal, overflows, or `exponent` is beyond ±2000.
 pub fn ldexp(x: f64, exponent: i32) -> f64 {
-    // In two steps, because the power alone may not be an f64.
+    // The power is applied in two steps, because the power alone may not fit into f64.
     let half = exponent.clamp(-2000, 2000) / 2;
     x * 2f64.powi(half) * 2f64.powi(exponent.clamp(-2000, 2000) - half)
 }
@@ -38,7 +39,7 @@ pub struct FixedPoint {
     pub bits: u8,
 }
 
-/// The most bits of a multiplier, which is an i32 and not negative.
+/// The largest number of bits of a multiplier, which is an i32 that is not negative.
 const MOST_BITS: u8 = 31;
 
 impl FixedPoint {
@@ -49,8 +50,8 @@ impl FixedPoint {
         }
         let (fraction, exponent) = frexp(positive("factor", factor)?);
         let top = 1i64 << bits;
-        // A fraction below one times a power of two is exact. Rounded it is at most `top`, which is the next power of
-        // two.
+        // The product of a fraction below one and a power of two is exact. Rounded it is at most `top`, which is the
+        // next power of two.
         match Rounding::HalfAway.round_f64(fraction * top as f64) as i64 {
             mantissa if mantissa == top => Ok(FixedPoint {
                 mantissa: (top / 2) as i32,
@@ -67,11 +68,12 @@ impl FixedPoint {
 }
 
 /// The multiplier of `bits` bits and the right shift for a factor, for forms that round once. If the factor is so small
-/// that the shift would exceed [`MAX_SHIFT`], the shift is that and the multiplier has fewer bits, down to none.
+/// that the shift would exceed [`MAX_SHIFT`], the shift is [`MAX_SHIFT`] and the multiplier has fewer bits, possibly
+/// none.
 fn multiplier_and_shift(factor: f64, bits: u8) -> Result<(i32, u8), ScaleError> {
     let FixedPoint { mantissa, exponent, .. } = FixedPoint::nearest(factor, bits)?;
     match u8::try_from((i32::from(bits) - exponent).min(MAX_SHIFT.into())) {
-        // The mantissa would need a larger shift. What is left of it has fewer than 31 bits.
+        // The mantissa would need a larger shift. The part of it that is kept has fewer than 31 bits.
         Ok(MAX_SHIFT) => Ok((
             Rounding::HalfAway.round_f64(ldexp(factor, MAX_SHIFT.into())) as i32,
             MAX_SHIFT,
@@ -84,7 +86,7 @@ fn multiplier_and_shift(factor: f64, bits: u8) -> Result<(i32, u8), ScaleError> 
     }
 }
 
-/// `sat(round(x * factor) + zp)` with a multiplier of `bits` bits, as the form `TfLite`.
+/// The form `TfLite`, `sat(round(x * factor) + zp)`, with a multiplier of `bits` bits.
 pub fn tf_lite(
     factor: &Per<f64>,
     bits: u8,

@@ -1,8 +1,9 @@
-//! How LiteRT derives integers on int8. It computes every multiplier from the `f32` scales in the file, so they cannot
-//! be chosen freely.
+//! The rules by which LiteRT derives integers. It computes every multiplier from the `f32` scales in the file, so a
+//! compiler cannot choose the multipliers freely.
 //!
 //! Source: `QuantizeMultiplier`, `PopulateConvolutionQuantizationParams`, `GetQuantizedConvolutionMultipler` and the
-//! `Prepare` functions of ADD and MUL in LiteRT's kernels. How often each op rounds was measured with LiteRT 2.3.0.
+//! `Prepare` functions of ADD and MUL in LiteRT's kernels. The number of roundings of each op was measured with LiteRT
+//! 2.3.0.
 
 use super::{
     ScaleError,
@@ -13,7 +14,7 @@ use crate::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
 /// The 31-bit mantissa and the exponent of a factor, `mantissa * 2^(exponent - 31)`.
 ///
-/// A factor below about 2^-32 becomes zero. A factor of 2^30 or more is refused, because its left shift would overflow
+/// A factor below about 2^-32 becomes zero. A factor of at least 2^30 is refused, because its left shift would overflow
 /// `i32`.
 pub fn quantize_multiplier(factor: f64) -> Result<(i32, i8), ScaleError> {
     if factor == 0.0 {
@@ -31,8 +32,8 @@ pub fn quantize_multiplier(factor: f64) -> Result<(i32, i8), ScaleError> {
 }
 
 /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV: two roundings, with the factor computed in `f64`. Four-bit weights
-/// use the same rule. With unsigned codes, weights have a single scale, and the product of both scales is rounded to
-/// `f32`.
+/// use the same rule. If the codes are unsigned, the weights have a single scale, and the product of input scale and
+/// weight scale is rounded to `f32`.
 pub fn convolution(
     input: f32,
     weights: &Per<f32>,
@@ -55,8 +56,8 @@ fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per
     weights.try_map(|w| Ok(input * positive("weight scale", f64::from(*w))? / output))
 }
 
-/// The form as a build of LiteRT with TFLITE_SINGLE_ROUNDING computes it: the same integers, but one rounding. Other
-/// forms do not change.
+/// The form in builds of LiteRT with TFLITE_SINGLE_ROUNDING, which have the same integers but one rounding. Other forms
+/// do not change.
 pub fn single_rounding(form: Requantization) -> Requantization {
     match form {
         Requantization::Gemmlowp(form) => Requantization::Gemmlowp(form::Gemmlowp {
@@ -69,7 +70,7 @@ pub fn single_rounding(form: Requantization) -> Requantization {
 
 /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on int16 activations with a 64-bit bias. The factor is that of the
 /// int8 convolution, and its multiplier is reduced to 16 bits when it is applied. A factor that needs a left shift of
-/// more than 7 is refused. FULLY_CONNECTED uses another form, on int16 too ([`fully_connected_in_f64`]). If the file
+/// more than 7 is refused. FULLY_CONNECTED uses another form, for int16 too ([`fully_connected_in_f64`]). If the file
 /// says that the bias has 32 bits (`quantized_bias_type`), the sum has 32 bits as well, and the form is that of
 /// [`convolution`].
 pub fn sixteen_by_eight(
@@ -82,8 +83,8 @@ pub fn sixteen_by_eight(
     sixteen_bits(&convolution_factor(input, weights, output)?, zp, out)
 }
 
-/// BATCH_MATMUL of int16 with int16 or int8: the 16-bit multiplier of CONV_2D, and the factor of the int8 BATCH_MATMUL,
-/// for which the product of both scales is rounded to `f32`.
+/// BATCH_MATMUL of int16 with int16 or int8. It has the 16-bit multiplier of CONV_2D and the factor of the int8
+/// BATCH_MATMUL, for which the product of both scales is rounded to `f32`.
 pub fn wide_matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     sixteen_bits(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
 }
@@ -102,9 +103,9 @@ fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantizati
 
 /// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, with the factor computed in `f64`.
 ///
-/// LiteRT 2.3.0 has no multiplier here ([`fully_connected_in_f64`]). Keeping only 31 bits of the factor changes the
-/// product by less than `|result| * 2^-31`. So the two forms differ only for accumulators that come this close to a
-/// tie.
+/// LiteRT 2.3.0 has no multiplier for this op ([`fully_connected_in_f64`]). Keeping only 31 bits of the factor changes
+/// the product by less than `|result| * 2^-31`. So the two forms give different results only for accumulators whose
+/// product is this close to a tie.
 pub fn fully_connected(
     input: f32,
     weights: &Per<f32>,
@@ -120,7 +121,7 @@ pub fn fully_connected(
     )
 }
 
-/// FULLY_CONNECTED as LiteRT 2.3.0 computes it, on int8 and on int16: `f64(acc) * factor`, rounded with ties away from
+/// FULLY_CONNECTED as LiteRT 2.3.0 computes it, for int8 and int16: `f64(acc) * factor`, rounded with ties away from
 /// zero. The factor is computed in `f64`.
 pub fn fully_connected_in_f64(
     input: f32,
@@ -132,7 +133,7 @@ pub fn fully_connected_in_f64(
     product_in_f64(&convolution_factor(input, weights, output)?, zp, out)
 }
 
-/// The form of [`fully_connected_in_f64`] for any factors. A factor below 2^-129, or of 2^31 or more, is refused.
+/// The form of [`fully_connected_in_f64`] for any factors. A factor below 2^-129, or of at least 2^31, is refused.
 pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let parts = |factor: &f64| {
         let (fraction, exponent) = frexp(positive("factor", *factor)?);
@@ -140,7 +141,7 @@ pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requan
             .ok()
             .filter(|e| form::Float64::EXPONENTS.contains(e));
         match exponent {
-            // A whole number of 53 bits.
+            // The fraction times 2^53 is a whole number of 53 bits.
             Some(exponent) => Ok((ldexp(fraction, 53) as i64, exponent)),
             None if *factor < 1.0 => Err(ScaleError::NotPositive {
                 what: "factor",
@@ -163,8 +164,8 @@ pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requan
     Ok(form)
 }
 
-/// LiteRT's multiplier with a single rounding of any mode. A target's table may use it, with another rounding mode, for
-/// its fully connected layers.
+/// The form with LiteRT's multiplier and a single rounding of any mode. A target's table may use it for fully connected
+/// layers, with another rounding mode than LiteRT's.
 pub fn one_rounding(
     factor: &Per<f64>,
     zp: i32,
@@ -194,8 +195,9 @@ fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
     Ok(f64::from(a * b) / positive("output scale", output.into())?)
 }
 
-/// MEAN: the sum of `count` integers, with their zero points subtracted, becomes the output with two roundings. The
-/// multiplier includes the division by the count, which truncates its last bits. There is one channel for each count.
+/// MEAN: the sum of `count` integers, with their zero points subtracted, is requantized with two roundings. The
+/// multiplier includes the division by the count, which truncates the multiplier's last bits. There is one channel for
+/// each count.
 pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
@@ -204,9 +206,9 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
     let (multiplier, exponent) = quantize_multiplier(input / output)?;
     let divided = count.try_map(|&count| {
         positive("number of elements", count.into())?;
-        // As many bits as the count has after its leading one, but no more than the right shift has left.
+        // The number of bits of the count after its leading one, but no more than the right shift can still take.
         let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
-        // Below 2^63. After the division it is not larger than the multiplier, because 2^bits <= count.
+        // The product is below 2^63. After the division it is at most the multiplier, because 2^bits <= count.
         let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
         Ok::<_, ScaleError>((multiplier, exponent - bits as i8))
     })?;
@@ -221,8 +223,8 @@ pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) ->
     Ok(form)
 }
 
-/// MUL: the product of the operands' integers, with their zero points subtracted, becomes the output with two
-/// roundings. The factor is computed in `f32`.
+/// MUL: the product of the operands' integers, with their zero points subtracted, is requantized with two roundings.
+/// The factor is computed in `f32`.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     positive("first scale", a.into())?;
     positive("second scale", b.into())?;
@@ -233,21 +235,21 @@ pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
 /// The three requantizations of an ADD or a SUB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addition {
-    /// How many bits an operand's integer is shifted left before its requantization, after its zero point was
-    /// subtracted.
+    /// The number of bits by which an operand's integer is shifted left before its requantization, after its zero point
+    /// was subtracted.
     pub left_shift: u8,
-    /// Each operand to the common grid, in `i32` with a zero point of zero.
+    /// The requantizations of the operands to the common grid, in `i32` with a zero point of zero.
     pub operands: [Requantization; 2],
-    /// The sum or difference to the output.
+    /// The requantization of the sum or difference to the output.
     pub output: Requantization,
 }
 
-/// ADD and SUB: both operands are brought to the grid of twice the larger scale, with 20 more bits (15 if the output
-/// has 16 bits), and are added there. Every step has two roundings.
+/// ADD and SUB: both operands are requantized to a common grid and added there. Its scale is twice the larger scale,
+/// divided by 2^20 (or by 2^15 if the output has 16 bits). Every requantization has two roundings.
 pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Addition, ScaleError> {
     let left_shift = if out.bits() > 8 { 15 } else { 20 };
     let (a, b) = (positive("first scale", a.into())?, positive("second scale", b.into())?);
-    // Twice an f32 and 2^20 times an f32 are exact, so it does not matter in which type these products are computed.
+    // Twice an f32 and 2^20 times an f32 are exact, so the type in which these products are computed does not matter.
     let twice_larger = 2.0 * a.max(b);
     let grid = f64::from(1u32 << left_shift) * positive("output scale", output.into())?;
     let operand = |scale: f64| gemmlowp(&Per::Tensor(scale / twice_larger), 0, IntType::I32);

@@ -1,8 +1,9 @@
-//! Derives the integers of a form from scales, bit for bit, by the rule of the runtime that reads the scales.
+//! Derives the integers of a form from scales by the rule of the runtime that reads the scales. The integers are the
+//! same as the runtime's, bit for bit.
 //!
-//! Scales are meant as in `real = scale * (q - zero_point)`. The factor of a convolution's requantization is
-//! `input * weight / output`. The rules differ in the types and the order of this computation, in how many bits of the
-//! factor they keep, and in how they round.
+//! Scales are used as in `real = scale * (q - zero_point)`. The factor of a convolution's requantization is `input *
+//! weight / output`. The rules differ in the types and the order of this computation, in the number of bits of the
+//! factor that they keep, and in how they round.
 
 pub mod ascend;
 pub mod fixed_point;
@@ -17,15 +18,16 @@ pub use of_range::{next_power_of_two, of_range, zero_of};
 
 use crate::{FormError, Per};
 
-/// The reason why scales give no form. The model is at fault, or the ranges from which the scales were computed.
+/// The reason why there is no form for given scales. The cause is the model, or the ranges from which the scales were
+/// computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScaleError {
-    /// A scale, or the factor that follows from scales, is zero, negative, infinite or NaN.
+    /// A scale, or a factor that is derived from scales, is zero, negative, infinite or NaN.
     #[error("{what} {value} is not finite and positive")]
     NotPositive {
-        /// Which scale or factor.
+        /// The name of the scale or factor.
         what: &'static str,
-        /// The value.
+        /// The value of the scale or factor.
         value: f64,
     },
     /// The factor is larger than the form's shifts can express.
@@ -33,23 +35,23 @@ pub enum ScaleError {
     TooLarge {
         /// The factor.
         factor: f64,
-        /// The rule that was used.
+        /// The rule that derives the integers.
         rule: &'static str,
     },
-    /// The rule asks for more bits than the form has.
+    /// The multiplier of the rule has more bits than the form supports.
     #[error("a multiplier of {bits} bits: the form's have 1 to {most}")]
     Bits {
         /// The number of bits.
         bits: u8,
-        /// The largest number of bits that the form has room for.
+        /// The largest number of bits that the form supports.
         most: u8,
     },
-    /// The integers that came out are not legal.
+    /// The derived integers are not legal.
     #[error(transparent)]
     Form(#[from] FormError),
 }
 
-/// Returns the value if it is positive and finite, and so can be a scale.
+/// Returns the value if it is positive and finite, so that it can be a scale.
 pub(crate) fn positive(what: &'static str, value: f64) -> Result<f64, ScaleError> {
     if value.is_finite() && value > 0.0 {
         Ok(value)
@@ -58,7 +60,7 @@ pub(crate) fn positive(what: &'static str, value: f64) -> Result<f64, ScaleError
     }
 }
 
-/// Splits pairs, one for the tensor or one per channel, into their first and their second parts.
+/// Splits pairs into their first and their second parts. There is one pair for the tensor, or one for each channel.
 fn unzip<A: Copy, B: Copy>(pairs: &Per<(A, B)>) -> (Per<A>, Per<B>) {
     (pairs.map(|pair| pair.0), pairs.map(|pair| pair.1))
 }

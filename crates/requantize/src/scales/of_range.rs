@@ -1,27 +1,27 @@
-//! Finds the scale and zero point with which codes cover a range of real numbers.
+//! Finds the scale and the zero point with which codes cover a range of real numbers.
 
 use super::fixed_point::{frexp, ldexp};
 
-/// The smallest scale. With a finer one, a grid would resolve differences that an f32 computation before it has already
-/// lost.
+/// The smallest scale. A finer grid would distinguish numbers that are already equal after the f32 computation in front
+/// of it.
 const FINEST: f64 = f32::MIN_POSITIVE as f64;
 
-/// Scale and zero point of a grid whose codes `[first, last]` cover `[low, high]`, which is first widened to contain
-/// zero. `None` if the range is not finite, or needs a step that f32 cannot hold.
+/// The scale and the zero point of a grid whose codes `[first, last]` cover `[low, high]`. The range is first widened
+/// to contain zero. `None` if the range is not finite, or needs a step that f32 cannot hold.
 ///
 /// - Asymmetric: scale = (high − low) / (last − first), zero point = first − low / scale, rounded half away from zero
-///   and clamped to the type (as LiteRT's converter nudges it).
+///   and clamped to the type. LiteRT's converter does the same.
 /// - Symmetric: scale = max(low / first, high / last), zero point 0.
 ///
-/// A range that only contains zero gets the scale 1. With `powers`, the scale is the next power of two.
+/// A range that contains only zero gets the scale 1. With `powers`, the scale is the next power of two.
 pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool, powers: bool) -> Option<(f32, i32)> {
     let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
     if !low.is_finite() || !high.is_finite() {
         return None;
     }
     let mut scale = match symmetric {
-        // If one side has no codes (a symmetric unsigned type), its real numbers are ignored. A caller that does not
-        // want this has to refuse it.
+        // If there are no codes on one side of zero (a symmetric unsigned type), real numbers on this side are ignored.
+        // If this is not wanted, the caller has to refuse such a range.
         true => (high / last).max(if first < 0.0 { low / first } else { 0.0 }),
         false => (high - low) / (last - first),
     };
@@ -40,17 +40,17 @@ pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool,
     scale.is_finite().then_some((scale, zero_point))
 }
 
-/// The zero point of a grid with this scale whose codes begin at `low`, which is not above 0: the nearest code, halves
-/// away from 0.
+/// The zero point of a grid with scale `scale` whose codes begin at the real number `low`, which is at most 0. It is
+/// the nearest code, halves away from 0.
 pub fn zero_of(low: f64, scale: f64, [first, last]: [f64; 2]) -> i32 {
     (first - low / scale).round().clamp(first, last) as i32
 }
 
-/// The smallest power of two that is not below a positive number. It is exact, because no logarithm is involved.
+/// The smallest power of two that is at least a positive number. It is exact, because no logarithm is computed.
 pub fn next_power_of_two(x: f64) -> f64 {
     match frexp(x) {
         (fraction, exponent) if x.is_finite() && fraction > 0.5 => ldexp(1.0, exponent),
-        // The number is a power of two itself, or infinite.
+        // The number itself is a power of two or infinite.
         _ => x,
     }
 }

@@ -1,4 +1,4 @@
-//! How ONNX Runtime derives factors (CPU, QOperator), measured with 1.31.1.
+//! The rules by which ONNX Runtime derives factors (CPU, QOperator). They were measured with version 1.31.1.
 
 use super::{ScaleError, positive};
 use crate::{IntType, Per, Requantization, form, mixed::QLinearAdd};
@@ -30,8 +30,8 @@ pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result
     })
 }
 
-/// QLinearMul, for the product of the operands' integers with their zero points subtracted: `(a * b) / output` in
-/// `f32`. The zero point is inside the rounding.
+/// QLinearMul, for the product of the operands' integers with their zero points subtracted. The factor is
+/// `(a * b) / output` in `f32`. The zero point is added inside the rounding.
 pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     positive("first scale", a.into())?;
     positive("second scale", b.into())?;
@@ -45,8 +45,8 @@ pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
     Ok(form)
 }
 
-/// QLinearAdd: `ra = a / output`, `rb = b / output` and `k = zp - fma(ra, za, rb * zb)` in `f32`, from scales and zero
-/// points of the operands.
+/// QLinearAdd: `ra = a / output`, `rb = b / output` and `k = zp - fma(ra, za, rb * zb)` in `f32`. The operands have the
+/// scales a and b and the zero points za and zb.
 pub fn addition(
     (a, a_zero): (f32, i32),
     (b, b_zero): (f32, i32),

@@ -1,12 +1,13 @@
-//! Scales of 19 bits (sign, 8 bits of exponent, 10 of mantissa), as Ascend's cube unit takes them: an `f32` without its
-//! 13 lowest bits. The relative error is below 2^-10.
+//! Scales of 19 bits (sign, 8 bits of exponent, 10 of mantissa), as Ascend's cube unit reads them. Such a scale is an
+//! `f32` without its 13 lowest bits. The relative error is below 2^-10.
 
 use super::ScaleError;
 
 /// The bits of an `f32` that are kept.
 const MASK: u32 = 0xFFFF_E000;
 
-/// The scale as the chip keeps it: truncated, not rounded. Zero, subnormal numbers, infinities and NaN are refused.
+/// The scale that the chip keeps. It is truncated, not rounded. Zero, subnormal numbers, infinities and NaN are
+/// refused.
 pub fn truncate(scale: f32) -> Result<f32, ScaleError> {
     if !(scale.is_normal() && scale > 0.0) {
         return Err(ScaleError::NotPositive {

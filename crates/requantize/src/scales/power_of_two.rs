@@ -1,5 +1,5 @@
-//! SiMa's way to split a factor: a power of two, by which the chip shifts, and a correction in (0.5, 1], which is
-//! folded into the weights or multiplied with few bits.
+//! SiMa's way to split a factor into two: a power of two, by which the chip shifts, and a correction in (0.5, 1]. The
+//! correction is folded into the weights, or is a multiplier with few bits.
 
 use super::{
     ScaleError,
@@ -14,29 +14,30 @@ pub const FOLDED_SHIFTS: std::ops::RangeInclusive<u8> = 0..=31;
 /// A linear map from one grid to another: `output = (input * factor + offset) * 2^-shift`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
-    /// The factor, in (0.5, 1]. It is one if the ratio of scales is a power of two.
+    /// The factor, in (0.5, 1]. It is 1 if the ratio of the scales is a power of two.
     pub factor: f64,
-    /// What the zero points contribute, before the shift.
+    /// The part that comes from the zero points. It is added before the shift.
     pub offset: f64,
-    /// The shift. A positive one is to the right.
+    /// The shift. If it is positive, it is to the right.
     pub shift: i32,
 }
 
-/// The most fractional bits of a correction. A correction of 1 is then 2^bits, which has to fit an i32.
+/// The largest number of fractional bits of a correction. With these bits, a correction of 1 is 2^bits, which has to
+/// fit into i32.
 const MOST_BITS: u8 = 30;
 
 impl Correction {
-    /// The map from one grid to another. With R = input scale / output scale: n = -ceil(log2 R), factor = R * 2^n,
-    /// offset = (output zero - input zero * R) * 2^n.
+    /// The map from one grid to another. With R = input scale / output scale, it has n = -ceil(log2 R), factor = R *
+    /// 2^n and offset = (output zero - input zero * R) * 2^n.
     ///
-    /// The logarithm is exact, because it is read off R's exponent. R itself is rounded to `f64`.
+    /// The logarithm is exact, because it is taken from the exponent of R. R itself is rounded to `f64`.
     pub fn between((input, input_zero): (f64, i32), (output, output_zero): (f64, i32)) -> Result<Self, ScaleError> {
         let ratio = positive(
             "ratio of scales",
             positive("input scale", input)? / positive("output scale", output)?,
         )?;
-        // ratio = fraction * 2^exponent with the fraction in [0.5, 1). A fraction of exactly 0.5 belongs to the next
-        // lower power.
+        // ratio = fraction * 2^exponent with the fraction in [0.5, 1). If the fraction is exactly 0.5, the next smaller
+        // power of two is used.
         let (factor, shift) = match frexp(ratio) {
             (0.5, exponent) => (1.0, 1 - exponent),
             (fraction, exponent) => (fraction, -exponent),
@@ -45,9 +46,9 @@ impl Correction {
         Ok(Correction { factor, offset, shift })
     }
 
-    /// The factor and the offset with `bits` fractional bits, ties to even, and the shift that goes with them. If the
-    /// ratio is so small that the shift would exceed [`MAX_SHIFT`], the shift is that and the factor has fewer bits,
-    /// down to none.
+    /// The factor and the offset with `bits` fractional bits, ties to even, and the shift that belongs to them. If the
+    /// ratio is so small that the shift would exceed [`MAX_SHIFT`], the shift is [`MAX_SHIFT`] and the factor has fewer
+    /// bits, possibly none.
     fn integers(&self, bits: u8) -> Result<(i32, i64, u8), ScaleError> {
         if !(1..=MOST_BITS).contains(&bits) {
             return Err(ScaleError::Bits { bits, most: MOST_BITS });
@@ -58,7 +59,7 @@ impl Correction {
             factor: ldexp(self.factor, -self.shift),
             rule: "a correction without a left shift",
         };
-        // At most 2^30. The offset saturates, and a form with such an addend is refused.
+        // The factor is at most 2^30. The offset saturates, and a form with such an addend is refused.
         Ok((
             whole(self.factor) as i32,
             whole(self.offset) as i64,
@@ -67,7 +68,7 @@ impl Correction {
     }
 }
 
-/// `sat(round((x * sc + zp) / 2^s))` with `bits` fractional bits for the correction, as the form `FractionalZero`.
+/// The form `FractionalZero`, `sat(round((x * sc + zp) / 2^s))`, with `bits` fractional bits for the correction.
 pub fn fractional_zero(
     corrections: &Per<Correction>,
     bits: u8,
@@ -86,13 +87,13 @@ pub fn fractional_zero(
     Ok(form)
 }
 
-/// The largest shift for which weights that are quantized directly fit their grid: the largest n of [`FOLDED_SHIFTS`]
-/// with `output / input * 2^-n >= least`. Returns it with the resulting weight scale. `least` is the scale that the
-/// weights need, for example `max|w| / 127`.
+/// The largest shift with which weights that are quantized directly fit on their grid. This is the largest n in
+/// [`FOLDED_SHIFTS`] with `output / input * 2^-n >= least`. Returns n with the resulting weight scale. `least` is the
+/// smallest scale that the weights need, for example `max|w| / 127`.
 ///
-/// The comparison is done as `output >= least * input * 2^n`. It is exact, because the product of two `f32` is an
-/// `f64`. The scale is rounded to `f64` once. If no shift works, the output's grid is too fine, and the error says by
-/// which factor.
+/// The comparison is computed as `output >= least * input * 2^n`. It is exact, because the product of two `f32` is an
+/// `f64`. The scale is rounded to `f64` once. If there is no such shift, the output's grid is too fine, and the error
+/// says by which factor.
 pub fn folded_shift(input: f32, least: f32, output: f32) -> Result<(u8, f64), ScaleError> {
     let (x, w, y) = (
         positive("input scale", input.into())?,

@@ -1,22 +1,22 @@
-//! How compilers to TOSA derive the integers of its RESCALE from a real factor.
+//! The rule by which compilers to TOSA derive the integers of RESCALE from a real factor.
 //!
-//! Source: `computeMultiplierAndShift` in MLIR's TOSA dialect, which the converters from TensorFlow Lite and PyTorch
-//! share. TOSA itself only limits the integers, so a compiler may choose others.
+//! Source: `computeMultiplierAndShift` in MLIR's TOSA dialect. The converters from TensorFlow Lite and PyTorch use it.
+//! TOSA itself only limits the integers, so a compiler may choose others.
 
 use super::{ScaleError, fixed_point::FixedPoint};
 
 /// The width of the multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// 16 bits, 15 of them for the mantissa.
+    /// A multiplier of 16 bits, 15 of them for the mantissa.
     Scale16,
-    /// 32 bits, 31 of them for the mantissa.
+    /// A multiplier of 32 bits, 31 of them for the mantissa.
     Scale32,
 }
 
-/// The multiplier and the shift for a factor, `multiplier * 2^-shift`: the nearest mantissa, ties away from zero. If
-/// the shift would be above 62, it is 62 and the multiplier loses the remaining bits. If it would be below 2, the
-/// factor is refused.
+/// The multiplier and the shift for a factor, so that it is about `multiplier * 2^-shift`. The mantissa is the nearest
+/// one, ties away from zero. If the shift would be above 62, it is 62 and the multiplier loses the remaining bits. If
+/// the shift would be below 2, the factor is refused.
 pub fn multiplier_and_shift(factor: f64, scale: Scale) -> Result<(i32, u8), ScaleError> {
     let bits = match scale {
         Scale::Scale16 => 15,
@@ -26,7 +26,7 @@ pub fn multiplier_and_shift(factor: f64, scale: Scale) -> Result<(i32, u8), Scal
     let shift = i32::from(bits) - exponent;
     match u8::try_from(shift) {
         Ok(shift @ 2..=62) => Ok((mantissa, shift)),
-        // The factor is below about 2^-47. A mantissa has at most 31 bits.
+        // The factor is below about 2^-47. A mantissa has at most 31 bits, so it becomes zero after a shift of 31.
         _ if shift > 62 => Ok((mantissa >> (shift - 62).min(31), 62)),
         _ => Err(ScaleError::TooLarge {
             factor,

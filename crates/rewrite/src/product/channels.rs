@@ -4,13 +4,13 @@ use strait_core::Op;
 
 /// Finds the output channel of a weight by its position in the tensor.
 pub(super) struct Channels {
-    /// How many elements lie between one channel and the next.
+    /// The number of elements from one channel to the next.
     step: usize,
-    /// How many channels come in a row: all of them, or those of one group. In the second case they repeat for each
-    /// input of the group.
+    /// The number of channels that follow each other: all channels, or those of one group. In the second case, the
+    /// channels of the group are repeated for each input of the group.
     row: usize,
     groups: usize,
-    /// The number of elements for all inputs of a group.
+    /// The number of weights for all inputs of a group.
     group: usize,
 }
 
@@ -46,7 +46,7 @@ impl Channels {
         self.row * self.groups
     }
 
-    /// The channel of an element. The result is meaningless for an empty tensor, which has no channels.
+    /// The channel of a weight. For an empty tensor, which has no channels, the result has no meaning.
     pub(super) fn of(&self, element: usize) -> usize {
         let group = element / self.group.max(1);
         group * self.row + element / self.step.max(1) % self.row.max(1)

@@ -1,4 +1,4 @@
-//! Builds the patch for a region.
+//! Builds the patch that computes a region on permuted operands.
 
 use super::{Cost, Region, add};
 use crate::permute::{self, Permutation, between, identity, is_identity};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strait_core::op::{Transpose, Unsqueeze};
 use strait_core::{Dim, NewNode, NodeId, Op, Patch, QuantParams, Source, ValueId};
 
-/// A patch under construction.
+/// The patch for a region, while it is being built.
 pub(super) struct Draft<'r, 'a> {
     pub(super) region: &'r Region<'a>,
     pub(super) patch: Patch,
@@ -15,7 +15,7 @@ pub(super) struct Draft<'r, 'a> {
     pub(super) made: BTreeMap<ValueId, (Source, Permutation)>,
     pub(super) supplied: BTreeMap<(ValueId, Permutation), Source>,
     pub(super) added: Cost,
-    /// The node that a new transpose is named after.
+    /// The node from which new transposes take their names.
     pub(super) origin: NodeId,
 }
 
@@ -26,7 +26,7 @@ impl Draft<'_, '_> {
         Some(position)
     }
 
-    /// A value permuted by `p`. If p has more axes than the value, the value gets axes of extent 1 in front.
+    /// The value, permuted by `p`. If `p` has more axes than the value, the value first gets axes of extent 1 in front.
     pub(super) fn supply(&mut self, value: ValueId, p: &Permutation) -> Option<Source> {
         let key = (value, p.clone());
         if let Some(&source) = self.supplied.get(&key) {
@@ -68,7 +68,7 @@ impl Draft<'_, '_> {
         {
             return self.supply(*x, &permute::behind(&transpose.permutation, p));
         }
-        // Perhaps such a transpose already exists.
+        // Such a transpose may already exist.
         for at in graph.uses(value) {
             if let Some(node) = graph.node(at.node)
                 && let Op::Transpose(transpose) = &node.op
@@ -110,7 +110,8 @@ impl Draft<'_, '_> {
         Some(Source::New(node, 0))
     }
 
-    /// Lets the readers of a value read another one. `None` if two outputs of the graph would become the same value.
+    /// Lets the readers of the value `old` read `new` instead. `None` if two outputs of the graph would become the same
+    /// value.
     pub(super) fn replace(&mut self, old: ValueId, new: Source, outputs: &mut Vec<Source>) -> Option<()> {
         if self.region.site.graph.is_output(old) {
             let is_new = matches!(new, Source::New(..)) && !outputs.contains(&new);

@@ -12,14 +12,15 @@ use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
 
-/// The rule that folds a constant factor or summand into a layer normalization, or into one by the root mean square.
+/// The rule that folds a constant factor or summand into a layer normalization, or into a normalization by the root
+/// mean square.
 pub struct AffineIntoNormalization;
 
-/// A normalization, and the transpose behind it, if there is one.
+/// A normalization, and the transpose behind it if there is one.
 struct Normalization<'a> {
     node: GraphNode<'a>,
     moved: Option<GraphNode<'a>>,
-    /// The extents of a row, over which it normalizes.
+    /// The extents of a row, which are those of the axes over which the op normalizes.
     row: Vec<u64>,
 }
 
@@ -52,9 +53,9 @@ impl<'a> Normalization<'a> {
             .all(|value| self.node.used_once(value))
     }
 
-    /// The numbers of a constant along the row, which is made of the last axes of the normalization. `None` if they
-    /// differ from row to row. The constant is combined with a value of rank `rank`, behind the transpose if
-    /// `is_moved`.
+    /// The numbers of a constant along a row, which consists of the last axes of the normalization. `None` if the
+    /// numbers differ from row to row. The constant is combined with a value of rank `rank`. If `is_moved`, this value
+    /// is the result of the transpose.
     fn along(&self, constant: ValueId, rank: usize, is_moved: bool) -> Option<Vec<f64>> {
         let (tensor, numbers) = self.node.exact(constant)?;
         let missing = rank.checked_sub(tensor.shape().len())?;
@@ -136,7 +137,7 @@ impl Rule for AffineIntoNormalization {
                 .map(|(&own, &number)| map(own, number))
                 .collect()
         };
-        // A constant that stays as it is keeps its grid.
+        // A constant that does not change keeps its grid.
         let given = site.graph.value(constant).and_then(|value| value.quant.as_ref());
         let is_row = site.dims(constant).as_deref() == Some(&normalization.row[..]);
         let stays = normalization.moved.is_none() && (is_row || given.is_some());

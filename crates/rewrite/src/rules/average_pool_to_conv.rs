@@ -16,7 +16,7 @@ use strait_core::{
 /// The rule that replaces an average pool by a depthwise convolution.
 pub struct AveragePoolToConv;
 
-/// The most weights that may replace one pool.
+/// The largest number of weights that may replace one pool.
 const MOST_WEIGHTS: u64 = 1 << 20;
 
 impl Rule for AveragePoolToConv {

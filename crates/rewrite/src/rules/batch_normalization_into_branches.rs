@@ -16,7 +16,7 @@ use strait_core::{
 pub struct BatchNormalizationIntoBranches;
 
 /// The parts that a concat joins along axis 1, with their numbers of channels. `None` unless each part is made by a
-/// product and has exactly that product's channels.
+/// product and has as many channels as this product.
 pub(super) fn branches(concat: &GraphNode<'_>) -> Option<Vec<(ValueId, usize)>> {
     let branch = |&operand: &Option<ValueId>| {
         let value = operand?;

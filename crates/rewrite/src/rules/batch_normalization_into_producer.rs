@@ -15,7 +15,7 @@ use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Reason, Reaso
 /// The rule that folds a batch normalization into the product in front of it.
 pub struct BatchNormalizationIntoProducer;
 
-/// Factor and summand of a batch normalization for each channel: x·factor + summand.
+/// The factor and the summand of a batch normalization for each channel: x·factor + summand.
 pub(super) fn affine(site: &GraphNode<'_>) -> Option<Affine> {
     let Op::BatchNormalization(op) = &site.node.op else {
         return None;

@@ -65,7 +65,7 @@ impl Rule for BatchNormalizationIntoReader {
         let &[outputs, inputs, ref kernel @ ..] = weight.shape() else {
             return Ok(Outcome::NoMatch);
         };
-        // For each output, the inputs of its group, and for each input, the taps of the kernel.
+        // The weights are ordered by output, then by input of the output's group, then by tap of the kernel.
         let taps = kernel.iter().product::<u64>() as usize;
         let (outputs, inputs) = (outputs as usize, inputs as usize);
         let fits =

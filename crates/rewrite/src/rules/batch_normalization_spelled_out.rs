@@ -16,7 +16,8 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, R
 /// The rule that recognises a batch normalization written as a product and a sum.
 pub struct BatchNormalizationSpelledOut;
 
-/// The product in front, and factor and summand for each of its channels.
+/// A batch normalization written as a product and a sum. It has the product in front, and a factor and a summand for
+/// each of its channels.
 pub(super) struct SpelledOutNormalization<'a> {
     front: InFront<'a>,
     factors: Vec<f64>,
@@ -29,7 +30,7 @@ fn is_list(site: &GraphNode<'_>, constant: ValueId) -> bool {
     numbers(site, constant).is_some_and(|(_, values)| values.len() > 1)
 }
 
-/// The normalization that ends with this sum.
+/// The batch normalization whose last node is the sum at `site`.
 pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<SpelledOutNormalization<'a>> {
     let sums = site
         .both_orders()

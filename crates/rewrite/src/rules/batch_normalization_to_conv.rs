@@ -16,17 +16,17 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, R
 /// The rule that replaces a batch normalization by a depthwise convolution.
 pub struct BatchNormalizationToConv;
 
-/// Factor and summand for each channel.
+/// The factor and the summand of each channel.
 type Affine = Vec<(f64, f64)>;
 
-/// The operand, its factors and summands, and the nodes that compute them.
+/// The operand of a normalization, its factors and summands, and the nodes that compute the normalization.
 struct NormalizedValue {
     x: ValueId,
     affine: Affine,
     nodes: Vec<NodeId>,
 }
 
-/// A batch normalization that its producer cannot take.
+/// A batch normalization that cannot be folded into the op in front of it.
 fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let x = site.input(0)?;
     let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
@@ -37,7 +37,7 @@ fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     })
 }
 
-/// One number for each channel of a value of this rank, whose channels are axis 1.
+/// One number for each channel of a value of rank `rank`. The channels lie along axis 1.
 fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usize) -> Option<Vec<f64>> {
     let (tensor, values) = site.exact(value)?;
     let own = tensor.shape();
@@ -47,7 +47,7 @@ fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usiz
     fits.then(|| values.into_owned())
 }
 
-/// x·factors + summands, with more than one channel.
+/// A sum x·factors + summands with more than one channel.
 fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let dims = site.dims(site.output()?)?;
     let channels = usize::try_from(*dims.get(1)?).ok().filter(|&channels| channels > 1)?;

@@ -21,7 +21,7 @@ impl Rule for BoundBeforeWideGrid {
         vec![Term::Gemm, Term::MatMul]
     }
 
-    /// A change anywhere matters, because the rule looks at the grids of its readers.
+    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
     fn depth(&self) -> usize {
         EVERYWHERE
     }
@@ -45,7 +45,8 @@ impl Rule for BoundBeforeWideGrid {
     }
 }
 
-/// The smallest number on the grids behind a product of 8-bit operands, if all these grids have 16 bits.
+/// The smallest number on the grids of the readers of a product with 8-bit operands. `None` unless all these grids have
+/// 16 bits.
 fn least(site: &GraphNode<'_>) -> Option<f32> {
     let has_codes = |index: usize| {
         let codes = site.producer(site.input(index)?, Term::Dequantize)?.input(0)?;

@@ -11,8 +11,8 @@ use strait_core::op::Clip;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
-/// The rule that puts bounds behind a dequantize, so that ONNX Runtime does not take the product behind it for a
-/// quantized one.
+/// The rule that puts bounds behind a dequantize. They keep ONNX Runtime from treating the product behind the
+/// dequantize as a quantized product.
 pub struct BoundsBehindGrid;
 
 impl Rule for BoundsBehindGrid {
@@ -24,7 +24,7 @@ impl Rule for BoundsBehindGrid {
         vec![Term::Conv, Term::ConvTranspose, Term::Gemm]
     }
 
-    /// A change anywhere matters, because the rule looks for a quantization behind clamps.
+    /// The rule searches for a quantization behind clamps, so a change at any distance matters.
     fn depth(&self) -> usize {
         EVERYWHERE
     }
@@ -50,7 +50,7 @@ impl Rule for BoundsBehindGrid {
     }
 }
 
-/// The node that dequantizes a value, and the ends of the grid.
+/// The node that dequantizes a value, and the real numbers of the smallest and the largest code of its grid.
 fn ends(site: &GraphNode<'_>, x: ValueId) -> Option<(NodeId, [f32; 2])> {
     let real = site.producer(x, Term::Dequantize)?;
     let codes = site.graph.value(real.input(0)?)?;
@@ -68,7 +68,7 @@ fn is_mistaken(site: &GraphNode<'_>) -> bool {
     (is_float(1) || is_float(2)) && is_quantized(site)
 }
 
-/// True if the result is quantized, directly or behind clamps.
+/// True if the node's result is quantized, directly or behind clamps.
 fn is_quantized(site: &GraphNode<'_>) -> bool {
     let mut node = site.node;
     loop {

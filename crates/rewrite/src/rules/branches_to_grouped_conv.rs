@@ -17,7 +17,7 @@ use strait_core::{
 /// The rule that turns parallel convolutions between a split and a concat into one grouped convolution.
 pub struct BranchesToGroupedConv;
 
-/// The convolutions, and the value that was split.
+/// The convolutions, and the value that is split in front of them.
 struct Branches<'a> {
     convs: Vec<GraphNode<'a>>,
     split: GraphNode<'a>,
@@ -37,7 +37,7 @@ fn branches<'a>(concat: &GraphNode<'a>) -> Option<Branches<'a>> {
     Some(Branches { convs, split, x })
 }
 
-/// The attributes of the grouped convolution. The error says in what the single convolutions differ.
+/// The attributes of the grouped convolution. If the convolutions cannot be joined, the error says in what they differ.
 fn joined(site: &GraphNode<'_>, branches: &Branches<'_>) -> Result<Conv, &'static str> {
     let shape = |conv: &GraphNode<'_>| conv.input(1).and_then(|weight| site.dims(weight));
     let first = branches.convs.first().ok_or("there are none")?;

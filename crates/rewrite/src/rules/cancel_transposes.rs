@@ -14,14 +14,15 @@ use crate::region::Region;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{GraphId, Kind, Module, NodeId, Op, Outcome, PassError, Patch, Rule, Term, ValueId};
 
-/// The rule that moves transposes past other nodes until they cancel.
+/// The rule that moves transposes past other nodes until two transposes cancel.
 pub struct CancelTransposes;
 
-/// How many nodes are moved in front of a transpose at once, at most. More nodes behind these follow later.
+/// The largest number of nodes that are moved in front of a transpose at once. Further nodes are moved later.
 const MOST_IN_FRONT: usize = 16;
 
-/// The patch that moves functions and operations with constants in front of the transpose of a sum of products. It
-/// moves all of them at once, because a product and a sum with constants form a normalization together.
+/// The patch that moves functions and operations with constants in front of a transpose whose operand is a sum of
+/// products. It moves all of them at once, because a product and a sum with constants can form a normalization
+/// together.
 fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> Option<Patch> {
     let (_, sum) = site.graph.producer(x)?;
     let sums = matches!(sum.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));
@@ -31,7 +32,7 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
         chain.push(id);
         value = result;
     }
-    // The identity is removed by another rule, and the node behind it may belong to the chain.
+    // Another rule removes the identity, and the node behind the identity may belong to the chain too.
     let next = site.graph.only_use(value).and_then(|at| site.graph.node(at.node));
     if next.is_some_and(|next| matches!(next.op, Op::Identity(_))) {
         return None;
@@ -41,7 +42,8 @@ fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> 
     (added <= saved).then_some(patch)
 }
 
-/// The only reader of a value, with its result, if it is a function or an operation with a constant.
+/// The only reader of a value and the reader's result. `None` if the reader is neither a function nor an operation with
+/// a constant.
 fn behind(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId)> {
     let reader = site.graph.only_use(value)?;
     let node = site.graph.node(reader.node)?;

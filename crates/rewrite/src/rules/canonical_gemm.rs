@@ -18,16 +18,16 @@ use strait_core::{
 /// The rule that gives every gemm the same form: a·bᵀ + bias, with constant weights and bias.
 pub struct CanonicalGemm;
 
-/// The transpose of a matrix with these extents.
+/// The transpose of a matrix with `rows` rows and `columns` columns.
 pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns)
         .flat_map(|c| (0..rows).map(move |r| values[r * columns + c]))
         .collect()
 }
 
-/// Why there is no patch.
+/// The reason why there is no patch.
 enum Stop {
-    /// A weight or a bias times alpha or beta is not finite.
+    /// An element of the weights or the bias is not finite after it is multiplied by alpha or beta.
     NotFinite,
     Ours(PassError),
 }
@@ -44,9 +44,9 @@ struct Parts<'a> {
     gemm: &'a Gemm,
     a: ValueId,
     b: ValueId,
-    /// The bias, if beta is not 0.
+    /// The bias. `None` if beta is 0.
     bias: Option<ValueId>,
-    /// The extents of b, if it is a constant.
+    /// The extents of b. `None` if b is not a constant.
     extents: Option<[u64; 2]>,
     patch: Patch,
 }
@@ -66,18 +66,19 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// True for codes of a constant that f32 cannot hold exactly. They stay as they are until the parameter is baked.
+    /// True for a constant with codes that f32 cannot hold exactly. Such codes do not change until the parameter is
+    /// baked.
     fn is_coded(&self, value: ValueId) -> bool {
         let from = self.site.producer(value, Term::Dequantize);
         from.and_then(|from| from.constant(from.input(0)?)).is_some()
     }
 
-    /// True if each row of b has the weights of one output, either already or after this rule.
+    /// True if each row of b has the weights of one output, either now or after this rule.
     fn has_weights(&self) -> bool {
         self.extents.is_some() || self.gemm.transpose_b && self.gemm.alpha == 1.0 && self.is_coded(self.b)
     }
 
-    /// The shape of the bias, if the gemm keeps it.
+    /// The shape of the bias, if the gemm keeps its bias.
     fn kept(&self, bias: ValueId) -> Option<[u64; 1]> {
         let &[rows, columns] = self.site.dims(self.b).as_deref()? else {
             return None;
@@ -128,7 +129,7 @@ impl<'a> Parts<'a> {
         Ok(self.node(Mul::float(), &[source, factor]))
     }
 
-    /// The weights as `[outputs, inputs]`, times alpha.
+    /// The weights as `[outputs, inputs]`, multiplied by alpha.
     fn weight(&mut self) -> Result<Source, Stop> {
         let (site, b, alpha) = (self.site, self.b, self.gemm.alpha);
         let (Some([rows, columns]), Some((_, numbers))) = (self.extents, site.exact(b)) else {
@@ -138,7 +139,7 @@ impl<'a> Parts<'a> {
             return Ok(Source::Old(b));
         }
         if let Some(turned) = site.turned(b).filter(|_| alpha == 1.0) {
-            // The grid is transposed along with it. The transpose itself is folded later.
+            // The grid is transposed together with the matrix. The transpose node itself is folded later.
             return Ok(self.push(turned));
         }
         let numbers: Vec<f64> = numbers.iter().map(|w| w * f64::from(alpha)).collect();
@@ -149,7 +150,7 @@ impl<'a> Parts<'a> {
         self.constant("weight", &[columns, rows], numbers)
     }
 
-    /// The bias times beta, in its own shape or with one number for each output.
+    /// The bias multiplied by beta, in its own shape or with one number for each output.
     fn bias(&mut self, bias: ValueId, outputs: Option<[u64; 1]>) -> Result<Source, Stop> {
         let (site, beta) = (self.site, self.gemm.beta);
         let Some((tensor, numbers)) = site.exact(bias) else {

@@ -11,7 +11,7 @@ use strait_core::{GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError
 /// The rule that moves a relu or clip in front of nodes that move elements.
 pub struct ClampBeforeMove;
 
-/// How many moves are skipped at most. Exporters write no longer chains.
+/// The largest number of moves that are skipped. Exporters write no longer chains.
 const MOST_MOVES: usize = 8;
 
 fn moves(op: &Op) -> bool {
@@ -60,7 +60,7 @@ impl Rule for ClampBeforeMove {
         if !is_sum(&site, x) {
             return Ok(Outcome::NoMatch);
         }
-        // The first operand is moved. The others say where to.
+        // Only the first operand is moved. The other operands say how.
         let Some((Some(source), rest)) = mover.inputs.split_first() else {
             return Ok(Outcome::NoMatch);
         };

@@ -25,7 +25,7 @@ use strait_core::{
 };
 use strait_requantize::Per;
 
-/// The rule that computes a transposed convolution by a convolution.
+/// The rule that replaces a transposed convolution by a convolution.
 pub struct ConvTransposeToConv;
 
 /// One spatial axis of a transposed convolution, described as a convolution.
@@ -39,7 +39,7 @@ struct Axis {
     pad: [u32; 2],
     /// The number of positions of the convolution.
     positions: u64,
-    /// The first position that belongs to the result, once the convolutions' results are interleaved.
+    /// The first position that belongs to the result, after the results of the convolutions were interleaved.
     first: u64,
 }
 
@@ -51,8 +51,8 @@ impl Axis {
             return None;
         }
         let taps = kernel.div_ceil(stride);
-        // The result has the positions begin … begin + to − 1 of the whole. The convolutions make `stride` of these at
-        // a time.
+        // Without cropping, the result would have more positions. The rule needs the positions begin … begin + to − 1
+        // of these. The convolutions make `stride` positions at a time.
         let (least, most) = (begin / stride, (begin + to - 1) / stride);
         let front = (taps - 1).saturating_sub(least);
         let back = (most + 1).saturating_sub(from);
@@ -67,15 +67,15 @@ impl Axis {
         })
     }
 
-    /// The tap of the kernel that is used as tap `at` of the convolution for the remainder `rest`. `None` if that tap
-    /// is a zero.
+    /// The tap of the kernel that becomes tap `at` of the convolution for the remainder `rest`. `None` if tap `at` is
+    /// zero.
     fn tap(self, rest: usize, at: usize) -> Option<usize> {
         let tap = self.stride * (self.taps - 1 - at) + rest;
         (tap < self.kernel).then_some(tap)
     }
 }
 
-/// The spatial axes, if all of them can be computed in this way.
+/// The spatial axes, if the rule can compute all of them by convolutions.
 fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<SmallVec<[Axis; 2]>> {
     let spatial = x.len().checked_sub(2).filter(|count| (1..=3).contains(count))?;
     (0..spatial)
@@ -83,7 +83,7 @@ fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<Smal
         .collect()
 }
 
-/// The weights of the convolution: by output of each group, then by remainder along each axis.
+/// The weights of the convolution. They are ordered by the output of each group, then by the remainder along each axis.
 fn phases(weight: &[f64], inputs: usize, per_group: usize, groups: usize, axes: &[Axis]) -> Vec<f64> {
     let product = |size: fn(&Axis) -> usize| axes.iter().map(size).product::<usize>();
     let (rests, taps, kernel) = (product(|a| a.stride), product(|a| a.taps), product(|a| a.kernel));
@@ -113,7 +113,7 @@ fn phases(weight: &[f64], inputs: usize, per_group: usize, groups: usize, axes: 
     made
 }
 
-/// True if a reader of the result, perhaps behind moves, can be folded into the transposed convolution first.
+/// True if a reader of the result, perhaps behind moves, can still be folded into the transposed convolution.
 fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Result<bool, PassError> {
     let folding: [&dyn Rule; 5] = [
         &BatchNormalizationSpelledOut,
@@ -133,7 +133,7 @@ fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Re
                 return Ok(true);
             }
         }
-        // Behind a product there may be a sum that makes a normalization of both.
+        // A sum behind a product may form a normalization together with the product.
         let passes = moves(&node.op) || matches!(term, Term::Slice | Term::Mul);
         match node.outputs.first().filter(|_| passes) {
             Some(&result) => value = result,
@@ -143,7 +143,7 @@ fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Re
     Ok(false)
 }
 
-/// A grid along the outputs of a group, or of a bias, repeated for outputs that become `rests` outputs each.
+/// Repeats a grid along the outputs of a group, or along a bias, if each output becomes `rests` outputs.
 fn repeated(grid: &QuantParams, groups: usize, rests: usize) -> QuantParams {
     fn each<T: Copy>(per: &Per<T>, groups: usize, rests: usize) -> Per<T> {
         match per {
@@ -213,7 +213,7 @@ impl Rule for ConvTransposeToConv {
         let grid = |value: Option<ValueId>| site.graph.value(value?)?.quant.as_ref();
         let mut patch = Patch::default();
         let mut add = Vec::new();
-        // If the model gives a grid, an identity carries it until the rule for identities removes it.
+        // If the model gives a grid, an identity node holds it until the rule for identities removes this node.
         let mut given = |data: Option<Source>, grid: Option<QuantParams>| {
             let Some(grid) = grid else { return data };
             let mut node = NewNode::new(Identity {}, &[data], &[at]);
@@ -260,7 +260,7 @@ impl Rule for ConvTransposeToConv {
             let apart = apart.chain(axes.iter().map(|axis| axis.positions as i64));
             let shape = head().chain(apart).collect();
             then(Reshape { shape }.into(), at);
-            // In the permutation, each axis is followed by the remainders along it.
+            // In the permutation, each axis is followed by the axis of its remainders.
             let places = (0..count).flat_map(|axis| [2 + count + axis, 2 + axis]);
             let permutation = [0, 1].into_iter().chain(places).collect();
             then(Transpose { permutation }.into(), at);

@@ -6,7 +6,7 @@ use crate::matching::GraphNode;
 use strait_core::rule::ANY;
 use strait_core::{GraphId, Kind, Module, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// The rule that removes nodes whose results nobody uses.
+/// The rule that removes nodes whose results are not used.
 pub struct DeadNode;
 
 impl Rule for DeadNode {
@@ -28,8 +28,8 @@ impl Rule for DeadNode {
         if site.node.outputs.iter().any(|&v| alive(v)) {
             return Ok(Outcome::NoMatch);
         }
-        // If the node only moved elements, its operand has the same elements in another order. So a tensor of the model
-        // is found as that.
+        // If the node only moved elements, its operand has the same elements in another order. So the operand can stand
+        // for a tensor of the model that this node made.
         let is_moved = site.node.op.term().kind() == Kind::Rearranges;
         let rename = site.output().zip(site.input(0)).filter(|_| is_moved);
         Ok(Outcome::Apply(Patch {

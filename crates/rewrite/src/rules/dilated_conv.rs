@@ -20,24 +20,24 @@ use strait_core::{
 /// The rule that recognises a dilated convolution written as a convolution on blocks in the batch.
 pub struct DilatedConv;
 
-/// True for a function of each single element.
+/// True for a function that computes each element from one element.
 fn is_function(site: &GraphNode<'_>) -> bool {
     site.node.op.term().kind() == Kind::Function && site.node.inputs.len() == 1
 }
 
-/// The value in which the blocks are back in their places.
+/// The value in which the blocks are back in their places, and the nodes that lead to it.
 struct Back {
     value: ValueId,
     places: Vec<Option<usize>>,
-    /// The functions of one variable on the way from the convolution.
+    /// The functions of one variable between the convolution and `value`.
     functions: Vec<NodeId>,
-    /// All nodes on the way, the last one first.
+    /// All nodes between the convolution and `value`, the last one first.
     nodes: Vec<NodeId>,
 }
 
 impl Back {
     /// Finds the value in which the blocks are back in their places: behind a convolution, and in front of the crop if
-    /// there is one. `None` if nobody reads the convolution's result. The error says why there is no such value.
+    /// there is one. `None` if no node reads the convolution's result. The error says why there is no such value.
     fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Option<Back>, Reason> {
         let other = || {
             Reason::new(
@@ -100,7 +100,8 @@ impl Back {
     }
 }
 
-/// The slice that is the only reader of a value: its node, its result, and how much it cuts off each axis.
+/// The slice that is the only reader of a value: its node, its result, and the number of positions that it cuts off
+/// each axis.
 fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
     let reader = site.graph.only_use(value)?;
     let node = site.graph.node(reader.node)?;
@@ -139,7 +140,7 @@ fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<
     Some((producer.id, source, spatial.iter().map(of).collect::<Option<_>>()?))
 }
 
-/// The dilated convolution on an image with this padding and cropping. `None` if more is cropped than padded.
+/// The dilated convolution on an image with the given padding and cropping. `None` if more is cropped than padded.
 fn dilated(conv: &Conv, image: &Image, padded: &[[u64; 2]], cropped: &[[u64; 2]]) -> Option<Conv> {
     let count = image.sides.len();
     let mut dilated = conv.clone();
@@ -154,7 +155,7 @@ fn dilated(conv: &Conv, image: &Image, padded: &[[u64; 2]], cropped: &[[u64; 2]]
     Some(dilated)
 }
 
-/// The permutation that puts these axes first, in this order, and the others behind.
+/// The permutation in which the given axes come first, in their order, followed by all other axes.
 fn first(axes: impl Iterator<Item = usize>, rank: usize) -> SmallVec<[u32; 4]> {
     let mut order: SmallVec<[u32; 4]> = axes.map(|axis| axis as u32).collect();
     let others = (0..rank as u32).filter(|axis| !order.contains(axis));
@@ -163,7 +164,7 @@ fn first(axes: impl Iterator<Item = usize>, rank: usize) -> SmallVec<[u32; 4]> {
     order
 }
 
-/// Nodes of a patch in a chain: each reads the one before.
+/// A chain of nodes of a patch. Each node reads the one before it.
 struct Chain {
     add: Vec<NewNode>,
     last: Source,
@@ -191,7 +192,7 @@ impl Chain {
     }
 }
 
-/// The convolution near the node at which the rule started: that node itself, or one with only moves in between.
+/// The convolution near the node at which the rule started. It is this node itself, or only moves lie between them.
 fn convolution<'a>(site: &GraphNode<'a>) -> Option<GraphNode<'a>> {
     let is_conv = |node: &GraphNode<'_>| matches!(node.node.op, Op::Conv(_));
     let mut above = *site;
@@ -250,7 +251,7 @@ impl Rule for DilatedConv {
         let Some(image) = Image::in_front(&site, x) else {
             return Ok(Outcome::NoMatch);
         };
-        // The reason is reported only at the convolution, not at the moves around it.
+        // Only the convolution reports the reason, not the moves around it.
         let refused = |reason: Reason| match site.id == at {
             true => Ok(Outcome::Refused(reason)),
             false => Ok(Outcome::NoMatch),
@@ -275,7 +276,7 @@ impl Rule for DilatedConv {
 fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Option<Patch> {
     let spatial = image.sides.len();
     let none = vec![[0, 0]; spatial];
-    // How much is cropped from each spatial axis, if nothing else is cropped.
+    // The numbers of positions that are cropped from the spatial axes. Other axes must not be cropped.
     let cropped = crop(site, back.value).and_then(|(id, result, cut)| {
         let mut cropped = none.clone();
         for (place, amounts) in back.places.iter().zip(cut).filter(|(_, amounts)| *amounts != [0, 0]) {
@@ -325,7 +326,7 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
         .chain(back.nodes.iter().copied())
         .collect();
     chain.then(conv, &others, &origins);
-    // The new nodes take over the grids that the model gives for the old values.
+    // The new nodes get the grids that the model gives for the old values.
     let grid = |id: NodeId| site.graph.value(*site.graph.node(id)?.outputs.first()?)?.quant.clone();
     let keep = |chain: &mut Chain, id: NodeId| {
         if let (Some(node), Some(grid)) = (chain.add.last_mut(), grid(id)) {
@@ -350,8 +351,8 @@ fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Optio
         &made,
         &behind,
     );
-    // Names become free once their nodes are gone. If the model gives grids, dead nodes are left to another rule, so
-    // that no value loses its grid here.
+    // The name of a value becomes free when its node is removed. If the model gives grids, another rule removes the
+    // dead nodes, so that no value loses its grid here.
     let mut remove = behind;
     match computing.iter().any(|&id| grid(id).is_some()) {
         true => remove.truncate(1),

@@ -25,10 +25,10 @@ fn is_power_of_two(x: f32) -> bool {
     x.is_normal() && x.to_bits() & FRACTION == 0
 }
 
-/// The most nodes between the quotient and the end of a function that it belongs to.
+/// The largest number of nodes between the quotient and the end of a function that the quotient belongs to.
 const FARTHEST_END: usize = 5;
 
-/// True if the node is part of a function that another rule will recognise behind it.
+/// True if the node is part of a function that another rule will recognise at a node behind it.
 fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
     let mut behind = vec![y];
     for _ in 0..FARTHEST_END {
@@ -51,7 +51,7 @@ fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
     false
 }
 
-/// True if a reader of the quotient could change by a whole step when the quotient changes in its last place.
+/// True if a reader of the quotient could change by a whole step if the last bit of the quotient changes.
 fn is_decisive(site: &GraphNode<'_>, y: ValueId) -> bool {
     site.graph
         .uses(y)

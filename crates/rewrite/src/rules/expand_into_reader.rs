@@ -13,7 +13,7 @@ use strait_core::{
 /// The rule that removes an expand in front of an op that broadcasts by itself.
 pub struct ExpandIntoReader;
 
-/// The operand of the expand that makes a value.
+/// The operand of the expand that makes a value. `None` if no expand makes it.
 fn repeated(site: &GraphNode<'_>, value: ValueId) -> Option<ValueId> {
     let x = site.producer(value, Term::Expand)?.input(0)?;
     let grid = |value| site.graph.value(value).map(|value| value.quant.as_ref());

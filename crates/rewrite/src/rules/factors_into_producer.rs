@@ -35,8 +35,8 @@ impl Rule for FactorsIntoProducer {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        // If a sum reads the product, the sum decides: together they may be a normalization. A dead reader does not
-        // count.
+        // If a sum reads the product, the sum decides what happens, because both together may be a normalization. A
+        // reader whose result is not used does not count.
         match site.node.op.term() {
             Term::Add if batch_normalization_spelled_out::found(&site).is_some() => return Ok(Outcome::NoMatch),
             Term::Add => {}
@@ -56,8 +56,8 @@ impl Rule for FactorsIntoProducer {
     }
 }
 
-/// True if a sum reads the result of a product, perhaps behind identities. The identities are removed, and then the
-/// product is looked at again.
+/// True if a sum reads the result of a product, perhaps behind identities. After the identities were removed, the rule
+/// looks at the product again.
 fn is_added(product: &GraphNode<'_>) -> bool {
     let graph = product.graph;
     let mut value = product.output();

@@ -20,22 +20,24 @@ use strait_execute::{evaluate, operations};
 /// The rule that computes nodes whose operands are all constants.
 #[derive(Default)]
 pub struct FoldConstants {
-    /// The bytes of all results so far. Their operations are counted too.
+    /// The number of bytes of all results so far. `done` counts the operations that they took.
     made: AtomicU64,
     done: AtomicU64,
 }
 
-/// A small model may ask for a huge constant (an expand, a resize). A result above this size is not folded.
+/// The largest number of bytes of a result that is folded. A small model may contain an op with a huge constant result
+/// (an expand, a resize).
 const LARGEST: u64 = 64 << 20;
 
-/// The most bytes of all results together, because a model may also ask for many of them.
+/// The largest number of bytes of all results together, because a model may also contain many such ops.
 const TOGETHER: u64 = 1 << 30;
 
-/// The most operations of all results together, because some may take long. What is not folded counts as work of each
-/// run.
+/// The largest number of operations for all results together, because some take long. Nodes that are not folded are
+/// computed in each run.
 const MOST_OPERATIONS: u64 = 20_000_000_000;
 
-/// The numbers before rounding, if the node only moves the elements of its only operand and a rule had rounded these.
+/// The numbers of the operand before rounding, if a rule has rounded them and the node only moves the elements of this
+/// operand.
 fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
     let moves = matches!(site.node.op.term().kind(), Kind::Rearranges | Kind::Moves) && site.node.inputs.len() == 1;
     let rounds = site
@@ -74,8 +76,8 @@ impl Rule for FoldConstants {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        // These may be codes whose real numbers f32 cannot hold exactly. They stay as codes until the parameter is
-        // baked.
+        // The operand may consist of codes whose real numbers f32 cannot hold exactly. Such codes do not change until
+        // the parameter is baked.
         if matches!(site.node.op.term(), Term::Dequantize) {
             return Ok(Outcome::NoMatch);
         }
@@ -122,7 +124,7 @@ impl Rule for FoldConstants {
             Ok(tensors) => on_grids(&site, tensors),
             Err(error) => return Ok(Outcome::Refused(Reason::new(ReasonCode::CannotRun, error.to_string()))),
         };
-        // Integers here are shapes and indices. Floats must be usable as weights.
+        // Integers are shapes and indices here. Floats must be finite, so that they can become weights.
         let finite = |t: &TensorData| t.elem() != Elem::F32 || t.to_f32().is_ok_and(|v| v.iter().all(|x| !x.is_nan()));
         if !tensors.iter().all(finite) {
             return Ok(Outcome::Refused(Reason::new(

@@ -18,10 +18,10 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patc
 /// The slot of the variable.
 const VARIABLE: Slot = Slot(0);
 const X: Pattern = Pattern::Any(VARIABLE);
-/// The slot of a node whose attributes are numbers of the function.
+/// The slot of a node whose attributes include numbers of the function.
 const NODE: Slot = Slot(1);
 
-/// The constants in all patterns.
+/// The constants that occur in the patterns.
 const NUMBERS: [f32; 8] = [
     1.0,
     0.5,
@@ -49,7 +49,7 @@ const fn number(index: u8) -> Pattern {
     Pattern::Constant(slot(index))
 }
 
-/// A node that others may read too.
+/// A pattern for a node that other nodes may read too.
 const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     op(terms, operands).shared()
 }
@@ -62,7 +62,7 @@ const fn div(operands: &'static [Pattern; 2]) -> Pattern {
     of(&[Term::Div], operands)
 }
 
-/// A product of these factors, in any order and nesting.
+/// A pattern for a product of the patterns in `factors`, in any order and nesting.
 const fn product(factors: &'static [Pattern]) -> Pattern {
     Pattern::Product(factors)
 }
@@ -82,7 +82,7 @@ const CLIPPED: Pattern = of(&[Term::Clip], &[add(&[X, THREE])]).keep(NODE);
 const HARD_SIGMOID: Pattern = of(&[Term::HardSigmoid], &[X]).keep(NODE);
 const NEG_EXP: Pattern = of(&[Term::Exp], &[of(&[Term::Neg], &[X])]);
 
-/// The functions, as exporters write them.
+/// The functions, each with the pattern in which exporters write it.
 const SHAPES: &[(Function, Pattern)] = &[
     (Function::Silu, product(&[X, of(&[Term::Sigmoid], &[X])])),
     (Function::Silu, div(&[X, add(&[ONE, NEG_EXP])])),
@@ -93,7 +93,8 @@ const SHAPES: &[(Function, Pattern)] = &[
     (Function::HardSwish, product(&[X, CLIPPED, SIXTH])),
 ];
 
-/// True if all constants of a match are the numbers of the function, up to an exporter's rounding.
+/// True if all constants of a match are the numbers of the function. Differences from an exporter's rounding are
+/// allowed.
 fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
     let own = found.node(NODE).is_none_or(|node| match &node.node.op {
         Op::Clip(clip) => near(clip.min, 0.0) && near(clip.max, 6.0),
@@ -111,7 +112,7 @@ fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
 pub struct TakenApart;
 
 impl TakenApart {
-    /// The function that ends at a node.
+    /// The function whose last node is the node at `site`.
     pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<(Function, Match<'a>)> {
         SHAPES.iter().find_map(|(function, pattern)| {
             let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;

@@ -9,10 +9,10 @@ use smallvec::smallvec;
 use strait_core::op::{Slice, Squeeze};
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// The rule that replaces a gather by constant, evenly spaced indices with a slice.
+/// The rule that replaces a gather by a slice if its indices are constant and evenly spaced.
 pub struct GatherToSlice;
 
-/// First index and step, if the indices ascend evenly.
+/// The first index and the step. `None` if the indices do not ascend evenly.
 fn progression(indices: &[i64]) -> Option<(i64, i64)> {
     match *indices {
         [] => None,

@@ -28,17 +28,17 @@ const BIAS: Slot = Slot(2);
 const EPSILON: Slot = Slot(3);
 const ONE: Slot = Slot(4);
 const TWO: Slot = Slot(5);
-/// The slots of x − m below the root, of r·γ, and of one of the means.
+/// The slots of the x − m that the root is computed from, of r·γ, and of one of the means.
 const CENTRED: Slot = Slot(6);
 const FACTOR: Slot = Slot(7);
 const MEAN_OF: Slot = Slot(8);
-/// The slots of numbers that occur in other ways to write the root, and in the clip of v.
+/// The slots of numbers that occur in other ways to write the root, or in the clip of v.
 const HALF: Slot = Slot(9);
 const MINUS_HALF: Slot = Slot(10);
 const ZERO: Slot = Slot(11);
 const CLIP: Slot = Slot(12);
 
-/// A node that others may read too.
+/// A pattern for a node that other nodes may read too.
 pub(super) const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     op(terms, operands).shared()
 }
@@ -110,7 +110,7 @@ impl Rule for LayerNormalization {
             Ok(found) => found,
             Err(miss) => return Ok(miss),
         };
-        // If the result has the type of x, γ and β broadcast to it.
+        // If the result has the same type as x, γ and β broadcast to this type.
         let x = found.value(X).filter(|&x| site.keeps_type(x));
         let rows = found.node(MEAN_OF).and_then(|mean| Rows::of(&mean));
         let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
@@ -132,13 +132,13 @@ impl Rule for LayerNormalization {
             axis: rows.first(),
             epsilon,
         };
-        // Scale and bias become ops of their own here. Another rule folds them into the normalization if they fit.
+        // Scale and bias become separate ops here. If possible, another rule folds them into the normalization.
         let factor = found.value(SCALE).map(|scale| (Op::from(Mul::float()), scale));
         let summand = found.value(BIAS).map(|bias| (Op::from(Add {}), bias));
         let behind: Vec<(Op, ValueId)> = [factor, summand].into_iter().flatten().collect();
         let mut origins = site.down_to(x);
         if !behind.is_empty() {
-            // The last node takes over the name.
+            // The last node takes the name.
             origins.rotate_left(1);
         }
         let mut value = rows.normalized(&mut patch, x, op, &origins)?;

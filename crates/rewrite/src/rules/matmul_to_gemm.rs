@@ -37,7 +37,7 @@ impl Rule for MatMulToGemm {
         };
         let mut patch = Patch::default();
         let weight = match site.turned(b) {
-            // The grid is transposed along with it. The transpose itself is folded later.
+            // The grid is transposed together with the matrix. The transpose node itself is folded later.
             Some(turned) => {
                 patch.add.push(turned);
                 Source::New(0, 0)

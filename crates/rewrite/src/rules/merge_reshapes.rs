@@ -37,7 +37,8 @@ impl Rule for MergeReshapes {
         let (Some(source), Some(dims)) = (first.input(0), site.dims(y)) else {
             return Ok(Outcome::NoMatch);
         };
-        // An extent of 0 would be read as "copy". There is nothing to gain on an empty tensor.
+        // In a reshape, an extent of 0 means that the operand's extent is copied. For an empty tensor, the rule would
+        // gain nothing.
         if dims.contains(&0) {
             return Ok(Outcome::NoMatch);
         }

@@ -12,8 +12,8 @@ use strait_core::{
 /// The rule that folds a pad with zeros into the padding of the convolution behind it.
 pub struct PadIntoConv;
 
-/// The convolution with its padding increased by `amounts` (for all axes, begins then ends). `None` if a convolution
-/// cannot pad like that.
+/// The convolution with its padding increased by `amounts` (first the begins of all axes, then the ends). `None` if a
+/// convolution does not support this padding.
 fn padded(conv: &Conv, amounts: &[i64]) -> Option<Conv> {
     let (begins, ends) = amounts.split_at(amounts.len() / 2);
     let outer = begins[..2].iter().chain(&ends[..2]).all(|&a| a == 0);

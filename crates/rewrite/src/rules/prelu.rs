@@ -26,7 +26,7 @@ pub struct PRelu;
 
 const X: Pattern = Any(Slot(0));
 const SLOPES: Slot = Slot(1);
-/// The slope. A frozen graph may read it through an identity.
+/// The slope. A frozen graph may read the slope through an identity.
 const ALPHA: Pattern = Through(&Constant(SLOPES));
 /// The slots of numbers in a match: ½, zeros, and the bounds of a clip.
 const HALF: Slot = Slot(2);
@@ -35,7 +35,7 @@ const ZERO_ABOVE: Slot = Slot(4);
 const CLIP: Slot = Slot(5);
 const RELU: Slot = Slot(6);
 
-/// A node that others may read too.
+/// A pattern for a node that other nodes may read too.
 const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     op(terms, operands).shared()
 }
@@ -84,20 +84,20 @@ fn is_negative(clip: &Clip) -> bool {
     clip.min == f32::NEG_INFINITY && clip.max == 0.0
 }
 
-/// The slope, if all slopes are the same.
+/// The single slope that all channels share. `None` if the slopes differ.
 fn one(slopes: &[f32]) -> Option<f32> {
     let (slope, others) = slopes.split_first()?;
     others.iter().all(|other| other == slope).then_some(*slope)
 }
 
-/// The nodes that replace the match: one op if there is one slope, otherwise the sum of a positive and a negative side.
-/// The positive side may exist already.
+/// The nodes that replace the match. This is one op if there is a single slope. Otherwise it is the sum of a positive
+/// and a negative side. The positive side may already exist in the graph.
 fn made(found: &Match<'_>, x: ValueId, alpha: Option<Source>, slopes: &[f32], nodes: &[NodeId]) -> Vec<NewNode> {
     let x = Some(Source::Old(x));
     if let Some(alpha) = one(slopes) {
         return vec![NewNode::new(LeakyRelu { alpha }, &[x], nodes)];
     }
-    // The last node takes over the name of the sum.
+    // The last node takes the name of the sum.
     let inner: Vec<NodeId> = nodes.iter().rev().copied().collect();
     let clip = Clip {
         min: f32::NEG_INFINITY,

@@ -21,14 +21,14 @@ use strait_requantize::{IntType, Per};
 /// The rule that replaces a ReLU6 by a ReLU if the quantization behind it saturates at 6 anyway.
 pub struct Relu6ToRelu;
 
-/// Whether the grids of a ReLU6's readers saturate at 6 anyway.
+/// Says for a ReLU6 whether the grids of its readers already saturate at 6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saturation {
-    /// The name of the clip.
+    /// The name of the clip, which is a ReLU6.
     pub node: String,
-    /// True if 6 has the largest code on every grid.
+    /// True if 6 has the largest code on the grid of every reader.
     pub is_exact: bool,
-    /// True if (the largest code − zero point)·scale < 6 on every grid, as AMCT demands.
+    /// True if (the largest code − zero point)·scale < 6 on the grid of every reader. AMCT requires this.
     pub is_documented: bool,
 }
 
@@ -52,7 +52,7 @@ fn saturates(op: &op::Quantize, (scale, zero): (f32, i32), to: IntType) -> bool 
     quantization.eval(6.0) == *to.range().end()
 }
 
-/// The saturation of a node, if it is a ReLU6 with readers that all quantize its result.
+/// The saturation of a node. `None` unless the node is a ReLU6 and all its readers quantize its result.
 fn saturation(module: &Module, graph: &Graph, node: &strait_core::Node) -> Option<Saturation> {
     let result = *node.outputs.first()?;
     let is_relu6 = matches!(&node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == 6.0);
@@ -95,7 +95,7 @@ impl Rule for Relu6ToRelu {
         vec![Term::Clip]
     }
 
-    /// A change anywhere matters, because the rule looks at the grids of its readers.
+    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
     fn depth(&self) -> usize {
         EVERYWHERE
     }

@@ -24,7 +24,7 @@ use strait_core::{
 /// The rule that removes nodes whose result is their operand.
 pub struct RemoveIdentity;
 
-/// The operand that equals the result.
+/// The operand that is equal to the result, if there is one.
 fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
     let ty = |v| site.graph.value(v).map(|v| &v.ty);
     let (first, result) = (site.input(0)?, site.output()?);
@@ -33,7 +33,7 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
         constant.is_some_and(|(_, values)| values.iter().all(|&value| value == number))
     };
     let is_same = |index: usize| site.input(index).is_some_and(|value| ty(value) == ty(result));
-    // One of two operands, if the other one is this number everywhere.
+    // One of the two operands, if all elements of the other operand are `number`.
     let beside = |number: f32| {
         [0, 1]
             .into_iter()
@@ -69,7 +69,7 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
     keeps.then_some(first)
 }
 
-/// The ends of a grid that the model gives for real numbers.
+/// The smallest and the largest real number of a grid that the model gives for real numbers.
 fn ends(grid: &Option<Arc<QuantParams>>) -> Option<[f32; 2]> {
     let grid = grid.as_ref()?;
     grid.ends_of(grid.codes?)

@@ -49,7 +49,7 @@ const FORMS: Pattern = OneOf(&[
 ]);
 const CENTRED: Pattern = op(&[Term::Sub], &[Any(X), Reshaped(&of(&[Term::ReduceMean], &[Any(X)]))]);
 
-/// True for a value from which its mean was subtracted.
+/// True for a value that is the difference of another value and the mean of that value.
 fn is_centred(site: &GraphNode<'_>, x: ValueId) -> bool {
     let difference = site.producer(x, Term::Sub);
     difference.is_some_and(|difference| CENTRED.at(&difference).is_ok())
@@ -74,7 +74,7 @@ impl Rule for RmsNormalization {
             Ok(found) => found,
             Err(miss) => return Ok(miss),
         };
-        // If the result has the type of x, γ broadcasts to it.
+        // If the result has the same type as x, γ broadcasts to this type.
         let x = found.value(X).filter(|&x| site.keeps_type(x) && !is_centred(&site, x));
         let rows = found.node(MEAN).and_then(|mean| Rows::of(&mean));
         let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
@@ -96,7 +96,7 @@ impl Rule for RmsNormalization {
         let mut origins = site.down_to(x);
         let scale = found.value(SCALE);
         if scale.is_some() {
-            // The last node takes over the name.
+            // The last node takes the name.
             origins.rotate_left(1);
         }
         let mut value = rows.normalized(&mut patch, x, op, &origins)?;

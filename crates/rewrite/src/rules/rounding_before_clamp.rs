@@ -22,7 +22,7 @@ impl Rule for RoundingBeforeClamp {
         vec![Term::Relu, Term::Clip]
     }
 
-    /// A change anywhere matters, because the rule looks at the grids of its readers.
+    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
     fn depth(&self) -> usize {
         EVERYWHERE
     }

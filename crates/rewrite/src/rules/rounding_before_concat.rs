@@ -21,7 +21,7 @@ impl Rule for RoundingBeforeConcat {
         vec![Term::Concat]
     }
 
-    /// A change anywhere matters, because the rule looks at the grids of its readers.
+    /// The rule depends on the grids of the node's readers, so a change at any distance matters.
     fn depth(&self) -> usize {
         EVERYWHERE
     }

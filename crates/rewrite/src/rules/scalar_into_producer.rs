@@ -14,7 +14,7 @@ use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Rule, Term, Value
 /// The rule that folds a single constant factor into the product in front of it.
 pub struct ScalarIntoProducer;
 
-/// True for a factor that this rule folds into the product.
+/// True if the rule for scalars folds the factor `factor` into the product.
 pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId) -> bool {
     let has_no_axes = site.dims(factor).is_some_and(|dims| dims.is_empty());
     let rank = product.node.output().and_then(|result| site.dims(result));
@@ -22,8 +22,8 @@ pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId
     has_no_axes && !(is_volume && product.node.input(2).is_some())
 }
 
-/// Folds one operand, a constant factor that `takes` accepts, into the product in front of the other one. Both rules
-/// for factors use this.
+/// Folds a constant factor that `takes` accepts into the product in front of the other operand. Both rules for factors
+/// use this function.
 pub(super) fn look(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Result<Outcome, PassError> {
     let Some(y) = site.output() else {
         return Ok(Outcome::NoMatch);

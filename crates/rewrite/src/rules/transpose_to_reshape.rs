@@ -34,7 +34,7 @@ impl Rule for TransposeToReshape {
             return Ok(Outcome::NoMatch);
         };
         let dims: Vec<Dim> = permuted(&value.ty.shape, &transpose.permutation).collect();
-        // An extent of 0 would be read as "copy".
+        // In a reshape, an extent of 0 would mean that the operand's extent is copied.
         let is_open = |dim: &&Dim| dim.fixed().is_none();
         if moves(&value.ty.shape, &transpose.permutation)
             || dims.contains(&Dim::Fixed(0))

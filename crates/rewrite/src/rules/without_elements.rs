@@ -13,10 +13,10 @@ use strait_core::{
     GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, TensorData, Term, ValueId,
 };
 
-/// The rule that replaces values without elements with constants.
+/// The rule that replaces values without elements by constants.
 pub struct WithoutElements;
 
-/// An empty tensor for a value, if the value has no elements and is not a constant already.
+/// An empty tensor for a value without elements. `None` if the value has elements or already is a constant.
 fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     let ty = &site.graph.value(value)?.ty;
     let dims = ty
@@ -25,7 +25,8 @@ fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
     TensorData::new(ty.elem, &dims, Vec::new().into()).ok()
 }
 
-/// Adds a split into the remaining pieces to the patch. The readers of the empty pieces already read constants in it.
+/// Adds a split into the pieces with elements to the patch. In the patch, readers of empty pieces already read
+/// constants.
 fn pieces(site: &GraphNode<'_>, split: &Split, mut patch: Patch) -> Outcome {
     let pieces = split.sizes.iter().copied().zip(site.node.outputs.iter().copied());
     let (left, empty): (Vec<_>, Vec<_>) = pieces.partition(|&(size, y)| size != 0 || site.graph.is_output(y));

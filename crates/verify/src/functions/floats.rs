@@ -1,14 +1,14 @@
-//! Compares two quantizations of floats, each with steps behind it.
+//! Compares two quantizations of floats, each followed by steps.
 //!
-//! With a positive scale, a quantization does not decrease over the floats in their order, and [`ordered`] numbers the
-//! floats without gaps. NaN has no place in that order and is evaluated separately.
+//! With a positive scale, a larger float never gets a smaller code, and [`ordered`] numbers the floats in their order
+//! without gaps. NaN has no place in this order and is evaluated separately.
 
 use super::{Function, Undecided, walk};
 use crate::intervals::Interval;
 use strait_requantize::certificate::{ordered, unordered};
 use strait_requantize::{FromFloat, Step, Verdict};
 
-/// The difference on the floats whose positions in the order lie in an interval, and on NaN.
+/// The difference on NaN, and on the floats whose positions in the order lie in an interval.
 pub(crate) fn compare_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),
@@ -22,7 +22,7 @@ pub(crate) fn compare_floats(
         if !from.is_legal() {
             return Err(Undecided::Scale(from.scale));
         }
-        // A quantization of floats has a single grid, and the steps behind it must not have channels either.
+        // A quantization of floats has a single grid, so the steps behind it must not have channels either.
         match steps.iter().find_map(|step| step.form.channels()) {
             Some(found) => Err(Undecided::Channels { expected: 1, found }),
             None => Ok(()),

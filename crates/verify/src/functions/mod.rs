@@ -1,17 +1,18 @@
 //! The verifier's own procedure for finding how far two chains of steps differ on an interval.
 //!
-//! It shares only the definition of a chain with the compiler: the result of a step for one accumulator (`eval`), where
-//! a step is defined (its domain, an interval), and that it does not decrease there. What this means for a whole
-//! interval is derived here, without the compiler's thresholds and closed forms:
+//! This procedure shares only the definition of a chain with the compiler: the result of a step for one accumulator
+//! (`eval`), where a step is defined (its domain, an interval), and that a larger accumulator in the domain never gives
+//! a smaller result. What this means for a whole interval is derived here, without the compiler's thresholds and closed
+//! forms:
 //!
-//! 1. Every chain has to be defined at both ends of the interval. Domains are intervals and steps do not decrease, so
-//!    the chain is then defined in between too.
+//! 1. Every chain has to be defined at both ends of the interval. Domains are intervals, and a larger accumulator never
+//!    gives a smaller result, so the chain is then defined in between too.
 //! 2. Chains with the same steps are the same function.
-//! 3. Functions of a single step are equal if the parameters of their steps are equal once they are brought into the
-//!    same form ([`parameters`]).
-//! 4. Other functions are compared run by run. A run is a stretch of accumulators with the same value, and bisection
-//!    finds its end ([`walk`]). No run is kept in memory. For functions with very many values (results of 32 bits) this
-//!    would take too long, and the question stays undecided.
+//! 3. Two functions of a single step are equal if the parameters of their steps are equal after both were brought into
+//!    the same form ([`parameters`]).
+//! 4. Other functions are compared run by run. A run is a range of neighbouring accumulators with the same result, and
+//!    its end is found by bisection ([`walk`]). Runs are not stored. For functions with very many results (of 32 bits)
+//!    this would take too long, and the question remains undecided.
 
 mod floats;
 mod parameters;
@@ -26,36 +27,37 @@ use walk::{Difference, MOST_RUNS};
 /// The reason why two functions cannot be compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Undecided {
-    /// There is no step to take the place of the chain.
+    /// The certificate contains no step that would replace the chain.
     #[error("no step replaces the chain")]
     NoStep,
-    /// The ends of the interval are in the wrong order, or one of them is not the position of a float.
+    /// The interval is empty, or one of its ends is not the position of a float.
     #[error("the interval [{0}, {1}] is empty or goes too far")]
     Interval(i64, i64),
     /// The parameters of a step are not valid.
     #[error(transparent)]
     Form(#[from] FormError),
-    /// The interval, or what an earlier step makes of it, leaves the domain of a step.
+    /// The interval, or its image under the earlier steps, is not inside the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
     /// A quantization of floats has a scale that is not positive and finite.
     #[error("the scale {0}, or its reciprocal, is not positive and finite")]
     Scale(f32),
-    /// Two steps, or a step and the intervals, have different numbers of channels.
+    /// The numbers of channels of two steps, or of a step and the intervals, differ.
     #[error("{found} channels where there are {expected} elsewhere")]
     Channels {
-        /// The number of channels of the first one.
+        /// The number of channels of the first step or interval.
         expected: usize,
-        /// The number of channels of the other one.
+        /// The number of channels of the other step or interval.
         found: usize,
     },
-    /// A function has a smaller value here than before: a defect of its definition.
+    /// The function has a smaller result here than for a smaller accumulator. This is a defect in the definition of the
+    /// function.
     #[error("the function decreases at {0}")]
     Decreases(i64),
 }
 
-/// One channel of a chain: its steps, each applied to the result of the one before. A step is a requantization with a
-/// clamp behind it. A chain without steps changes nothing.
+/// One channel of a chain: its steps, each applied to the result of the previous step. A step is a requantization
+/// followed by a clamp. A chain without steps changes nothing.
 struct Function<'a> {
     stages: Vec<(Channel<'a>, Option<[i32; 2]>)>,
 }
@@ -80,7 +82,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Two chains, one of which is to replace the other.
+/// Two chains. The question is how far one differs from the other.
 #[derive(Clone, Copy)]
 pub(crate) struct Chains<'a> {
     before: &'a [Step],
@@ -94,7 +96,7 @@ impl<'a> Chains<'a> {
         Chains { before, after, same }
     }
 
-    /// The difference of the chains on the values that can occur in a channel.
+    /// The difference of the chains on the accumulators that can occur in a channel.
     pub(crate) fn compare(&self, channel: usize, Interval { low, high }: Interval) -> Result<Verdict, Undecided> {
         if low > high {
             return Err(Undecided::Interval(low, high));
@@ -107,13 +109,13 @@ impl<'a> Chains<'a> {
         }
         let after = Function::new(self.after, channel)?;
         let after_ends = ends(&after)?;
-        // If both requantize by the same R and differ only in their clamps, the clamps make no difference when both
-        // functions have the same values at the ends: clamp(R(x), a, b) = clamp(R(x), f(low), f(high)).
+        // If both functions requantize by the same R and only their clamps differ, equal results at the ends mean that
+        // the functions are equal in between too: clamp(R(x), a, b) = clamp(R(x), f(low), f(high)).
         if before_ends == after_ends && parameters::are_equal(&before, &after) {
             return Ok(Verdict::Exact);
         }
-        // A function that does not decrease has no more runs than there are values between its ends, and no more than
-        // there are accumulators.
+        // The results of such a function never become smaller, so it has at most as many runs as there are integers
+        // between its results at the ends. It also has at most as many runs as there are accumulators.
         let values = |[low, high]: [i64; 2]| high.abs_diff(low);
         let runs = values(before_ends).saturating_add(values(after_ends));
         if runs.min(high.abs_diff(low)) <= MOST_RUNS {
@@ -124,8 +126,8 @@ impl<'a> Chains<'a> {
         Ok(Verdict::Unknown)
     }
 
-    /// [`Chains::compare`] for every channel. There is one verdict for all channels if the steps and the interval are
-    /// the same for all, otherwise one per channel.
+    /// The result of [`Chains::compare`] for every channel. If neither the steps nor the interval have channels, there
+    /// is one verdict for all channels.
     pub(crate) fn verdicts(&self, interval: &Per<(i64, i64)>) -> Result<Per<Verdict>, Undecided> {
         let steps = self.before.iter().chain(self.after);
         let mut channels = interval.channels();

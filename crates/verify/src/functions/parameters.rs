@@ -1,19 +1,21 @@
-//! Recognises functions of a single step that are equal because their parameters are, however many values they have.
+//! Recognises functions of a single step that are equal because their parameters are equal. This works for any number
+//! of results.
 
 use super::Function;
 use strait_requantize::Rounding;
 use strait_requantize::form::{Affine, Arithmetic};
 
-/// A step before saturation and clamp, in a normal form: the same function of all integers has the same form.
+/// A step before saturation and clamp, in a normal form. Steps with the same normal form are the same function of all
+/// integers.
 #[derive(Debug, PartialEq)]
 enum Normal<'a> {
     /// `floor((x factor + addend) / 2^shift)`, with an odd factor or a shift of zero.
     Floor { factor: i64, addend: i128, shift: u8 },
-    /// A step that rounds by sign or parity, or several times, unchanged.
+    /// A step that rounds by sign or parity, or several times. It is not changed.
     Other(Arithmetic<'a>),
 }
 
-/// True if both functions are a single step, and these compute the same before they saturate and clamp.
+/// True if each function is a single step, and both steps compute the same before they saturate and clamp.
 pub(super) fn are_equal(a: &Function<'_>, b: &Function<'_>) -> bool {
     match (&a.stages[..], &b.stages[..]) {
         ([(a, _)], [(b, _)]) => normal(a.arithmetic()) == normal(b.arithmetic()),
@@ -21,10 +23,10 @@ pub(super) fn are_equal(a: &Function<'_>, b: &Function<'_>) -> bool {
     }
 }
 
-/// Brings a step into normal form. With p = x factor + addend:
+/// Brings a step into normal form. With p = x factor + addend, the following holds:
 /// - ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s)
 /// - ties go up in floor((p + 2^(s-1)) / 2^s), and down in floor((p + 2^(s-1) - 1) / 2^s)
-/// - a zero point z after the division is z 2^s before it
+/// - adding a zero point z after the division is the same as adding z 2^s before it
 /// - if factor and divisor share t powers of two, floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) /
 ///   2^(s-t))
 fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
@@ -44,13 +46,13 @@ fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
     Normal::Floor {
         factor: i64::from(a.factor) >> common,
         addend: addend >> common,
-        // `common` is at most the shift, so it fits a u8.
+        // `common` is at most the shift, so it fits into u8.
         shift: a.shift - common as u8,
     }
 }
 
-/// Cancels the powers of two that factor, addend and divisor share. The quotient stays the same, and so does its
-/// rounding.
+/// Divides factor, addend and divisor by the powers of two that all of them contain. This changes neither the quotient
+/// nor its rounding.
 fn reduced(a: Affine) -> Affine {
     let common = a
         .factor
@@ -60,7 +62,7 @@ fn reduced(a: Affine) -> Affine {
     Affine {
         factor: a.factor.checked_shr(common).unwrap_or(0),
         addend: a.addend.checked_shr(common).unwrap_or(0),
-        // `common` is at most the shift, so it fits a u8.
+        // `common` is at most the shift, so it fits into u8.
         shift: a.shift - common as u8,
         ..a
     }

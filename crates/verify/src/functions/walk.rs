@@ -1,8 +1,9 @@
-//! Compares two functions that do not decrease, run by run. A run is a stretch of integers with the same value.
+//! Compares two functions that never decrease, run by run. A run is a range of neighbouring integers with the same
+//! result.
 
 use super::Undecided;
 
-/// The most runs that are walked: as many as two functions with 16-bit results have.
+/// The largest number of runs that are compared. Two functions with 16-bit results have this many.
 pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 
 /// How far two functions differ on an interval.
@@ -10,16 +11,17 @@ pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 pub(super) struct Difference {
     /// The largest difference.
     pub(super) max_lsb: u32,
-    /// The smallest integer at which they differ by `max_lsb`. If they are equal, the lower end of the interval.
+    /// The smallest integer at which the functions differ by `max_lsb`. If they are equal, the lower end of the
+    /// interval.
     pub(super) witness: i64,
-    /// At how many integers they differ. `of` is the number of integers in the interval.
+    /// The number of integers at which the functions differ. `of` is the number of integers in the interval.
     pub(super) differing: u128,
     pub(super) of: u128,
 }
 
 impl Difference {
-    /// Adds a stretch of `count` integers from `from` on, with these values of the two functions. Stretches come in
-    /// order.
+    /// Adds `count` neighbouring integers, beginning at `from`, for which the two functions have the results `a` and
+    /// `b`. Neighbouring integers must be added in rising order.
     pub(super) fn add(&mut self, [a, b]: [i64; 2], from: i64, count: u128) {
         let lsb = u32::try_from(a.abs_diff(b)).unwrap_or(u32::MAX);
         if lsb > 0 {
@@ -31,11 +33,11 @@ impl Difference {
     }
 }
 
-/// Compares two functions on an interval that is not empty and whose ends lie inside i64.
+/// Compares two functions on an interval. It must not be empty, and its ends must be smaller than the ends of i64.
 ///
-/// It goes through the runs of the first function. If the second function is not constant on a run, it goes through the
-/// runs of the second function inside that run. Where both are equal, two evaluations of the second function are enough
-/// for each run.
+/// This goes through the runs of the first function. If the second function is not constant on a run, it goes through
+/// the runs of the second function inside that run. If both functions are equal, each run needs only two evaluations of
+/// the second function.
 pub(super) fn compare(
     mut f: impl FnMut(i64) -> Result<i64, Undecided>,
     mut g: impl FnMut(i64) -> Result<i64, Undecided>,
@@ -81,16 +83,17 @@ fn count(low: i64, high: i64) -> u128 {
     u128::from(high.abs_diff(low)) + 1
 }
 
-/// The last integer from `from` to `high` at which the function still has `value`, its value at `from`. The search
-/// starts at the distance `guess`, takes growing steps, and bisects between the last two. The result is exact whatever
-/// the guess.
+/// The last integer from `from` to `high` at which the function still has the result `value` that it has at `from`. The
+/// search starts at the distance `guess`, takes growing steps, and bisects between the last two. The result is exact
+/// for every guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
     value: i64,
     (from, high): (i64, i64),
     guess: u64,
 ) -> Result<i64, Undecided> {
-    // At `yes` the function has the value, and at `no` no longer. `no` may be one past the end.
+    // At `yes` the function still has the result `value`, and at `no` it does not. `no` may be the integer after the
+    // end.
     let (mut yes, mut no) = (from, high + 1);
     let first = from.saturating_add_unsigned(guess.max(1)).min(high);
     let mut step = 1u64;

@@ -4,8 +4,8 @@ use super::{Analysis, Interval, ValueRange};
 use strait_core::op::{BinaryFunction, PadMode};
 use strait_core::{Node, Op, ValueId};
 
-/// The most indices along an axis, when operands are joined there, for which intervals are kept. A file can ask for any
-/// number of them with nothing but a shape.
+/// The largest number of indices along an axis for which intervals are kept when operands are joined along it. Without
+/// this limit, a shape in a file could ask for any number of intervals.
 const MOST_JOINED: u64 = 1 << 20;
 
 impl Analysis<'_> {
@@ -41,7 +41,7 @@ impl Analysis<'_> {
             Op::Concat(op) => Some(vec![self.concat(node, y, normal(op.axis)?)?]),
             Op::Pad(op) => {
                 let padded = match op.mode {
-                    // Codes have at most 16 bits, so a float holds them exactly.
+                    // Codes have at most 16 bits, so a float can hold them exactly.
                     PadMode::Constant => range.hull().hull(Interval::point(op.value as i64)),
                     PadMode::Reflect | PadMode::Edge => range.hull(),
                 };
@@ -49,13 +49,13 @@ impl Analysis<'_> {
             }
             Op::Resize(op) if op.moves() => all(),
             Op::Gather(_) | Op::GatherElements(_) | Op::GatherNd(_) | Op::Expand(_) => all(),
-            // These ops compute new numbers. They have a rule elsewhere, or none.
+            // All other ops compute new numbers, and this function has no rule for them.
             _ => None,
         }
     }
 
-    /// The bounds of a select, a minimum or a maximum: each result is an element of one of two operands. `None` for other
-    /// ops.
+    /// The bounds of a select, a minimum or a maximum, whose results are elements of one of two operands. `None` for
+    /// other ops.
     fn chosen(&self, node: &Node) -> Option<Vec<ValueRange>> {
         let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
         let range = match &node.op {
@@ -75,8 +75,8 @@ impl Analysis<'_> {
     }
 
     /// The bounds of a reshape. The index along an axis is linear / inner % extent, where `inner` is the number of
-    /// elements behind the axis. So the axis is still there if an axis of the result has the same extent and the same
-    /// number of elements behind it.
+    /// elements behind the axis. So if an axis of the result has the same extent and the same number of elements behind
+    /// it, the bounds along the axis are kept.
     fn reshaped(&self, x: ValueId, result: ValueId) -> Option<ValueRange> {
         let (from, to) = (self.shape(x)?, self.shape(result)?);
         let inner = |shape: &[u64], axis: usize| shape[axis + 1..].iter().product::<u64>();
@@ -87,7 +87,8 @@ impl Analysis<'_> {
         Some(self.range(x)?.moved(self.dims(result)?, same))
     }
 
-    /// The bounds of operands joined along `axis`. If there are too many indices, one interval for all of them.
+    /// The bounds of operands that are joined along `axis`. If there are too many indices, there is one interval for
+    /// all.
     fn concat(&self, node: &Node, result: ValueId, axis: usize) -> Option<ValueRange> {
         let operands: Vec<(&ValueRange, u64)> = node
             .inputs

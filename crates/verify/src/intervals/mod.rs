@@ -1,11 +1,12 @@
-//! Finds which integers can occur: an interval for every integer value of a graph, by channel where that is tighter.
+//! Finds which integers can occur. There is an interval for every integer value of a graph, or one for each channel if
+//! that is tighter.
 //!
-//! The bounds are sound. They follow from element types, weights, biases, padding values, clamps and the saturation of
-//! requantizations, and never from samples. If this module has no rule for an op, its result can be anything of its
-//! type.
+//! The bounds are sound. They are derived from element types, weights, biases, padding values, clamps and the
+//! saturation of requantizations, and never from samples. If this module has no rule for an op, any number of the
+//! result's type can occur.
 //!
-//! The compiler has a separate implementation of such bounds and bases its decisions on it. This is on purpose: neither
-//! may use the other, so that a mistake in one is found by the other.
+//! The compiler has an implementation of such bounds of its own, and makes decisions by them. There are two
+//! implementations on purpose: neither may use the other, so that each can find mistakes in the other.
 
 mod elementwise;
 mod layout;
@@ -41,22 +42,24 @@ impl Intervals {
         self.values.get(id.index())?.as_ref()
     }
 
-    /// The bounds of what a node computes before its fused requantization. Without one, the bounds of its first result.
+    /// The bounds of the numbers that a node computes before its fused requantization. If nothing is fused into the
+    /// node, the bounds of its first result.
     pub fn accumulator(&self, id: NodeId) -> Option<&ValueRange> {
         self.accumulators.get(id.index())?.as_ref()
     }
 
-    /// Accumulators that can overflow the type that carries them, and requantizations that can get a value outside of
+    /// Findings for accumulators that can overflow their type, and for requantizations that can get a number outside of
     /// their domain.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 }
 
-/// The most intervals for all values together: 1 GiB of memory. After that, each value gets a single interval.
+/// The largest number of intervals for all values together, which take 1 GiB of memory. When it is reached, each
+/// further value gets a single interval.
 const MOST_INTERVALS: usize = 1 << 26;
 
-/// How many intervals may still be kept.
+/// The number of intervals for which there is still room.
 pub(crate) struct Budget(usize);
 
 impl Default for Budget {
@@ -82,12 +85,12 @@ impl Budget {
 /// The bounds of every integer value of a graph.
 ///
 /// # Errors
-/// A module without this graph; a graph with a cycle.
+/// The module does not have this graph, or the graph has a cycle.
 pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
     intervals_within(&mut Budget::default(), module, graph)
 }
 
-/// Like [`intervals()`], but for graphs that share the room for intervals.
+/// Like [`intervals()`], but for several graphs that share one limit for the number of intervals.
 pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
     let graph = module.graph(graph).ok_or(VerifyError::NoGraph(graph))?;
     let name = |id: NodeId| graph.node(id).map_or_else(String::new, |n| module.name(n.name).into());
@@ -103,7 +106,8 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     for (id, value) in graph.values() {
         analysis.values[id.index()] = match value.def {
             Def::Data(data) => (module.data(data).and_then(of_tensor)).map(|range| analysis.budget.keep(range)),
-            // This is only a first bound. The bounds of a node's result get tighter once the node's operands are known.
+            // The range of the type is only a first bound. The bounds of a node's result become tighter when the node
+            // is reached.
             Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(ValueRange::tensor),
         };
     }
@@ -117,11 +121,12 @@ pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: Grap
     })
 }
 
-/// The values that each channel of a requantization can get.
+/// The numbers that each channel of a requantization can get.
 enum Met {
-    /// The channel is the index along the axis, if there is one. Its values are the range at that index.
+    /// The channel is the index along the axis, if there is one. The numbers that it gets are in the bounds for this
+    /// index.
     Along(Option<usize>),
-    /// A constant selects the channel. The values are listed for each channel.
+    /// A constant selects the channel. The list has the interval of each channel.
     Picked(Vec<Interval>),
 }
 
@@ -149,7 +154,8 @@ impl<'a> Analysis<'a> {
             .first()
             .map(|range| self.with_addend(node, first, range))
             .zip(carrier);
-        // If there is no rule for the node into which the requantization is fused, the accumulator's type is the bound.
+        // If there is no rule for the op of a node with a fused requantization, any number of the accumulator's type
+        // can occur.
         self.accumulators[id.index()] = carrier.map(|(_, whole)| ValueRange::tensor(whole));
         if let Some((range, carrier)) = range {
             let range = self.within(first, range, carrier, node.op.term().kind());
@@ -172,8 +178,8 @@ impl<'a> Analysis<'a> {
     }
 
     /// True for a node that computes integers of the model, such as indices and lengths, which wrap if they overflow.
-    /// These are neither codes nor sums of codes. They occur in host nodes whose results have no grid, and everywhere
-    /// in graphs of the float stage, such as those that control flow refers to.
+    /// These integers are neither codes nor sums of codes. They occur in host nodes whose results have no grid, and in
+    /// all nodes of graphs in the float stage, such as the graphs that control flow refers to.
     fn is_of_the_model(&self, node: &Node) -> bool {
         if self.graph.stage() == Stage::Float {
             return true;
@@ -182,10 +188,10 @@ impl<'a> Analysis<'a> {
         matches!(node.place, Placement::Host(_)) && !node.outputs.iter().any(grid)
     }
 
-    /// Takes note of bounds that are tighter than the type of a value.
+    /// Stores bounds of a value. They are limited to the range of its type.
     fn narrow(&mut self, id: ValueId, range: ValueRange) {
         let elem = self.graph.value(id).and_then(|v| of_elem(v.ty.elem));
-        // The result of a float lookup, for example, has no bounds.
+        // Results that are not integers, such as those of a float lookup, have no bounds.
         if let Some(whole) = elem {
             self.values[id.index()] = Some(self.budget.keep(range.map(|i| i.clamped(whole))));
         }
@@ -219,13 +225,14 @@ impl<'a> Analysis<'a> {
             Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
             Op::Lookup(_) => one(self.lookup(node, 0)?),
             Op::Interpolate(op) => one(self.lookup(node, op.step)?),
-            // Between the smallest and the largest neighbour: weights are not negative and add up to one.
+            // Results lie between the smallest and the largest neighbour, because weights are not negative and add up
+            // to one.
             Op::IntegerResize(_) => one(ValueRange::tensor(self.range(x)?.hull())),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
                 one(ValueRange::tensor(Interval { low, high }))
             }
-            // Whatever the row contains, the result saturates to its type.
+            // The result saturates to its type, for every row.
             Op::IntegerLayerNormalization(op) => one(ValueRange::tensor(of_elem(op.to)?)),
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
@@ -268,7 +275,7 @@ impl<'a> Analysis<'a> {
             .map_or_else(String::new, |v| self.module.name(v.name).into())
     }
 
-    /// The type of a node's first result and the range of that type, before what is fused into the node.
+    /// The type of a node's first result and the range of this type, before anything that is fused into the node.
     fn carrier(&self, node: &Node) -> Option<(Elem, Interval)> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
@@ -277,7 +284,7 @@ impl<'a> Analysis<'a> {
         Some((elem, of_elem(elem)?))
     }
 
-    /// The range of an accumulator, including what is added inside it.
+    /// The range of an accumulator, including the codes that are added inside the accumulator.
     fn with_addend(&mut self, node: &Node, result: ValueId, sums: &ValueRange) -> ValueRange {
         let Some((addend, codes)) = node.addend() else {
             return sums.clone();
@@ -293,8 +300,8 @@ impl<'a> Analysis<'a> {
         sums.combined(&added, Interval::plus)
     }
 
-    /// Limits sums to the type that carries them. A sum that can overflow is a finding, and since it wraps it can then
-    /// be anything in the type.
+    /// Limits sums to their type. A sum that can overflow is a finding. Because it wraps, it can then be any number of
+    /// its type.
     fn within(
         &mut self,
         result: ValueId,
@@ -302,8 +309,8 @@ impl<'a> Analysis<'a> {
         (elem, whole): (Elem, Interval),
         kind: Kind,
     ) -> ValueRange {
-        // An end of i64 means "this or beyond" if something was added up. If a value was only moved, it is just a
-        // number.
+        // After an addition, an end of i64 also stands for any number beyond it. If a value was only moved, it stands
+        // for itself.
         let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
         let fits = |i: Interval| whole.contains(i) && !(computes && (i.low == whole.low || i.high == whole.high));
         if fits(range.hull()) {
@@ -322,8 +329,8 @@ impl<'a> Analysis<'a> {
         ValueRange::tensor(whole)
     }
 
-    /// The part of `range` that each channel of a form requantizes. The form is fused into a node, or is the node
-    /// itself.
+    /// The part of `range` that each channel of a form requantizes. The form is fused into the node, or the node is a
+    /// requantization itself.
     fn met(&self, node: &Node, rank: usize, range: &ValueRange, form: &Requantization) -> Met {
         let picks = match node.channels(rank) {
             Some(Channels::Picked(picks)) => picks,
@@ -337,7 +344,7 @@ impl<'a> Analysis<'a> {
                 _ => self.graph.producer(node.inputs.first().copied().flatten()?)?.1,
             };
             let Op::SumPool(op) = &pool.op else { return None };
-            // If the pool already requantizes its result, that is no longer a sum.
+            // If something is already fused into the pool, its result is not a sum.
             if pool.fused.is_some() && !std::ptr::eq(pool, node) {
                 return None;
             }
@@ -349,7 +356,8 @@ impl<'a> Analysis<'a> {
         Met::Picked(found.unwrap_or_else(|| vec![range.hull(); channels]))
     }
 
-    /// f([low, high]) = [f(low), f(high)] for a non-decreasing f, for each channel of the form or of the range.
+    /// f([low, high]) = [f(low), f(high)] for a function f that never decreases, for each channel of the form or of the
+    /// range.
     fn requantized(&mut self, result: ValueId, range: &ValueRange, form: &Requantization, met: Met) -> ValueRange {
         let image = |channel: usize, interval: Interval| {
             let end = |x| form.eval(channel, x).map(i64::from);
@@ -360,7 +368,7 @@ impl<'a> Analysis<'a> {
             (_, Met::Picked(each)) => {
                 let images = each.iter().enumerate().map(|(channel, i)| image(channel, *i));
                 let images = images.collect::<Result<Vec<_>, _>>();
-                // The elements of a channel can be anywhere, so one interval covers all channels.
+                // Elements of a channel can have any position, so one interval covers all channels.
                 images.map(|images| images.into_iter().reduce(Interval::hull).map(ValueRange::tensor))
             }
             (None, Met::Along(_)) => range.try_map(|interval| image(0, interval)).map(Some),
@@ -389,7 +397,7 @@ fn clamped(range: &ValueRange, [low, high]: [i32; 2]) -> ValueRange {
     range.map(|i| i.clamped(ends))
 }
 
-/// The bounds of a constant. For a vector, along whatever axis it lies, there is one for each index.
+/// The bounds of a constant. If it is a vector along some axis, there is one interval for each index.
 fn of_tensor(tensor: &TensorData) -> Option<ValueRange> {
     fn of<T: Element + Ord + Into<i64>>(tensor: &TensorData) -> Option<ValueRange> {
         let shape = &tensor.tensor_type().shape;

@@ -1,20 +1,20 @@
-//! For pools followed by a requantization whose channels a constant selects by position: the sums that go through each
-//! channel.
+//! For a pool and a requantization whose channels a constant selects by position: finds the sums that each channel
+//! requantizes.
 
 use super::Interval;
 use super::taps::{Attributes, Window};
 use strait_core::{TensorData, op::SumPool};
 
-/// How many elements the windows of one channel contain: the smallest and the largest number.
+/// The smallest and the largest number of elements in the windows of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elements {
     pub(crate) least: u64,
     pub(crate) most: u64,
 }
 
-/// For each of `channels` channels, the numbers of elements in the windows that select it, or `None` if no window does.
-/// The result as a whole is `None` if the constant also selects by batch or by channel of the image, if extents do not
-/// fit, or if windows have too many taps.
+/// For each of `channels` channels, the numbers of elements in the windows that select the channel, or `None` if no
+/// window does. The result as a whole is `None` if the constant also selects by batch or by channel of the image, if
+/// extents do not fit together, or if windows have too many taps.
 pub(crate) fn elements(
     op: &SumPool,
     picks: &TensorData,
@@ -29,7 +29,7 @@ pub(crate) fn elements(
     let size = op.size.iter().map(|&extent| u64::from(extent));
     let along = Window::new(attributes, size, operand, result)?.elements()?;
     let (values, shape) = (picks.to_i64().ok()?, picks.shape());
-    // For each axis of the result, how far apart two neighbouring indices lie in `picks`.
+    // For each axis of the result, the distance between the elements of `picks` for two neighbouring indices.
     let mut strides = vec![0u64; result.len()];
     let mut inner = 1u64;
     for (back, &extent) in shape.iter().rev().enumerate() {
@@ -59,8 +59,9 @@ pub(crate) fn elements(
     Some(found)
 }
 
-/// The sums of each channel, for elements in `x`. A window sums n elements, and the padding's value for every other
-/// tap. The smallest and the largest n give the extreme sums. A channel without a window gets the sum of padding alone.
+/// The interval of the sums of each channel, for elements in `x`. A window adds up n elements, and for every other tap
+/// the value of the padding. The smallest and the largest n give the smallest and the largest sums. A channel that no
+/// window selects gets the sum of padding alone.
 pub(crate) fn sums(op: &SumPool, x: Interval, found: &[Option<Elements>]) -> Vec<Interval> {
     let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
     let padding = Interval::point(op.pad_value.into());

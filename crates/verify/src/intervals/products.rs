@@ -5,14 +5,14 @@ use super::{Analysis, Interval, ValueRange};
 use strait_core::tensor::Element;
 use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 
-/// If weights are computed and not constant, bounds are found one by one for at most this many of them. A file can ask
-/// for any number of them with nothing but a shape.
+/// If weights are computed and not constant, separate bounds are found for at most this many of them. Without this
+/// limit, a shape in a file could ask for any number of bounds.
 const MOST_COMPUTED: u64 = 1 << 24;
 
-/// The intervals of the inputs that each output of a group reads.
+/// The intervals of the inputs that every output of a group reads.
 struct Inputs {
     intervals: Vec<Interval>,
-    /// The largest magnitude among them.
+    /// The largest magnitude of a number in `intervals`.
     largest: u64,
 }
 
@@ -23,13 +23,13 @@ impl Inputs {
         Inputs { intervals, largest }
     }
 
-    /// Σ (w − z)·x, where no weight has a larger magnitude than `most`. Each term is extreme at an end of its input's
-    /// interval: for a negative weight, the minimum is at the high end.
+    /// The interval of Σ (w − z)·x, where no weight has a larger magnitude than `most`. Each term is smallest and
+    /// largest at the ends of its input's interval: for a negative weight, the smallest term is at the upper end.
     fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
         let terms = weights.zip(&self.intervals);
         let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
         let reach = factor.saturating_mul(self.largest);
-        // The sum is nearly always far from the ends of i64, and then needs no overflow checks.
+        // The sum is nearly always far from the ends of i64. Then no overflow checks are needed.
         if factor.max(reach.saturating_mul(self.intervals.len() as u64)) < 1 << 62 {
             let zero = i64::from(zero);
             let [low, high] = terms.fold([0, 0], |[low, high], (weight, x)| {
@@ -50,8 +50,8 @@ fn zero(zeros: &WeightZero, output: usize) -> Interval {
     Interval::point(zeros.of(output).into())
 }
 
-/// The sums of all outputs. `index` finds the weights of one output, and `inputs` are those of a group of `per_group`
-/// outputs.
+/// The intervals of the sums of all outputs. `index` finds the weights of one output, and `inputs` has the inputs of
+/// each group of `per_group` outputs.
 fn sums(
     given: (&TensorData, &WeightZero),
     [outputs, per_group]: [usize; 2],
@@ -71,7 +71,7 @@ fn sums(
         for first in (0..outputs).step_by(per_group.max(1)) {
             let inputs = Inputs::new(inputs(first));
             for output in first..outputs.min(first + per_group) {
-                // By the layout, all other weights come before the last one, so this checks them all. A sum of no
+                // In this layout the last weight comes after all others, so this checks that all exist. A sum without
                 // products is 0.
                 if let Some(last) = inputs.intervals.len().checked_sub(1) {
                     weights.get(index(output, last))?;
@@ -94,7 +94,7 @@ fn sums(
 }
 
 impl Analysis<'_> {
-    /// Σ (w − z)·x + b for each output channel. A tap may read the padding's value instead of x.
+    /// The interval of Σ (w − z)·x + b for each output channel. A tap may read the value of the padding instead of x.
     pub(super) fn conv(&self, op: &op::Conv, node: &Node) -> Option<ValueRange> {
         let [x, weight, bias] = [0, 1, 2].map(|i| node.inputs.get(i).copied().flatten());
         let (x, weight) = (x?, weight?);
@@ -120,7 +120,7 @@ impl Analysis<'_> {
             (first..first + channels).flat_map(read).collect::<Vec<_>>()
         };
         let products = match self.constant(weight) {
-            // A row of the weight tensor has all weights of one output: channel by channel, tap by tap.
+            // A row of the weight tensor has all weights of one output: first by channel, then by tap.
             Some(weight) => sums(
                 (weight, &op.weight_zero),
                 [outputs, per_group],
@@ -141,8 +141,8 @@ impl Analysis<'_> {
         self.with_bias(node, 1, products, bias)
     }
 
-    /// What each tap of a convolution can read. If extents are not known or do not fit, every tap can read both
-    /// elements and padding.
+    /// The numbers that each tap of a convolution can read. If extents are not known or do not fit together, every tap
+    /// can read both elements and padding.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
         let attributes = Attributes {
@@ -159,7 +159,8 @@ impl Analysis<'_> {
         Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
-    /// Σ a·(b − z) + bias for each column. If b is computed and has too many elements, one interval for all columns.
+    /// The interval of Σ a·(b − z) + bias for each column. If b is computed and has too many elements, there is one
+    /// interval for all columns.
     pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<ValueRange> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;
@@ -203,7 +204,7 @@ impl Analysis<'_> {
         self.with_bias(node, axis, products, bias)
     }
 
-    /// Σ (a − a_zero)·(b − b_zero) over the inner dimension.
+    /// The interval of Σ (a − a_zero)·(b − b_zero) over the inner dimension.
     pub(super) fn matmul(&self, op: &op::MatMul, node: &Node) -> Option<ValueRange> {
         let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (a, b) = (a?, b?);
@@ -214,8 +215,8 @@ impl Analysis<'_> {
         ))
     }
 
-    /// Adds the bias to sums of products, by index of the result along `axis`. The bias of each output is known if it
-    /// is a constant with exactly one element for each.
+    /// Adds the bias to sums of products, for each index of the result along `axis`. The bias of each output is known
+    /// if it is a constant with one element for each output.
     fn with_bias(
         &self,
         node: &Node,
@@ -228,7 +229,7 @@ impl Analysis<'_> {
         let Some(bias) = bias else {
             return Some(products);
         };
-        // The bias of a convolution has one axis, the channels. Any other bias broadcasts from the last axis.
+        // The bias of a convolution has one axis, for the channels. Any other bias broadcasts from the last axis.
         let last = self.dims(bias)?.len().checked_sub(1);
         let moved = |own| (Some(own) == last).then_some(axis);
         let bias = self.range(bias)?.moved(result, moved);

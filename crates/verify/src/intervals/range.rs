@@ -4,13 +4,13 @@ use std::sync::Arc;
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
-/// All integers from `low` to `high`, both included. An end of `i64` also stands for everything beyond it, and stays
-/// there in further arithmetic.
+/// All integers from `low` to `high`, both included. An end of the range of `i64` also stands for every integer beyond
+/// it, and stays there in further computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The smallest integer.
     pub low: i64,
-    /// The largest integer, not below the smallest.
+    /// The largest integer. It is not below `low`.
     pub high: i64,
 }
 
@@ -31,12 +31,12 @@ impl Interval {
         }
     }
 
-    /// True if all of `other` lies inside.
+    /// True if this interval contains all of `other`.
     pub fn contains(self, other: Interval) -> bool {
         self.low <= other.low && other.high <= self.high
     }
 
-    /// The smallest interval that contains both.
+    /// The smallest interval that contains both intervals.
     pub fn hull(self, other: Interval) -> Interval {
         Interval {
             low: self.low.min(other.low),
@@ -44,7 +44,7 @@ impl Interval {
         }
     }
 
-    /// The interval after each value is clamped to `other`.
+    /// The interval of the integers in this interval after each of them is clamped to `other`.
     pub fn clamped(self, other: Interval) -> Interval {
         let clamp = |x: i64| x.min(other.high).max(other.low);
         Interval {
@@ -53,19 +53,20 @@ impl Interval {
         }
     }
 
-    /// x + y.
+    /// The interval of x + y.
     pub fn plus(self, other: Interval) -> Interval {
         let ([low, high], [least, most]) = (self.ends(), other.ends());
         Interval::around(low + least, high + most)
     }
 
-    /// x − y.
+    /// The interval of x − y.
     pub fn minus(self, other: Interval) -> Interval {
         let ([low, high], [least, most]) = (self.ends(), other.ends());
         Interval::around(low - most, high - least)
     }
 
-    /// x·y. The extremes are products of ends, because multiplication is linear in each factor.
+    /// The interval of x·y. The smallest and the largest product are products of ends, because multiplication is linear
+    /// in each factor.
     pub fn times(self, other: Interval) -> Interval {
         let [a, b] = self.ends().map(|x| other.ends().map(|y| x.saturating_mul(y)));
         let corners = [a[0], a[1], b[0], b[1]];
@@ -75,14 +76,14 @@ impl Interval {
         Interval::around(low, high)
     }
 
-    /// The sum of `count` values, each from this interval.
+    /// The interval of all sums of `count` integers from this interval.
     pub fn summed(self, count: u64) -> Interval {
         let [low, high] = self.ends().map(|end| end.saturating_mul(count.into()));
         Interval::around(low, high)
     }
 
-    /// The ends as numbers. An end of i64 becomes a number so large that adding or subtracting any i64 leaves it
-    /// outside of i64.
+    /// The ends as numbers for computing. An end of i64 becomes a number that is so large that adding or subtracting
+    /// any i64 does not bring it back into the range of i64.
     fn ends(self) -> [i128; 2] {
         let far = i128::from(i64::MAX) << 32;
         let low = if self.low == i64::MIN { -far } else { self.low.into() };
@@ -90,7 +91,7 @@ impl Interval {
         [low, high]
     }
 
-    /// The interval between these numbers, limited to i64.
+    /// The interval between two numbers, limited to i64.
     fn around(low: i128, high: i128) -> Interval {
         let end = |x: i128| i64::try_from(x).unwrap_or(if x < 0 { i64::MIN } else { i64::MAX });
         Interval {
@@ -100,22 +101,22 @@ impl Interval {
     }
 }
 
-/// Bounds of the elements of one value: an interval for all of them and, for each axis along which more is known, one
+/// Bounds of the elements of one value: an interval for all elements and, for each axis along which more is known, one
 /// interval for each index. An element lies in every interval that applies to it.
 ///
-/// An axis has exactly as many intervals as its extent. This is checked against the shape when they are made.
+/// The number of intervals along an axis is its extent. This is checked against the shape when the intervals are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueRange {
     hull: Interval,
-    /// In the order of the axes.
+    /// The bounds along each axis for which more is known, in the order of the axes.
     along: Vec<Along>,
 }
 
-/// Bounds for each index along an axis. All of them lie inside the hull.
+/// Bounds for each index along an axis. All of them lie inside of the interval for all elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Along {
     axis: usize,
-    /// Shared by ops that only move codes.
+    /// The intervals. Values share them if one is made from the other by ops that only move codes.
     intervals: Arc<[Interval]>,
 }
 
@@ -132,8 +133,8 @@ impl ValueRange {
         ValueRange { hull, along }
     }
 
-    /// Bounds for each index along an axis of a value with this shape. `None` if the axis has a different extent or
-    /// does not exist.
+    /// Bounds for each index along the axis `axis` of a value. `None` if the axis does not exist, or if its extent is
+    /// not the number of intervals.
     pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<ValueRange> {
         let along = Along {
             axis,
@@ -151,7 +152,7 @@ impl ValueRange {
         self.hull
     }
 
-    /// The axes along which more is known, in their order, each with the intervals of its indices.
+    /// The axes along which more is known, in ascending order, with the intervals of their indices.
     pub fn axes(&self) -> impl Iterator<Item = (usize, &[Interval])> {
         self.along.iter().map(|along| (along.axis, &along.intervals[..]))
     }
@@ -169,8 +170,8 @@ impl ValueRange {
         own.copied().unwrap_or(self.hull)
     }
 
-    /// The bounds after a function is applied to each element. `f` gives the interval of the results for an interval of
-    /// elements.
+    /// The bounds after a function is applied to each element. For an interval of elements, `f` gives the interval of
+    /// the function's results.
     pub fn map(&self, mut f: impl FnMut(Interval) -> Interval) -> ValueRange {
         let each = |along: &Along| Along {
             axis: along.axis,
@@ -180,7 +181,7 @@ impl ValueRange {
         ValueRange::around(f(self.hull), along)
     }
 
-    /// Like [`ValueRange::map`], but `f` may fail. The result is then its first error.
+    /// Like [`ValueRange::map`], but `f` may fail. Then the result is the first error of `f`.
     pub fn try_map<E>(&self, mut f: impl FnMut(Interval) -> Result<Interval, E>) -> Result<ValueRange, E> {
         let mut failed = None;
         let mapped = self.map(|interval| {
@@ -192,8 +193,9 @@ impl ValueRange {
         failed.map_or(Ok(mapped), Err)
     }
 
-    /// The bounds after the elements were moved into a value of this shape. `f(axis)` is the axis of the new value that
-    /// has the indices of `axis`. If it is `None`, or has a different extent, the bounds along the axis are dropped.
+    /// The bounds after the elements were moved into a value with this shape. `f(axis)` is the axis of the new value on
+    /// which the indices of `axis` lie. If it is `None`, or if that axis has a different extent, the bounds along
+    /// `axis` are dropped.
     pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> ValueRange {
         let each = |along: &Along| {
             let axis = f(along.axis).filter(|&axis| has_extent(shape, axis, along.intervals.len()))?;
@@ -206,7 +208,7 @@ impl ValueRange {
         ValueRange { hull, along }
     }
 
-    /// The bounds of a function of two elements at the same place, one of this value and one of `other`. Both values
+    /// The bounds of a function of two elements at the same position, one of this value and one of `other`. Both values
     /// have the same shape.
     pub fn combined(&self, other: &ValueRange, f: impl Fn(Interval, Interval) -> Interval) -> ValueRange {
         let mut axes: Vec<(usize, usize)> = self
@@ -223,8 +225,8 @@ impl ValueRange {
         ValueRange::around(f(self.hull, other.hull), axes.into_iter().map(each).collect())
     }
 
-    /// Combines everything that is known about a value: limits the hull by the intervals of each axis, and all
-    /// intervals by the hull.
+    /// Combines everything that is known about a value: limits the interval for all elements by the intervals along
+    /// each axis, and all other intervals by that interval.
     fn around(hull: Interval, mut along: Vec<Along>) -> ValueRange {
         let hull = along.iter().filter_map(Along::hull).fold(hull, Interval::clamped);
         for own in along
@@ -237,7 +239,7 @@ impl ValueRange {
     }
 }
 
-/// True if an axis of this shape has this many elements.
+/// True if `axis` is an axis of this shape and has `count` elements.
 fn has_extent(shape: &Shape, axis: usize, count: usize) -> bool {
     shape.get(axis).and_then(|dim| dim.fixed()) == Some(count as u64)
 }

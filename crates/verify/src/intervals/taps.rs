@@ -1,22 +1,22 @@
-//! Finds whether the taps of a moving window read elements or padding.
+//! Finds out whether the taps of a moving window read elements or padding.
 
-/// The most positions that are looked at one by one.
+/// The largest number of positions that are checked one by one.
 const MOST_POSITIONS: i128 = 1 << 16;
 
-/// The most pairs of a position and a tap along one axis, and the most positions along all axes, that are looked at one
-/// by one.
+/// The largest number of pairs of a position and a tap along one axis that are checked one by one. Also the largest
+/// number of positions along all axes.
 const MOST_TAPS: i128 = 1 << 24;
 
-/// What a tap can read, over all positions of its window.
+/// What a tap can read at the positions of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tap {
-    /// True if it reads an element at some position.
+    /// True if the tap reads an element at some position.
     pub(super) inside: bool,
-    /// True if it reads no element at some position.
+    /// True if the tap reads no element at some position.
     pub(super) outside: bool,
 }
 
-/// A window along one axis. At position p, tap k reads the element p·stride + k·dilation − begin, if it exists.
+/// A window along one axis. At position p, tap k reads the element p·stride + k·dilation − begin, if there is one.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     taps: i128,
@@ -35,7 +35,8 @@ impl Axis {
     }
 
     fn tap(&self, tap: i128) -> Tap {
-        // The first position at which the tap is not before the elements. Later positions only move forward.
+        // The first position at which the tap is not in front of the elements. At later positions, the tap is further
+        // back.
         let in_front = (-self.element(0, tap)).max(0);
         let first = (in_front + self.stride - 1) / self.stride;
         Tap {
@@ -44,23 +45,25 @@ impl Axis {
         }
     }
 
-    /// True if some tap reads no element at some position. Then the first tap does so at the first position, or the
-    /// last tap at the last position.
+    /// True if some tap reads no element at some position. Then this is so for the first tap at the first position, or
+    /// for the last tap at the last position.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
 
-    /// Like [`Axis::leaves`], but only for the padding in the attributes, not for a window that reaches past its end.
+    /// Like [`Axis::leaves`], but only counts the padding that the attributes give. A window may also reach beyond this
+    /// padding.
     fn pads(&self) -> bool {
         self.begin > 0 || self.end > 0 && self.leaves()
     }
 
-    /// True if at some position no tap reads an element.
+    /// True if there is a position at which no tap reads an element.
     fn is_empty_somewhere(&self) -> bool {
         if self.element(self.last, 0) >= self.extent {
             return true;
         }
-        // For a window that starts before the elements, it is enough to look at its first tap that is not before them.
+        // If a window starts in front of the elements, only its first tap that is not in front of them has to be
+        // checked.
         let is_empty = |position: i128| {
             let in_front = -self.element(position, 0);
             let tap = (in_front + self.dilation - 1) / self.dilation;
@@ -75,8 +78,8 @@ impl Axis {
 #[derive(Clone, Debug)]
 pub(super) struct Window(Vec<Axis>);
 
-/// The attributes of an op with a window. There is one number per axis. For the padding, all begins come first, then
-/// all ends.
+/// The attributes of an op with a window, with one number for each axis. The padding has first the begins of all axes,
+/// then the ends.
 #[derive(Clone, Copy)]
 pub(super) struct Attributes<'a> {
     pub(super) stride: &'a [u32],
@@ -85,8 +88,8 @@ pub(super) struct Attributes<'a> {
 }
 
 impl Window {
-    /// Makes a window from the extents of the window, the operand and the result. Operand and result have batch and
-    /// channels in front. `None` if they do not fit together.
+    /// Makes a window from the extents of the window, the operand and the result. The first two axes of operand and
+    /// result are batch and channels. `None` if the extents do not fit together.
     pub(super) fn new(
         attributes: Attributes<'_>,
         size: impl ExactSizeIterator<Item = u64>,
@@ -112,14 +115,14 @@ impl Window {
         size.enumerate().map(axis).collect::<Option<_>>().map(Window)
     }
 
-    /// What each tap can read, with the last axis running fastest.
+    /// What each tap can read. The last axis runs fastest.
     pub(super) fn taps(&self) -> Vec<Tap> {
         let first = Tap {
             inside: true,
             outside: false,
         };
-        // The positions along different axes are independent. So a tap can be inside if it can be along every axis, and
-        // outside if it can be along any.
+        // The positions along different axes are independent. So a tap can read an element if it can do so along every
+        // axis, and no element if this is possible along any axis.
         self.0.iter().fold(vec![first], |taps, axis| {
             let along: Vec<Tap> = (0..axis.taps).map(|tap| axis.tap(tap)).collect();
             let both = |tap: Tap| {
@@ -132,7 +135,7 @@ impl Window {
         })
     }
 
-    /// For each axis and position, how many taps read elements. `None` if there are too many to look at.
+    /// For each axis and position, the number of taps that read elements. `None` if there are too many to check.
     pub(super) fn elements(&self) -> Option<Vec<Vec<u64>>> {
         let along = |axis: &Axis| {
             let positions = axis.last + 1;
@@ -153,12 +156,12 @@ impl Window {
         self.0.iter().any(Axis::leaves)
     }
 
-    /// True if some tap can read padding that the attributes ask for.
+    /// True if some tap can read padding that the attributes give.
     pub(super) fn pads(&self) -> bool {
         self.0.iter().any(Axis::pads)
     }
 
-    /// True if at some position no tap reads an element.
+    /// True if there is a position at which no tap reads an element.
     pub(super) fn is_empty_somewhere(&self) -> bool {
         self.0.iter().any(Axis::is_empty_somewhere)
     }

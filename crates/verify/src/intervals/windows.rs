@@ -6,7 +6,7 @@ use strait_core::ValueId;
 use strait_core::op::{self, Reduction};
 
 impl Analysis<'_> {
-    /// The bounds of `x` by image and by channel, for an op that combines elements over the other axes.
+    /// The bounds of `x` for each image and each channel, for an op that combines elements along the other axes.
     fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
         self.shape(x)?;
         Some(self.range(x)?.moved(self.dims(y)?, |axis| (axis <= 1).then_some(axis)))
@@ -19,13 +19,14 @@ impl Analysis<'_> {
         }
     }
 
-    /// The window of a pool from `x` to `y`. `None` if extents are not known or do not fit.
+    /// The window of a pool from `x` to `y`. `None` if extents are not known or do not fit together.
     fn window(&self, attributes: Attributes<'_>, size: &[u32], [x, y]: [ValueId; 2]) -> Option<Window> {
         let size = size.iter().map(|&extent| u64::from(extent));
         Window::new(attributes, size, &self.shape(x)?, &self.shape(y)?)
     }
 
-    /// The bounds of a sum pool: of as many elements as the window has taps. Taps outside read the padding's value.
+    /// The bounds of a sum pool, which adds up as many numbers as the window has taps. Taps outside of the operand read
+    /// the value of the padding.
     pub(super) fn sum_pool(&self, op: &op::SumPool, values: [ValueId; 2]) -> Option<ValueRange> {
         let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
         let attributes = Attributes {
@@ -40,7 +41,7 @@ impl Analysis<'_> {
         Some(self.per_channel(values)?.map(|i| read(i).summed(taps)))
     }
 
-    /// The bounds of a max pool: its result is one of the elements, or the smallest code if a window has none.
+    /// The bounds of a max pool. Its result is one of the elements, or the smallest code if a window has no element.
     pub(super) fn max_pool(&self, op: &op::MaxPool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
         let attributes = Attributes {
@@ -56,8 +57,9 @@ impl Analysis<'_> {
         Some(range.map(|i| i.hull(Interval::point(lowest))))
     }
 
-    /// The bounds of an average pool: a rounded mean lies between the integers that it averages. Padding that counts
-    /// reads as the zero point, and a window without elements gives the zero point too.
+    /// The bounds of an average pool. A rounded mean lies between the smallest and the largest integer that it
+    /// averages. Padding that counts is read as the zero point, and the result for a window without elements is the
+    /// zero point too.
     pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<ValueRange> {
         let range = self.per_channel(values)?;
         let attributes = Attributes {
@@ -77,7 +79,8 @@ impl Analysis<'_> {
         self.per_channel(values)
     }
 
-    /// The bounds of a reduction. A sum grows with the number of elements. A maximum or minimum is one of the elements.
+    /// The bounds of a reduction. The bounds of a sum grow with the number of elements. A maximum or minimum is one of
+    /// the elements.
     pub(super) fn reduce(&self, op: &op::Reduce, [x, y]: [ValueId; 2]) -> Option<ValueRange> {
         let shape = self.shape(x)?;
         let reduced = op.reduced(shape.len()).ok()?;

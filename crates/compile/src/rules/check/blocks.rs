@@ -1,4 +1,4 @@
-//! Checks scales of weights by block against what a target's table has, and against the layers that a rule applies to.
+//! Checks rules that set weight scales by block. The target's table and the layers of a rule must support them.
 
 use std::num::NonZeroU32;
 
@@ -31,7 +31,7 @@ impl Check<'_> {
         self.found.0.extend(found);
     }
 
-    /// The error in the settings that `[quantize]` gives for all layers.
+    /// The error in the settings for blocks that `[quantize]` makes for all layers.
     fn blocks_of_all(&self) -> Option<RuleError> {
         let weights = &self.quantize.weights;
         if weights.per != Some(WeightPer::Block) {
@@ -49,12 +49,12 @@ impl Check<'_> {
         let found = schemes
             .iter()
             .map(|(t, scheme)| self.lacks(&path, *t, scheme, weights.block));
-        // The setting is fine if at least one of the types has such blocks.
+        // The setting is accepted if at least one of the weight types has such blocks.
         let all = |first: Option<RuleError>, other: Option<RuleError>| first.filter(|_| other.is_some());
         found.reduce(all).flatten()
     }
 
-    /// The error in a rule's setting for a layer.
+    /// The error in a rule's settings for blocks, for a layer.
     fn blocks_of_layer(
         &self,
         index: usize,
@@ -93,7 +93,7 @@ impl Check<'_> {
         pairs.map(|pair| pair.weight)
     }
 
-    /// The error if weights of a type have no scales by block, or none of this size.
+    /// The error if weights of a type cannot have scales by block, or cannot have blocks of this size.
     fn lacks(&self, path: &KeyPath, t: Integer, scheme: &WeightScheme, size: Option<NonZeroU32>) -> Option<RuleError> {
         let id = &self.spec.id;
         if !scheme.per.contains(&WeightPer::Block) {

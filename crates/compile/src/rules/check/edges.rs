@@ -1,4 +1,4 @@
-//! Checks the types that rules ask for on operands, results and tensors against the types that the layers support.
+//! Checks the types that rules set for operands, results and tensors. The layers must support these types.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{
 const TYPE: &str = "activations.type";
 
 impl Check<'_> {
-    /// Refuses rules that ask for operands or tensors in real numbers.
+    /// Refuses rules that require operands or tensors to be real numbers.
     pub(super) fn reals(&mut self) {
         for (index, rule) in self.quantize.rule.iter().enumerate() {
             let is_float = rule.activations.ty == Some(Activation::Float32);
@@ -31,7 +31,7 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses rules that ask for two different types for two operands of one layer.
+    /// Refuses rules that set different types for two operands of one layer.
     pub(super) fn operands(&mut self) {
         let module = self.module;
         let mut first: BTreeMap<NodeId, (usize, Activation, KeyPath)> = BTreeMap::new();
@@ -57,8 +57,8 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses a type for a tensor that the layer which makes it cannot produce. If no layer makes the tensor, refuses
-    /// a type that no pair of the target has.
+    /// Refuses a type for a tensor if the layer that makes the tensor cannot make this type. If no layer makes the
+    /// tensor, refuses a type that no pair of the target has.
     pub(super) fn results(&mut self) {
         let (module, spec, settings) = (self.module, self.spec, self.settings);
         let (graph, pairs, id) = (module.main(), &spec.types.pairs, &spec.id);

@@ -1,5 +1,5 @@
-//! Checks grid choices that rules make and that a target's table may not allow: zero points, scales that are no powers
-//! of two, and, for weights, scales that are powers of two on a target that derives weight scales from other scales.
+//! Checks choices of grids in rules that a target's table may not allow: zero points, scales that are not powers of
+//! two, and, on a target that derives weight scales from other scales, weight scales that are powers of two.
 
 use std::collections::BTreeSet;
 
@@ -14,18 +14,18 @@ use super::{
     Side,
 };
 
-/// A choice of grids that a rule asks for.
+/// A choice of grids that a rule makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freedom {
     /// Zero points other than 0.
     ZeroPoints,
-    /// Scales that are no powers of two.
+    /// Scales that are not powers of two.
     Scales,
     /// Scales of weights that are powers of two.
     Powers,
 }
 
-/// The choices that the tables of activations and weights ask for.
+/// The choices that settings of activations and weights make.
 pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Freedom, Side)> {
     let of = |side: Side, symmetric: Option<bool>, scale: Option<ScaleSet>| {
         let zeros = (symmetric == Some(false)).then_some(Freedom::ZeroPoints);
@@ -43,7 +43,7 @@ pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Fre
 }
 
 impl Freedom {
-    /// The key by which a rule asks for this choice.
+    /// The key by which a rule makes the choice.
     pub(super) fn key(self) -> &'static str {
         match self {
             Freedom::ZeroPoints => "symmetric",
@@ -51,7 +51,7 @@ impl Freedom {
         }
     }
 
-    /// True if the target allows this choice for codes of a type.
+    /// True if the target allows the choice for codes of type `t`.
     pub(super) fn is_left(self, spec: &TargetSpec, side: Side, t: Integer) -> bool {
         let (symmetric, scale) = match side {
             Side::Activations => (spec.types.activation(t).symmetric, spec.types.activation(t).scale),
@@ -64,7 +64,7 @@ impl Freedom {
         }
     }
 
-    /// The error for codes of a type for which the target does not allow this choice.
+    /// The error if the target does not allow the choice for codes of type `t`.
     pub(super) fn denied(
         self,
         key: KeyPath,
@@ -100,8 +100,8 @@ impl Freedom {
     }
 }
 
-/// True if the target derives scales of weights from those of activations: so that a shift leads from sums to results,
-/// or so that two sums are on one grid.
+/// True if the target derives scales of weights from other scales. It does so if a shift has to lead from sums to
+/// results, or if two sums have to be on one grid.
 fn makes_scales(spec: &TargetSpec) -> bool {
     let mut rows = spec.op.values();
     rows.any(|row| row.leaves_a_shift() || row.recipe == Some(Recipe::AddShifted))

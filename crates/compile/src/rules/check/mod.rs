@@ -1,8 +1,8 @@
-//! Checks rules against what the target's table and the layers have.
+//! Checks rules against what the target's table and the layers support.
 //!
-//! A setting in `[quantize]` applies to each op for which the table has it, and is ignored for the others. A rule, in
-//! contrast, must be possible for what it names. If several rules apply to a layer, their combination is checked,
-//! because that is what the layer gets.
+//! A setting in `[quantize]` applies to each op for which the table supports it, and is ignored for other ops. A rule,
+//! in contrast, must be possible for everything that it names. If several rules apply to a layer, their combination is
+//! checked, because the layer gets this combination.
 
 use strait_core::{Module, Node, NodeId};
 use strait_quantize::Settings;
@@ -21,10 +21,10 @@ mod edges;
 mod freedom;
 mod unused;
 
-/// Refuses rules for things that the target does not have, and rules that have no effect.
+/// Refuses rules that the target does not support, and rules that have no effect.
 ///
 /// # Errors
-/// Each such rule, with what the target has instead.
+/// Each such rule, with what the target supports instead.
 pub(super) fn check(
     module: &Module,
     rules: &Rules,
@@ -60,7 +60,7 @@ pub(super) fn check(
     check.found.or(())
 }
 
-/// What the checks work with, and the errors that they find, one for each key.
+/// The rules and everything that they are checked against, and the errors that the checks find, one for each key.
 struct Check<'a> {
     module: &'a Module,
     rules: &'a Rules,
@@ -71,7 +71,7 @@ struct Check<'a> {
     found: RuleErrors,
 }
 
-/// One of the two tables that choose types of codes, in the order of a pair.
+/// The tables of activations and of weights. The sides are in the order in which a pair names its types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Activations,
@@ -81,7 +81,7 @@ enum Side {
 impl Side {
     const BOTH: [Side; 2] = [Side::Activations, Side::Weights];
 
-    /// The key of the table, which messages also use as its name.
+    /// The key of the table. Messages also use it as the name of the table.
     fn name(self) -> &'static str {
         match self {
             Side::Activations => "activations",
@@ -89,7 +89,7 @@ impl Side {
         }
     }
 
-    /// The type of this side in a pair. `None` for real numbers.
+    /// The type that a pair has on this side. `None` if it is real numbers.
     fn of(self, pair: Pair) -> Option<Integer> {
         match self {
             Side::Activations => pair.codes(),
@@ -98,24 +98,24 @@ impl Side {
     }
 }
 
-/// What rules ask for the codes of one layer, or of all layers.
+/// What rules set for the codes of one layer, or of all layers.
 struct Said<'a> {
-    /// For a layer: ` for` and its name, to be put into a message.
+    /// For a layer: ` for` and the layer's name, as a part of a message.
     of: String,
-    /// The rules that ask. Empty if this is about all layers.
+    /// The positions of the rules that set something. Empty for the settings of all layers.
     rules: &'a [usize],
     types: (Option<Activation>, Option<Integer>),
     activations: Activations,
     weights: Weights,
-    /// The pairs of types that the target has here.
+    /// The pairs of types that the target has for the layer's op, or for any op.
     pairs: Vec<Pair>,
-    /// The pair that is computed on, and its row in the table.
+    /// The pair on which the layer computes, and its row in the table.
     pair: Option<Pair>,
     row: Option<&'a OpRow>,
 }
 
 impl Check<'_> {
-    /// Finds errors in the settings for all layers.
+    /// Finds errors in the settings of `[quantize]` for all layers.
     fn everywhere(&mut self) {
         let quantize = self.quantize;
         let pairs = self.spec.types.pairs.clone();
@@ -137,7 +137,7 @@ impl Check<'_> {
         self.codes(&said);
     }
 
-    /// Finds errors in the combination of the rules for a layer.
+    /// Finds errors in the combination of the rules that apply to a layer.
     fn layer(&mut self, id: NodeId, node: &Node, rules: &[usize]) {
         let (quantize, spec, term) = (self.quantize, self.spec, node.op.term());
         let types = self.settings.types(id);
@@ -159,7 +159,7 @@ impl Check<'_> {
             return;
         }
         let mut pairs: Vec<Pair> = spec.pairs_of(term).collect();
-        // The host computes weight-only layers, even if no row of the table does.
+        // The host computes weight-only layers, even if the table has no row for them.
         let on_host = spec.weight_only_pairs(term).filter(|pair| !pairs.contains(pair));
         pairs.extend(on_host.collect::<Vec<Pair>>());
         let own = types.pair(spec, term);
@@ -187,7 +187,7 @@ impl Check<'_> {
         });
     }
 
-    /// Refuses types, zero points, scales and granularities that the target does not have.
+    /// Refuses types, zero points, scales and granularities that the target does not support.
     fn codes(&mut self, said: &Said<'_>) {
         self.types(said);
         let (quantize, spec, of) = (self.quantize, self.spec, &said.of);
@@ -206,7 +206,7 @@ impl Check<'_> {
             }
         }
         let having = spec.weight_granularities(said.row, weight);
-        // Blocks are checked elsewhere, because they also depend on the sizes of the layers.
+        // Blocks are checked in another place, because they also depend on the sizes of the layers.
         let per = said.weights.per.filter(|per| *per != WeightPer::Block);
         if let Some(per) = per.filter(|per| !having.contains(per)) {
             let message = format!(
@@ -219,7 +219,7 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses types that the pairs do not have, alone or in combination.
+    /// Refuses types that the pairs do not have, by themselves or in combination.
     fn types(&mut self, said: &Said<'_>) {
         let (quantize, id, of) = (self.quantize, &self.spec.id, &said.of);
         let key = |side: Side| quantize.asks(said.rules, &format!("{}.type", side.name()));
@@ -247,7 +247,7 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses observers that make no integer ranges for weights. If scales of weights follow from those of
+    /// Refuses observers that cannot make integer ranges for weights. If scales of weights are derived from scales of
     /// activations, refuses all observers except the minimum and maximum.
     fn weight_observers(&mut self) {
         let quantize = self.quantize;
@@ -271,8 +271,8 @@ impl Check<'_> {
 }
 
 impl Said<'_> {
-    /// The sides whose type none of the pairs has. If there are pairs with codes on both sides, only these count for
-    /// weights that are to be computed in integers.
+    /// The sides whose type none of the pairs has. If some pairs have codes on both sides, only these pairs count for
+    /// weights of a layer that is computed in integers.
     fn lacking(&self) -> Vec<Side> {
         let ((activation, weight), pairs) = (self.types, &self.pairs);
         let reals = activation == Some(Activation::Float32) || pairs.iter().all(Pair::is_weight_only);
@@ -287,7 +287,7 @@ impl Said<'_> {
     }
 }
 
-/// A help text that lists these pairs.
+/// A help text that lists the given pairs.
 fn those(pairs: &[Pair]) -> String {
     let pairs: Vec<String> = pairs.iter().map(Pair::to_string).collect();
     format!("activations with weights that it has: {}", pairs.join(", "))

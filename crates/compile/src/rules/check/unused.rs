@@ -1,5 +1,5 @@
 //! Finds keys of rules that have no effect on anything that the rule chooses, such as weights for layers without
-//! weights. It is enough if the key has an effect on one of the chosen things.
+//! weights. A key is accepted if it has an effect on at least one of the chosen things.
 
 use strait_core::{Elem, Node, NodeId, ValueId};
 use strait_document::KeyPath;
@@ -49,8 +49,8 @@ impl Check<'_> {
             }
             let table = place(Some(index), "observer_options");
             for (key, readers) in rule.observer_options.given() {
-                // If the rule itself names an observer that uses the setting, the setting is fine, even if a later rule
-                // overrides both.
+                // If the rule itself names an observer that uses the setting, the setting is accepted, even if a later
+                // rule overrides both.
                 let own = rule.observer.is_some_and(|observer| readers.contains(&observer));
                 if !own && !self.reads(Some(index), readers) {
                     self.unread(table.clone().key(key), readers);
@@ -71,7 +71,8 @@ impl Check<'_> {
         self.found.tell(error.help("set the observer, or leave it out"));
     }
 
-    /// True if one of these observers makes the range of something that the rule chooses. Without a rule: of anything.
+    /// True if one of these observers makes the range of something that the rule chooses, or of anything if there is no
+    /// rule.
     fn reads(&self, rule: Option<usize>, readers: &[Observer]) -> bool {
         let (selection, graph) = (self.selection, self.module.main());
         let values = selection.values.values().cloned();
@@ -103,7 +104,8 @@ impl Check<'_> {
         nodes.iter().any(of_node) || values.iter().any(of_value)
     }
 
-    /// True if the layer computes on codes, reads the result of such a layer, or makes a value that such a layer reads.
+    /// True if the layer computes on codes, reads the result of a layer that does, or makes a value for a layer that
+    /// does.
     fn stands_beside_codes(&self, id: NodeId) -> bool {
         let graph = self.module.main();
         graph.node(id).is_some_and(|node| {
@@ -114,8 +116,8 @@ impl Check<'_> {
         })
     }
 
-    /// True for an input of the model, which may be given codes, and for a value whose maker or one of whose readers
-    /// computes on codes.
+    /// True if a value can have codes. This is so for an input of the model, and for a value if its maker or one of its
+    /// readers computes on codes.
     fn has_codes(&self, value: ValueId) -> bool {
         let graph = self.module.main();
         let mut readers = graph.uses(value).filter_map(|of| Some((of.node, graph.node(of.node)?)));

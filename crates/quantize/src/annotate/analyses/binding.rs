@@ -11,16 +11,16 @@ use strait_target::spec::{Alignment, Recipe};
 pub(crate) enum Binding {
     /// Operands and results do not share a grid.
     Free,
-    /// Codes are moved or compared: the results have the grid of the first operand.
+    /// Codes are moved or compared, so the results have the grid of the first operand.
     Passive,
-    /// Like `Passive`, but the node adds other numbers to those of the operand, such as padding. The operand has the
-    /// grid of the result, which covers both.
+    /// Like `Passive`, but the node adds numbers of its own to the elements of the operand, such as padding. The
+    /// operand has the grid of the result, and this grid covers the elements and the added numbers.
     Padded,
-    /// They share a grid because the alignment for this kind of node says so.
+    /// Operands and results share a grid because the alignment for this kind of node says so.
     Aligned {
-        /// Which grid they share.
+        /// Whose grid the operands and results share.
         to: Alignment,
-        /// True if the node's recipe needs a single grid for all of them.
+        /// True if the node's recipe needs a single grid for all operands and results.
         moves: bool,
     },
 }
@@ -35,8 +35,8 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
     if kind == Recipe::Compare {
-        // Whatever the alignment says, codes can be compared only on a grid that has a code for each number of both
-        // operands.
+        // Codes of two operands can be compared only if both have the same grid, which must cover the numbers of both.
+        // This holds whatever the alignment says.
         return Binding::Aligned {
             to: Alignment::Large,
             moves: true,
@@ -67,7 +67,8 @@ pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     }
 }
 
-/// The values that a node binds to each other, so that grids spread from one to the other. Empty if it binds nothing.
+/// The values that a node binds to each other, so that the grid of one spreads to the others. Empty if the node binds
+/// no values.
 pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
     let Some((node, (_, kind))) = graph
         .node(id)
@@ -76,8 +77,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
         return Vec::new();
     };
     if let Some(pair) = how.roles().shifted_pair(graph, id) {
-        // Both products get weights with which their sums are on the same grid. So the grids of the weights depend on
-        // the operands of both products.
+        // This pair of products gets weights with which the sums of both are on the same grid. So the grids of these
+        // weights depend on the operands of both products.
         let read = pair
             .into_iter()
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
@@ -89,7 +90,8 @@ pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .chain(node.outputs.iter().copied())
             .collect(),
     };
-    // Which operand stays a sum depends on both operands, and so do the weights behind it.
+    // Which operand of the addition stays a sum depends on both operands. The weights of the product that makes this
+    // sum depend on both operands too.
     let adds = how.roles().may_add(id, node);
     let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
     operands.chain(bound).collect()

@@ -1,8 +1,9 @@
-//! The topological order of a graph, and the position of each node in it. It does not depend on where nodes run.
+//! The topological order of a graph, and the position of each node in this order. The order does not depend on which
+//! nodes run on the accelerator.
 
 use strait_core::{Graph, NodeId};
 
-/// The order of a graph without cycles.
+/// The topological order of a graph without cycles.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     /// Every node, after the producers of its operands.
@@ -32,14 +33,14 @@ impl Order {
         self.positions.get(id.index()).copied().filter(|&at| at != u32::MAX)
     }
 
-    /// The positions of the nodes that read the results of this one.
+    /// The positions of the nodes that read results of node `id`.
     pub(crate) fn readers<'a>(&'a self, graph: &'a Graph, id: NodeId) -> impl Iterator<Item = u32> + 'a {
         let results = graph.node(id).into_iter().flat_map(|node| &node.outputs);
         let readers = results.flat_map(|&value| graph.uses(value));
         readers.filter_map(|at| self.position(at.node))
     }
 
-    /// The positions of the nodes that make the operands of this one.
+    /// The positions of the nodes that make operands of node `id`.
     pub(crate) fn producers<'a>(&'a self, graph: &'a Graph, id: NodeId) -> impl Iterator<Item = u32> + 'a {
         let operands = graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
         operands.filter_map(|&value| self.position(graph.producer(value)?.0))

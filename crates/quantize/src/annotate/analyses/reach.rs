@@ -1,26 +1,30 @@
-//! Reach: the interval within which it matters what a value exactly is.
+//! Reach: for each value, the interval of numbers that matter to its readers.
 //!
 //! Elements below the lower end of this interval can be replaced by that end, and elements above the upper end by the
-//! upper end. This changes the outputs of the graph by no more than readers round away. So a grid does not need to
-//! reach beyond the interval, whatever a mask or a padding puts into the value: −100, −10000, the smallest f32 or −∞.
+//! upper end. This changes the outputs of the graph by no more than the readers' own rounding does. So a grid does not
+//! need to reach beyond the interval, even if a mask or a padding puts an extreme number into the value: −100, −10000,
+//! the smallest f32 or −∞.
 //!
 //! **Where intervals come from.** Take a softmax over n scores with the largest score M. All scores below M − ln(512·n)
 //! together contribute less than n·exp(−ln(512·n)) = 1/512 of what M alone contributes, half a step of 8 bits. All rows
-//! share a grid, so the smallest M counts. The result of a maximum (`max_pool`, `reduce_max`, `maximum`) is never below
-//! the smallest result that was seen, so smaller operands do not matter. A minimum is treated likewise.
+//! share a grid, so the row with the smallest M decides. The result of a maximum (`max_pool`, `reduce_max`, `maximum`)
+//! is never below the smallest result in the samples, so smaller operands do not matter. For a minimum, the same holds
+//! with the sides exchanged.
 //!
-//! **How they are passed on.** If the reader of y needs nothing below f, the operands of y have a lower bound too. For
-//! y = a + b, a matters from f − max b on. For y = a − b, b matters up to max a − f. For y = c·x with constants of one
-//! sign, x matters from the smallest f/c on. Elements that are moved or chosen (`select`) keep their interval. A value
-//! with several readers has the hull of their intervals. Any other reader, and an output of the model, needs
-//! everything.
+//! **How intervals are passed from a result to the operands.** If the reader of y needs nothing below f, the operands
+//! of y have a lower bound too. For y = a + b, only numbers of at least f − max b matter in a. For y = a − b, only
+//! numbers of at most max a − f matter in b. For y = c·x with constants of one sign, only numbers of at least the
+//! smallest f/c matter in x. If an op moves or chooses elements (`select`), its operands get the interval of its
+//! result. A value with several readers has the hull of the intervals that its readers need. All other readers, and the
+//! outputs of the model, need every number.
 //!
-//! **What a value can be** is what was seen in the samples. If it is computed elementwise from inputs of the graph (a
-//! mask, as (1 − m)·−10000), it is also what that expression can be: samples without a masked element say nothing about
-//! the mask. A choice between two values can be either, whatever the samples chose. If only numbers in [0, 1] were seen
-//! in an input or cast, it can be any number in [0, 1].
+//! **What a value can be** is the range that was seen in the samples. If a value is computed elementwise from inputs of
+//! the graph, such as a mask (1 − m)·−10000, its interval also includes every number that the expression can give:
+//! samples without a masked element do not show what the mask can be. A choice between two values can be either of
+//! them, whichever the samples chose. If only numbers in [0, 1] were seen in an input or in the result of a cast, it
+//! can be any number in [0, 1].
 //!
-//! Only grids depend on this. Certificates do not: they hold for every code.
+//! Only grids depend on these intervals. Certificates do not: they hold for every code.
 
 use crate::annotate::settings::{Annotation, RangeFrom};
 use crate::logarithm::ln;
@@ -34,30 +38,31 @@ type Interval = [f64; 2];
 
 const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// If a mask can push scores this far down, then a row whose largest score is this far below the largest of all is
-/// taken to be masked as a whole, so that nobody reads its result. An 8-bit grid that reached further would have steps
-/// above 1/2, and exp would be wrong by a quarter in every other row. Scores without a mask may lie as far apart, and
-/// then each row counts.
+/// A row counts as masked if a mask can push scores this far down and the row's largest score is this far below the
+/// largest of all rows. The result of a masked row is taken to be read by nobody. A grid of 8 bits that covered masked
+/// rows too would have steps above 1/2, and exp would be wrong by a quarter in every other row. Without a mask, scores
+/// of different rows may lie as far apart, and then every row counts.
 const MASKED_ROW: f64 = 128.0;
 
-/// How many values are looked at in search of a mask. There are only a few between a mask and its softmax.
+/// How many values are searched for a mask. Only a few values lie between a mask and its softmax.
 const FARTHEST_MASK: usize = 64;
 
-/// A histogram has at least 2,048 bins over what was seen. If less than this fraction of them lies in the needed
-/// interval, an observer would see too little, and the interval itself is used.
+/// A histogram has at least 2,048 bins for the range that was seen. If the needed interval is less than this fraction
+/// of that range, it has too few bins for an observer, and the interval itself is used.
 const COARSE: f64 = 8.0;
 
 /// The intervals of the values of one graph. They depend only on the float graph and its statistics.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
-    /// For each value, the interval that matters. `None` if nobody reads the value.
+    /// For each value, the interval of the numbers that matter to its readers. `None` if nobody reads the value.
     matters: Vec<Option<Interval>>,
-    /// For each value, the interval of what it can be. `None` if nothing is known.
+    /// For each value, the interval of the numbers that it can be. `None` if nothing is known about it.
     can_be: Vec<Option<Interval>>,
 }
 
 impl Reach {
-    /// Finds the intervals: one pass in `order` for what values can be, and one backwards for what matters of them.
+    /// Finds the intervals. One pass in `order` finds what values can be. A second pass in the opposite direction finds
+    /// which of these numbers matter.
     pub(crate) fn new(module: &Module, graph: &Graph, order: &[NodeId], how: &Annotation<'_>) -> Reach {
         let bound = graph.value_bound();
         let mut known = ValueIntervals {
@@ -89,7 +94,7 @@ impl Reach {
         }
     }
 
-    /// The values for which another analysis of the same graph found other intervals.
+    /// The values whose intervals differ between this analysis and `other`. Both are analyses of the same graph.
     pub(crate) fn differing(&self, other: &Reach) -> impl Iterator<Item = ValueId> {
         let (matters, can_be) = (
             self.matters.iter().zip(&other.matters),
@@ -102,8 +107,8 @@ impl Reach {
         apart.map(|(index, _)| ValueId::new(index))
     }
 
-    /// The range of a value's grid. It is the observer's range, limited to what matters, and extended where the samples
-    /// did not show everything that can occur.
+    /// The range of a value's grid. It is the observer's range, limited to the numbers that matter, and extended to
+    /// numbers that can occur although the samples did not show them.
     pub(crate) fn range(
         &self,
         value: ValueId,
@@ -119,7 +124,7 @@ impl Reach {
             return Ok(needed.map(|end| end as f32));
         }
         let chosen = observer.range(of, kind)?.map(f64::from);
-        // A clipping observer may end on the other side of what is needed.
+        // An observer that clips may choose an end that lies outside the needed interval.
         let chosen = chosen.map(|end| end.max(needed[0]).min(needed[1]));
         let low = if needed[0] < seen[0] { needed[0] } else { chosen[0] };
         let high = if needed[1] > seen[1] { needed[1] } else { chosen[1] };
@@ -141,8 +146,9 @@ impl Reach {
         } else {
             seen[1]
         };
-        // If all elements lie below the interval, or all above, they become its nearer end. A cut that saves less than
-        // one bit is not made: without a mask, it is better to keep the ends than to saturate.
+        // If all elements lie below the interval, or all above, they are replaced by its nearer end. The range is cut
+        // only if this saves at least one bit: for a smaller gain, it is better to keep the ends than to saturate
+        // numbers.
         let cut = [low, high].map(|end| end.max(floor).min(ceiling));
         let span = |[low, high]: Interval| high.max(0.0) - low.min(0.0);
         let needed = if span([low, high]) >= 2.0 * span(cut) {
@@ -154,7 +160,7 @@ impl Reach {
     }
 }
 
-/// The smallest and the largest element, infinite ones included.
+/// The smallest and the largest element. Infinite elements count too.
 fn extremes(statistics: &Statistics) -> Option<Interval> {
     let [below, above] = statistics.infinite.map(|count| count > 0);
     let [low, high] = ALL;
@@ -184,7 +190,7 @@ fn hull_of([a, b]: [Option<Interval>; 2]) -> Option<Interval> {
     hull(Some(a?), Some(b?))
 }
 
-/// The hull of the results of an operation at the ends of two intervals. If one of them is NaN, everything.
+/// The hull of the results of an operation at the ends of two intervals. If a result is NaN, the hull is unbounded.
 fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let ends = a.map(|x| b.map(|y| f(x, y)));
     let ends = ends.as_flattened();
@@ -229,7 +235,7 @@ impl ValueIntervals<'_> {
         }
     }
 
-    /// The interval of a value. A constant is looked at when it is first needed.
+    /// The interval of a value. The elements of a constant are read only when its interval is first needed.
     fn of(&mut self, value: ValueId) -> Option<Interval> {
         if self.graph.data_of(value).is_some() && self.can_be[value.index()].is_none() {
             let tensor = self.module.constant(self.graph, value)?.to_f32().ok()?;
@@ -266,7 +272,8 @@ impl ValueIntervals<'_> {
         for &y in &node.outputs {
             let seen = self.observed(y);
             match &node.op {
-                // Integers are not observed, so knowledge about values begins here.
+                // Values of integers are not observed. So the interval is first known where integers are cast to
+                // floats.
                 Op::Cast(_) => {
                     let elem = operand(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
                     let can_be = if elem == Some(Elem::Bool) {
@@ -281,11 +288,11 @@ impl ValueIntervals<'_> {
         }
     }
 
-    /// The interval of operand `index` that matters to a node, if the interval `result` matters of its result.
+    /// The interval of operand `index` that matters to a node, if the interval `result` of the node's result matters.
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
         let other = |index: usize| node.inputs.get(index).copied().flatten();
         let seen = |known: &Self| node.outputs.first().and_then(|&y| known.observed(y)).unwrap_or(ALL);
-        // If nobody reads the result, nothing matters of the operands either.
+        // If nobody reads the result, no numbers of the operands matter either.
         let [low, high] = result?;
         let found = match (&node.op, index) {
             (Op::Softmax(softmax), 0) => [self.lowest_score(operand, softmax.axis).unwrap_or(ALL[0]), ALL[1]],
@@ -328,8 +335,8 @@ impl ValueIntervals<'_> {
         Some(if found[0] <= found[1] { found } else { ALL })
     }
 
-    /// The score below which a softmax over `axis` gives practically nothing, in every row that is not masked as a
-    /// whole.
+    /// The lower bound for the scores of a softmax over `axis`: in every row that is not masked as a whole, scores
+    /// below it become practically zero.
     fn lowest_score(&mut self, scores: ValueId, axis: i64) -> Option<f64> {
         let value = self.graph.value(scores)?;
         let n = extent(&value.ty, axis)?;
@@ -349,8 +356,9 @@ impl ValueIntervals<'_> {
         Some(least - ln(512.0 * n as f64))
     }
 
-    /// True if a constant, or something computed from inputs, can put a score as far below the others as in a masked
-    /// row: it is added to the score, or chosen instead of it. Also true if this takes too long to find out.
+    /// True if a mask may push whole rows of the scores down. A mask is a constant, or is computed from inputs. It is
+    /// added to the scores or chosen instead of them, and it is far below the other scores. Also true if the search for
+    /// a mask takes too long.
     fn is_masked(&mut self, scores: ValueId) -> bool {
         let graph = self.graph;
         let mut open = vec![scores];
@@ -380,8 +388,8 @@ impl ValueIntervals<'_> {
     }
 }
 
-/// Extends an interval inside [0, 1] to all of it: this is a mask or a share, and the samples need not show every
-/// value.
+/// Extends an interval inside [0, 1] to all of [0, 1]. Such a value is a mask or a share, and the samples need not show
+/// each number that it can be.
 fn unit(seen: Interval) -> Interval {
     if seen[0] >= 0.0 && seen[1] <= 1.0 {
         [0.0, 1.0]
@@ -390,7 +398,7 @@ fn unit(seen: Interval) -> Interval {
     }
 }
 
-/// Replaces an end that is NaN by no bound.
+/// Replaces an end that is NaN by an infinite end, so there is no bound.
 fn number([low, high]: Interval) -> Interval {
     [
         if low.is_nan() { ALL[0] } else { low },
@@ -398,7 +406,8 @@ fn number([low, high]: Interval) -> Interval {
     ]
 }
 
-/// The interval of x for which c·x can lie in an interval, for constants c of one sign. An infinite end stays infinite.
+/// The interval of the numbers x for which c·x can lie between `low` and `high`. The constants c have one sign. Infinite
+/// ends stay infinite.
 fn divided([low, high]: Interval, c: Interval) -> Interval {
     if !(c[0] > 0.0 || c[1] < 0.0) || !c.iter().all(|c| c.is_finite()) {
         return ALL;
@@ -406,7 +415,8 @@ fn divided([low, high]: Interval, c: Interval) -> Interval {
     number(of_ends([low, high], c, |x, c| x / c))
 }
 
-/// True if every element of a result is an element of the first operand, or a constant that is observed along with it.
+/// True if every element of a result is an element of the first operand, or a constant that the op inserts and that was
+/// observed along with these elements.
 fn moves(op: &Op) -> bool {
     match op {
         Op::Resize(resize) => resize.moves(),

@@ -8,25 +8,25 @@ use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe};
 /// The role of an operand in its node's recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The operand is an activation: it has a grid of its own, or its producer's.
+    /// The operand is an activation. It has a grid of its own, or the grid on which its producer leaves it.
     Activation,
-    /// A constant with one grid per output channel, or one for the whole tensor.
+    /// A constant with one grid for each output channel, or one grid for the whole tensor.
     Weight,
-    /// A constant factor for each element of a row. It has 16 bits, whatever pair of types the node computes on.
+    /// A constant factor for each element of a row. It has 16 bits, whichever pair of types the node computes on.
     Gain,
-    /// A constant on the grid of the accumulator: that of the products of operand and weights, or operand and gains.
+    /// A constant on the grid of the accumulator. This is the grid of the products of operand and weights, or of
+    /// operand and gains.
     Bias,
-    /// A result that stays a sum, on the grid of its products.
+    /// A result that is not narrowed: it stays a sum on the grid of its products.
     Accumulator,
-    /// A sum that is read without its lowest bits.
+    /// A sum that the node reads without its lowest bits.
     Shifted,
     /// Not quantized: indices, the float operands of a weight-only node, and the sum of a product to which another
     /// operand is added.
     Other,
 }
 
-/// The role of operand `index` under `recipe`, as far as it follows from the recipe. Elements that are not floats have
-/// no role.
+/// The role of operand `index`, if it follows from `recipe` alone. Operands that are not floats have no role.
 pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> Role {
     let elem = node
         .inputs
@@ -46,8 +46,8 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
     }
 }
 
-/// The row and the recipe of a node on the accelerator. For a weight-only node this may be the row for nodes that
-/// compute on codes, if there is one. Both have the same parameters.
+/// The row and the recipe of a node on the accelerator. For a weight-only node this may be the row for the same op on
+/// codes, if there is such a row. Both rows have the same parameters.
 pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
     if node.place != Placement::Accelerator {
         return None;
@@ -59,16 +59,16 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
     Some((row, row.recipe?))
 }
 
-/// The rows and recipes of nodes, as they follow from the table and from the types of the nodes.
+/// Finds rows, recipes and roles of nodes from the target's table and from the types of the nodes.
 #[derive(Clone, Copy)]
 pub(crate) struct Roles<'a> {
     pub(crate) how: &'a Annotation<'a>,
-    /// True while nodes are being placed. Placing does not depend on given grids.
+    /// True while it is decided where nodes run. This decision does not depend on given grids.
     pub(crate) is_placing: bool,
 }
 
 impl Annotation<'_> {
-    /// The rows and recipes of nodes that compute on codes.
+    /// Access to the rows, recipes and roles of nodes that compute on codes.
     pub(crate) fn roles(&self) -> Roles<'_> {
         Roles {
             how: self,
@@ -90,8 +90,8 @@ impl<'a> Roles<'a> {
         (!pair.is_some_and(|pair| pair.is_weight_only())).then_some(found)
     }
 
-    /// For a weight-only node: the type of its weights, and its row if it is on the accelerator. On the host,
-    /// weight-only nodes are convolutions and Gemms with constant weights whose first axis are the outputs.
+    /// For a weight-only node: its row if it is on the accelerator, and the type of its weights. On the host, a
+    /// weight-only node is a convolution or Gemm with constant weights whose first axis lists the outputs.
     pub(crate) fn weight_only(self, graph: &Graph, id: NodeId, node: &Node) -> Option<(Option<&'a OpRow>, Integer)> {
         let term = node.op.term();
         if node.place == Placement::Accelerator {
@@ -118,8 +118,8 @@ impl<'a> Roles<'a> {
     }
 
     /// For an addition inside an accumulator: the operand that stays the sum of a product, to which the codes of the
-    /// other one are added. It is the first operand that a convolution or Gemm on the accelerator makes only for this
-    /// node, in 32 bits, and that nobody wants as codes. `None` if both operands are codes.
+    /// other operand are added. It is the first operand that a convolution or Gemm on the accelerator makes only for
+    /// this addition, in 32 bits, and that no output needs as codes. `None` if both operands are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
         if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {
@@ -141,7 +141,7 @@ impl<'a> Roles<'a> {
         matches!(node.op, Op::Add(_)) && self.row(id, node).is_some_and(|row| !row.in_accumulator.is_empty())
     }
 
-    /// True if a value is the sum of a product, and its only reader may add to it.
+    /// True if a value is the sum of a product, and the only node that reads the value may add to this sum.
     fn stays_a_sum(self, graph: &Graph, value: ValueId) -> bool {
         let Some((id, node)) = graph.producer(value) else {
             return false;
@@ -159,7 +159,7 @@ impl<'a> Roles<'a> {
         multiplies && !row.leaves_a_shift() && row.accumulator.or(sums).unwrap_or(32) <= 32
     }
 
-    /// The row for the codes on which a node on the accelerator computes.
+    /// The row of the table for a node on the accelerator and the type of codes on which it computes.
     fn row(self, id: NodeId, node: &Node) -> Option<&'a OpRow> {
         self.recipe(id, node)?;
         let codes = self.pair(id, node)?.codes()?;
@@ -179,8 +179,8 @@ impl<'a> Roles<'a> {
         uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| self.reads_codes(graph, at))
     }
 
-    /// For a node on the accelerator that adds shifted sums: the two products that make them. Both run on the
-    /// accelerator, nothing else reads them, and their results and channels have the same shape.
+    /// For a node on the accelerator that adds shifted sums: the two products that make these sums. Both products run
+    /// on the accelerator, no other node reads them, and their results and channels have the same shape.
     pub(crate) fn shifted_pair(self, graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
         let node = graph.node(id)?;
         let (_, Recipe::AddShifted) = self.recipe(id, node)? else {
@@ -197,15 +197,15 @@ impl<'a> Roles<'a> {
         (first.1 == second.1 && first.2 == second.2).then_some([first.0, second.0])
     }
 
-    /// The product whose shifted sum is added to the shifted sum of this one.
+    /// The other product of a shifted pair: an addition adds its shifted sum to the shifted sum of product `id`.
     pub(crate) fn shifted_partner(self, graph: &Graph, id: NodeId) -> Option<NodeId> {
         let value = graph.node(id)?.outputs.first().copied()?;
         let pair = self.shifted_pair(graph, graph.only_use(value)?.node)?;
         pair.into_iter().find(|&other| other != id)
     }
 
-    /// The producer of an activation function's only operand, if the clamp costs nothing inside it: a node on the
-    /// accelerator that narrows an accumulator and whose result nobody else reads.
+    /// The producer of an activation function's only operand, if this producer can include the clamp at no cost. It is
+    /// a node on the accelerator that narrows an accumulator, and no other node reads its result.
     pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
         let x = clamp.inputs.first().copied().flatten()?;
         let (id, producer) = graph.producer(x)?;
@@ -219,13 +219,13 @@ pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(Recipe::narrows)
 }
 
-/// True if results of the row stay sums when their readers do not want codes of a single grid.
+/// True if results of the row stay sums whenever their readers do not all want codes of the same grid.
 pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
     narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
 }
 
-/// True if a row leaves sums that each reader can narrow for itself. This is not possible if the target only shifts: a
-/// shift only leads to the one grid for which the weights were made.
+/// True if results of a row can stay sums that each reader narrows for itself. This is not possible if the target only
+/// shifts, because a shift leads only to the one grid for which the weights were made.
 pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.leaves_a_shift()
 }

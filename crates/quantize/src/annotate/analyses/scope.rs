@@ -1,10 +1,10 @@
 //! The part of a graph that one turn annotates. It consists of whole regions.
 //!
-//! A region is what grids can spread over: values that nodes on the accelerator bind to each other, because codes are
-//! moved from one to the other or because operands are aligned. Inside a region it is decided which operands share a
-//! grid, on which types, and which range the grid covers. Only the grids of weights depend on more than one region. A
-//! node that moves to the host no longer binds its values, so regions can fall apart. They grow together only if
-//! settings change.
+//! A region is a set of values over which a grid can spread: nodes on the accelerator bind these values to each other,
+//! because they move codes from one to the other or because their operands are aligned. Within a region it is decided
+//! which operands share a grid, which types they have, and which range the grid covers. Only the grids of weights
+//! depend on more than one region. A node that moves to the host no longer binds its values, so its region may fall
+//! apart. Regions grow together only if settings change.
 
 use super::binding::binds;
 use super::order::Order;
@@ -14,14 +14,15 @@ use strait_core::{Def, Graph, NodeId, ValueId};
 /// The regions of a graph's values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regions {
-    /// For each value, another value of its region. The first value of a region points to itself.
+    /// For each value, another value of the same region. Following these leads to the first value of the region, which
+    /// points to itself.
     above: Vec<u32>,
-    /// For each value, the next one of its region. They form a ring.
+    /// For each value, the next value of the same region. The values of a region form a ring.
     next: Vec<u32>,
 }
 
 impl Regions {
-    /// Starts with each value as a region of its own, then adds what the nodes bind.
+    /// Starts with a region for each value, then joins the regions of values that a node binds to each other.
     pub(crate) fn new(graph: &Graph, how: &Annotation<'_>, order: &[NodeId]) -> Regions {
         let values = 0..graph.value_bound() as u32;
         let mut regions = Regions {
@@ -49,20 +50,20 @@ impl Regions {
             let (one, other) = (self.top(one.index() as u32), self.top(other.index() as u32));
             if one != other {
                 self.above[other as usize] = one;
-                // Swapping the successors of two rings joins them into one.
+                // If two values are in different rings, swapping their successors joins the rings into one.
                 self.next.swap(one as usize, other as usize);
             }
         }
     }
 
-    /// All values of the region of one value.
+    /// All values in the region of `value`.
     pub(crate) fn ring(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
         let first = value.index() as u32;
         let next = move |&at: &u32| Some(self.next[at as usize]).filter(|&next| next != first);
         std::iter::successors(Some(first), next).map(|at| ValueId::new(at as usize))
     }
 
-    /// All values of the regions of these values, each listed once.
+    /// All values in the regions of `values`, each listed once.
     pub(crate) fn of(&mut self, values: impl IntoIterator<Item = ValueId>) -> Vec<ValueId> {
         let mut tops: Vec<u32> = values.into_iter().map(|value| self.top(value.index() as u32)).collect();
         tops.sort_unstable();
@@ -71,8 +72,8 @@ impl Regions {
         values.collect()
     }
 
-    /// Takes regions apart and binds their values again. The scope must have all values of whole regions, and the nodes
-    /// that touch them.
+    /// Takes the regions of a scope apart and joins their values again. The scope must contain all values of its
+    /// regions, and the nodes that touch these values.
     pub(crate) fn renew(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for value in &scope.values {
             let at = value.index();
@@ -110,7 +111,7 @@ impl Scope {
         }
     }
 
-    /// The scope of these values, with the nodes that make or read them in the graph's order.
+    /// The scope of `values`, with the nodes that make or read them, in the order of the graph.
     pub(crate) fn new(graph: &Graph, order: &Order, mut values: Vec<ValueId>) -> Scope {
         let position = |id: NodeId| order.position(id).unwrap_or(u32::MAX);
         let mut nodes: Vec<NodeId> = Vec::new();

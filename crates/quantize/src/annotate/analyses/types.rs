@@ -1,8 +1,9 @@
-//! Types of codes: which pair of types each node computes on, and in which type each value leaves its producer.
+//! Types of codes: the pair of types on which each node computes, and the type in which each value leaves its producer.
 //!
 //! A node that computes takes its operands in the activation type of its pair. A node that only moves codes takes the
-//! type on which all readers behind it agree. If they do not agree, it has no preference. If all readers of a result
-//! agree on a type that the producer's row supports, the result leaves in that type and is rounded only once.
+//! type on which all nodes that read the moved codes agree. If they do not agree, the node has no preference. If all
+//! readers of a result agree on a type that the producer's row supports, the result has that type and is rounded only
+//! once.
 
 use super::roles::{Role, keeps_grid, shares_grid};
 use super::scope::Scope;
@@ -17,14 +18,15 @@ use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeType {
     pub(crate) ty: Integer,
-    /// True if settings ask for a zero point of 0. If the table asks for it, this need not be set.
+    /// True if settings require a zero point of 0. It may be false where the target's table requires this anyway.
     symmetric: bool,
-    /// True if settings ask for scales that are powers of two. If the table asks for it, this need not be set.
+    /// True if settings require scales that are powers of two. It may be false where the target's table requires this
+    /// anyway.
     power_of_two: bool,
 }
 
 impl CodeType {
-    /// Codes of a type, on grids with these settings.
+    /// Codes of type `ty`, on grids with the settings `grid`.
     pub(crate) fn new(ty: Integer, grid: GridSettings) -> CodeType {
         let plain = CodeType {
             ty,
@@ -34,7 +36,7 @@ impl CodeType {
         plain.on(grid)
     }
 
-    /// These codes on a grid with the given settings. Whatever the settings leave open stays as it is.
+    /// The same codes on a grid with the given settings. What the settings leave open stays as it is.
     fn on(self, grid: GridSettings) -> CodeType {
         CodeType {
             symmetric: grid.symmetric.unwrap_or(self.symmetric),
@@ -43,7 +45,7 @@ impl CodeType {
         }
     }
 
-    /// These codes as a node reads them. They get a zero point of 0 if the node's row does not support others.
+    /// The codes as a node reads them. Their zero point is 0 if the node's row supports no other zero point.
     fn as_read(self, spec: &TargetSpec, node: &Node) -> CodeType {
         let row = spec.row_for(node.op.term(), self.ty.into());
         CodeType {
@@ -52,7 +54,7 @@ impl CodeType {
         }
     }
 
-    /// These codes on a grid that a definition fixes. Settings that do not fit that grid are dropped.
+    /// The codes on a grid that an op's definition fixes. Settings that do not fit this grid are dropped.
     fn fixed(self, (scale, zero): (f32, i32)) -> CodeType {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
         CodeType {
@@ -63,7 +65,7 @@ impl CodeType {
     }
 }
 
-/// The codes that the readers of a value want.
+/// The codes that the readers of a value prefer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Readers {
     /// No reader has a preference.
@@ -82,14 +84,15 @@ impl Readers {
     }
 }
 
-/// The types of the nodes on the accelerator, and of their results.
+/// The types of the nodes on the accelerator, and the types of these nodes' results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
-    /// For each node: the codes of its activation operands, and those of its weights.
+    /// For each node: the codes of its activation operands, and the codes of its weights.
     of: Vec<Option<[CodeType; 2]>>,
-    /// For each value that a node on the accelerator makes, and for inputs whose codes a rule chooses: its codes.
+    /// For each value, its codes, if a node on the accelerator makes it or if it is an input whose codes a rule
+    /// chooses.
     leaves: Vec<Option<CodeType>>,
-    /// For each value, the codes that its readers want.
+    /// For each value, the codes that its readers prefer.
     readers: Vec<Readers>,
 }
 
@@ -99,7 +102,7 @@ impl Types {
         *self.of.get(id.index())?
     }
 
-    /// The codes in which a value leaves its node on the accelerator, or in which the host passes on an input.
+    /// The codes in which the producer on the accelerator leaves a value, or in which the host passes on an input.
     pub(crate) fn leaves(&self, value: ValueId) -> Option<CodeType> {
         *self.leaves.get(value.index())?
     }
@@ -125,7 +128,7 @@ impl Types {
                     Some([codes, _]) => Readers::One(codes),
                     None => continue,
                 },
-                // If the readers disagree, the group keeps its producer's type.
+                // If the readers disagree, the values keep their producer's type.
                 true => match self.behind(node) {
                     Readers::Several => Readers::None,
                     readers => readers,
@@ -200,7 +203,8 @@ impl Types {
         }
     }
 
-    /// The codes in which the host passes on inputs, if a rule chooses them and something reads them.
+    /// Sets the codes in which the host passes on an input, for each input whose codes a rule chooses and that some
+    /// node reads.
     fn handed_over(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
         for &value in graph.inputs() {
             let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
@@ -216,13 +220,13 @@ impl Types {
         }
     }
 
-    /// The codes that the readers of all results of a node want.
+    /// The codes that the readers of a node's results prefer.
     fn behind(&self, node: &Node) -> Readers {
         let readers = node.outputs.iter().map(|y| self.readers[y.index()]);
         readers.fold(Readers::None, Readers::and)
     }
 
-    /// For a node that moves codes: the types in which its operands leave their producers on the accelerator.
+    /// For a node that moves codes: the codes in which its operands leave their producers on the accelerator.
     fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Readers {
         let operands = node.inputs.iter().enumerate();
         let operands =
@@ -232,15 +236,15 @@ impl Types {
     }
 }
 
-/// True if a node takes over the types of its neighbours, because it moves or compares codes and no setting chooses a
-/// type for it.
+/// True if a node takes over the types of its neighbours. This is so if the node moves or compares codes and no setting
+/// chooses a type for it.
 fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     let own = how.types(id).own.0.is_some() || !how.settings.grid(id, node, true).is_none();
     shares_grid(kind) && !own
 }
 
-/// The codes that a node computes on. A node that only moves codes would take these as its preference. `None` if it
-/// computes on real numbers.
+/// The codes of activations and weights on which a node computes. For a node that only moves codes, these are its
+/// preference. `None` if the node computes on real numbers.
 fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[CodeType; 2]> {
     let (spec, settings) = (how.spec, how.settings);
     let pair = how.types(id).pair(spec, node.op.term())?;
@@ -267,7 +271,8 @@ pub(crate) fn operand(
     codes.on(own).as_read(how.spec, node)
 }
 
-/// The codes of inputs and outputs if nothing else is known: those of the table's first pair that has codes.
+/// The codes of inputs and outputs for which nothing else determines codes. They are the codes of the first pair in the
+/// target's table that has codes.
 pub(crate) fn outside(spec: &TargetSpec) -> CodeType {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
     CodeType::new(first.unwrap_or(Integer::Int8), GridSettings::default())
@@ -313,7 +318,7 @@ pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Re
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// The scheme of a row's sums over activations of a type. They are as wide as the target's accumulator.
+/// The scheme of a row's sums over activations of type `activation`. The sums are as wide as the target's accumulator.
 pub(crate) fn accumulator(
     spec: &TargetSpec,
     row: &OpRow,
@@ -337,13 +342,14 @@ pub(crate) fn gain(spec: &TargetSpec) -> Result<Scheme, AnnotateError> {
     Scheme::integers(policy, Elem::I16, range, spec.quantize.weight_rounding()).map_err(ours)
 }
 
-/// The scheme of the bias of sums over activations of a type.
+/// The scheme of the bias that is added to sums over activations of type `activation`.
 pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
     let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());
     sum(spec, bits, Granularity::Channel { axis: 0 })
 }
 
-/// The scheme of integers with this many bits and no zero point, in the type that carries them.
+/// The scheme of integers with `bits` bits and no zero point. The element type is the smallest type that can hold these
+/// integers.
 fn sum(spec: &TargetSpec, bits: u8, per: Granularity) -> Result<Scheme, AnnotateError> {
     let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
     let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);

@@ -1,10 +1,11 @@
 //! Effect: a grid that looks bad is reported only if it makes an output of the model noticeably worse.
 //!
 //! Suppose a channel of weights has one large number, and all others are close to zero. Then nearly all codes of its
-//! grid are spent on that number, but nothing is lost: beside it, the contributions of the others do not matter. It
-//! does not matter either if a channel is dead, or if a tensor with a coarse grid hardly influences the outputs. What
+//! grid are spent on that number, but nothing is lost: the contributions of the other numbers are too small to matter.
+//! Likewise, a coarse grid does no harm in a dead channel, or in a tensor that hardly influences the outputs. What
 //! counts is how much noise would disappear at an output of the model if the grid were arbitrarily fine ([`Noise`]).
-//! Values that a node joins or chooses from are reported however small they are, and so is a grid that clips.
+//! Two things are reported even if their effect is small: values that a node joins or chooses from, and grids that
+//! clip.
 
 use super::Findings;
 use super::given_away::{GivenAway, given_away};
@@ -15,12 +16,12 @@ use crate::annotate::state::Overlapped;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Module, ValueId};
 
-/// How many decibels an output would have to gain from a finer grid for the grid to be reported. Estimates of a part's
-/// noise may be off by a few decibels.
+/// A grid is reported only if some output would gain at least this many decibels from a finer grid. Estimates of a
+/// part's noise may be off by a few decibels.
 const LEAST: f64 = 1.0;
 
-/// Adds two kinds of findings: grids that a single number takes up almost completely, and parts that lose accuracy
-/// beside others. Then keeps only findings that affect an output.
+/// Adds two kinds of findings: grids of which a single number takes up nearly all, and parts that lose accuracy because
+/// they share a grid with other parts. Then keeps only findings that affect an output.
 pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findings) {
     findings.given_away = given_away(module, how.spec, how.observation);
     findings.unlike = unlike_parts(module, how);
@@ -37,7 +38,7 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let costs = |of: Vec<Option<(ValueId, f64)>>| {
         let known: Vec<(ValueId, f64)> = of.iter().copied().flatten().collect();
         let mut costs = noise.costs(&known).into_iter();
-        // If nothing is known about its effect, a finding is kept.
+        // If the effect of a finding is unknown, the finding is kept.
         of.into_iter()
             .map(move |one| one.map_or(f64::INFINITY, |_| costs.next().unwrap_or(0.0)))
     };
@@ -54,7 +55,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let of_unlike = unlike.iter().map(|found| Some(in_result(graph, found)));
     let on_the_way: Vec<f64> = costs(of_unlike.collect()).collect();
     let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.kind {
-        // If values are joined, each of them matters by itself. Constants matter only as far as they affect an output.
+        // A part that is joined with others matters even if its effect on the outputs is small. A constant matters only
+        // as far as it affects an output.
         PartKind::Joined if graph.data_of(found.value).is_none() => f64::INFINITY,
         PartKind::Joined => cost,
         PartKind::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),
@@ -65,8 +67,8 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     unlike.retain(|_| heard());
 }
 
-/// For a grid that a single number takes up almost completely: the value at which the noise of this grid enters the
-/// graph, and the amount of that noise.
+/// For a grid of which a single number takes up nearly all: the value at which the noise of this grid enters the graph,
+/// and the amount of that noise.
 fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId, f64)> {
     let reader = graph.node(found.reader)?;
     match &found.channels[..] {
@@ -78,7 +80,7 @@ fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId,
     }
 }
 
-/// The noise of a part, in the value that it is joined into, or in the part itself.
+/// The noise of a part, and the value that it enters: the value that the part is joined into, or the part itself.
 fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     let elements = |value| element_count(&graph.value(value)?.ty.shape).map(|count| count as f64);
     let joined = graph.node(found.node).and_then(|node| {
@@ -95,8 +97,8 @@ fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     joined.unwrap_or((found.value, found.noise))
 }
 
-/// The additional noise of an imposed grid that is wider than the value needs. `None` if it is narrower: then nothing
-/// is known.
+/// The additional noise of an imposed grid that is wider than the value needs. `None` if the grid is narrower, because
+/// its noise is unknown then.
 fn imposed(noise: &Noise<'_>, found: &Overlapped) -> Option<(ValueId, f64)> {
     let [own, imposed] = [noise.rounded_alone(found.value)?, noise.rounded(found.value)?];
     (imposed >= own).then_some((found.value, imposed - own))

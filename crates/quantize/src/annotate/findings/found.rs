@@ -3,16 +3,16 @@
 use super::{GivenAway, Requantized, RuleRange, UnlikePart};
 use crate::annotate::state::{Coarser, Overlapped, Raised};
 
-/// Grids that cost accuracy because of something that annotation did or was told to do.
+/// Grids that cost accuracy because of what annotation decided or was told to do.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Grids of nodes on the accelerator that are coarser than the observed range requires. If only zero was seen,
     /// nothing is lost, and the grid is not listed.
     pub coarser: Vec<Coarser>,
-    /// Values whose other readers have to use the grid of an aligned operand, because this is forced. In the order of
-    /// values.
+    /// Values whose other readers must use the grid of an aligned operand, because the target leaves no choice. In the
+    /// order of values.
     pub overlapped: Vec<Overlapped>,
-    /// Weights whose scale is larger than they need, in the order of nodes.
+    /// Weights whose scale is larger than their range requires, in the order of nodes.
     pub raised: Vec<Raised>,
     /// Ranges in rules that do not fit what was observed.
     pub rule_ranges: Vec<RuleRange>,

@@ -1,8 +1,8 @@
-//! Ranges that are given away: grids that a single number takes up almost completely.
+//! Grids that are given away: a single number takes up nearly all of such a grid.
 //!
-//! Let M be the largest in magnitude of the numbers on a grid. Suppose that all others are either close to M or very
-//! small beside it. Then nobody uses the codes in between, and all the small numbers have to share the few codes that
-//! are left. Zeros have a code on every grid and lose nothing, so a grid for only zeros and M is fine.
+//! Let M be the number on a grid with the largest magnitude. Suppose that each other number is either close to M or
+//! very small beside M. Then nobody uses the codes in between, and all the small numbers have to share the few codes
+//! that are left. Zeros have a code on every grid and lose nothing, so a grid for only zeros and M is fine.
 
 use crate::annotate::analyses::{Role, computed, role};
 use crate::statistics::{Observation, Statistics};
@@ -10,8 +10,8 @@ use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams,
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// A grid is reported if a single value takes more than this part of it. All other values then have less than 6 of 256
-/// codes, or 3 on their side of zero.
+/// A grid is reported if a single number takes up more than this part of it. Then all other numbers share less than 6
+/// of 256 codes, or less than 3 on their side of zero.
 const SHARE: f64 = 0.99;
 
 /// A value on a grid that a single number takes up almost completely.
@@ -21,9 +21,10 @@ pub struct GivenAway {
     pub node: NodeId,
     /// The node that the grid belongs to. It makes or reads the value.
     pub(crate) reader: NodeId,
-    /// For weights: the channels whose grids are given away, or all channels if they share one grid. Otherwise empty.
+    /// For weights: the channels whose grids are given away, or all channels if they share one grid. For other values,
+    /// the list is empty.
     pub(crate) channels: Vec<usize>,
-    /// The value.
+    /// The value whose grid is given away.
     pub value: ValueId,
     /// The number of steps of the grid, from the first code to the last.
     pub steps: i64,
@@ -31,25 +32,25 @@ pub struct GivenAway {
     pub loss: Loss,
 }
 
-/// How much accuracy is lost on a grid that a single number takes up almost completely.
+/// How much accuracy is lost on a grid of which a single number takes up nearly all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The channel, if there is one grid per channel.
     pub channel: Option<usize>,
-    /// The number that takes up the grid: the largest one in magnitude.
+    /// The number that takes up nearly all of the grid: the one with the largest magnitude.
     pub extreme: f32,
-    /// The part of the grid between this number and all others, in [0.99, 1].
+    /// The part of the grid that lies between this number and all other numbers, in [0.99, 1].
     pub share: f64,
-    /// The number of codes that are left for the others.
+    /// The number of codes that are left for all other numbers.
     pub codes: f64,
 }
 
-/// Finds the grids of an annotated graph that a single number takes up almost completely, in the order of its nodes.
+/// Finds the grids of an annotated graph of which a single number takes up nearly all, in the order of the nodes.
 /// Activations are judged by their statistics, and constants by their elements.
 ///
 /// An element beyond the grid saturates and does not count. If a value's codes come from another value, only that other
-/// value is reported. A grid that reaches more than twice as far as its elements was made for something else: for
-/// example, the grid of a dead channel is made for its bias.
+/// value is reported. A grid that reaches more than twice as far as its elements is not judged, because it was made for
+/// something else: for example, the grid of a dead channel is made for its bias.
 pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let mut told = vec![false; graph.value_bound()];
@@ -68,7 +69,7 @@ pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Obser
             // each reader.
             let role = role_of(graph, spec, node, port);
             let is_weight = role == Role::Weight;
-            // Biases and sums are on grids of sums and have enough codes. Gains have 16 bits.
+            // Biases and sums need no check, because grids of sums have enough codes. Gains have 16 bits.
             if matches!(role, Role::Bias | Role::Gain | Role::Shifted) {
                 continue;
             }
@@ -123,7 +124,7 @@ fn of_activation(
         numbers.retain(|&x| (reach[0] - f64::from(scale)..=reach[1] + f64::from(scale)).contains(&f64::from(x)));
         return of_numbers(&numbers, scale, reach[1].max(-reach[0]));
     }
-    // Codes that are only moved were already reported where they were made.
+    // Codes that a node only moves are reported at the node that makes them.
     let same = || graph.quant.params_of(id, Port::Operand(0)).as_deref() == Some(grid);
     let moved = node.inputs.len() == 1 && node.outputs.contains(&value) && !matches!(node.op, Op::Pad(_)) && same();
     let name = module.name(graph.value(value)?.name);
@@ -141,7 +142,7 @@ fn of_parameters(
     value: ValueId,
     (grid, codes): (&QuantParams, f64),
 ) -> Option<(Loss, Vec<usize>)> {
-    // Blocks are small so that this cannot happen.
+    // Grids by block are not checked: blocks are so small that this cannot happen.
     if grid.block.is_some() {
         return None;
     }
@@ -163,15 +164,15 @@ fn of_parameters(
     });
     let losses: Vec<Loss> = losses.collect();
     let channels = losses.iter().filter_map(|loss| loss.channel).collect();
-    // If several are equal, the first one.
+    // If several channels lose equally much, the first one is taken.
     let worst = losses
         .into_iter()
         .reduce(|worst, other| if other.share > worst.share { other } else { worst });
     worst.map(|loss| (loss, channels))
 }
 
-/// The loss for a list of numbers. `None` if nothing is lost, which is so for most tensors: it is enough to find one
-/// number between the large and the small ones.
+/// The loss for a list of numbers. `None` if nothing is lost. This is so for most tensors, and is clear as soon as one
+/// number is found between the large and the small ones.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()
@@ -196,7 +197,7 @@ fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     others.then(|| loss(extreme, most, [low, high], scale))
 }
 
-/// The loss for statistics, as precise as the bins of the histogram. At least 2,048 of them cover the range.
+/// The loss according to statistics, with the precision of the histogram's bins. At least 2,048 bins cover the range.
 fn of_statistics(statistics: &Statistics, scale: f32, reach: [f64; 2]) -> Option<Loss> {
     let width = statistics.histogram.width();
     let held = statistics

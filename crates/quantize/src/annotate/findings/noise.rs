@@ -1,20 +1,20 @@
 //! Noise: an estimate of how far the grids move the outputs of a graph away from those of the float model.
 //!
-//! Rounding adds an error to each element. The mean square of this error is the noise of the grid. For numbers that
-//! fill steps of s it is s²/12. For numbers below half a step, which become zero, it is their own mean square. Noise
-//! passes through a node with a gain g for each operand. So a result has the noise Σ g·n of its operands, plus that of
-//! its own grid. The gain depends on the node:
-//! - In a product with constant weights, it is the sum of the squared weights of an output, as the mean over outputs.
-//!   The errors δ of the weights themselves add Σ δ²·E\[x²\].
-//! - In a product of two values, it is E\[other²\] if it is elementwise, and K·E\[other²\] if each result has K
-//!   products.
-//! - In a sum or difference, and in an op that moves or chooses elements, it is 1. In a concatenation, it is the
+//! Rounding adds an error to each element. The mean square of this error is the noise of the grid. For numbers spread
+//! over many steps of size s, it is s²/12. Numbers below half a step become zero, and their noise is their own mean
+//! square. A node passes the noise of each operand on with a gain g. So the noise of a result is the sum Σ g·n over the
+//! operands, plus the noise of the result's own grid. The gain depends on the node:
+//! - In a product with constant weights, the gain is the sum of the squared weights of an output, averaged over the
+//!   outputs. The errors δ of the weights themselves add Σ δ²·E\[x²\].
+//! - In a product of two values, the gain is E\[other²\] if the product is elementwise, and K·E\[other²\] if each
+//!   result adds K products.
+//! - In a sum or difference, and in an op that moves or chooses elements, the gain is 1. In a concatenation, it is the
 //!   operand's share of the elements.
-//! - In any other node, it is E\[y²\]/E\[x²\], so that the ratio of noise and signal stays.
+//! - In any other node, the gain is E\[y²\]/E\[x²\], which keeps the ratio of noise to signal.
 //!
-//! Going backwards through the graph, the same gains tell how much of a grid's noise arrives at an output. Errors are
-//! treated as independent, which they are only approximately, so an estimate is right to within a few decibels. It
-//! decides only what is reported, and does not influence any grid.
+//! The same gains, followed backwards through the graph, tell how much of a grid's noise arrives at an output. The
+//! calculation treats errors as independent, which is only approximately true, so an estimate is right to within a few
+//! decibels. It decides only what is reported, and does not influence any grid.
 
 use crate::annotate::settings::Annotation;
 use crate::logarithm::ln;
@@ -34,13 +34,13 @@ pub(crate) struct Noise<'a> {
     order: Vec<NodeId>,
     /// For each value, the mean square of its elements, if known.
     power: Vec<Option<f64>>,
-    /// For each value, the noise of what its node computes, before the value's own grid.
+    /// For each value, the noise that its node computes, before rounding to the value's own grid adds to it.
     incoming: Vec<f64>,
-    /// For each value, the noise with which it leaves its node.
+    /// For each value, the noise of what its node leaves, including rounding to the value's own grid.
     leaving: Vec<f64>,
     /// The statistics of values, and of the elements of constants.
     seen: BTreeMap<ValueId, Cow<'a, Statistics>>,
-    /// For each node, the sum of the squared weights of an output, as the mean over outputs.
+    /// For each product with constant weights, the sum of the squared weights of an output, averaged over the outputs.
     weights: BTreeMap<NodeId, f64>,
 }
 
@@ -80,8 +80,8 @@ impl<'a> Noise<'a> {
             for (index, &operand) in node.inputs.iter().enumerate() {
                 let Some(operand) = operand else { continue };
                 let port = Port::Operand(index);
-                // If codes are made for this reader, they add noise. Otherwise the reader takes the codes that were
-                // left.
+                // If the operand is rounded to codes for this reader, the rounding adds noise. Otherwise the reader
+                // takes the codes that the producer left.
                 let left = graph
                     .left_by(&graph.quant, operand)
                     .map(|config| graph.quant.root(config));
@@ -103,7 +103,7 @@ impl<'a> Noise<'a> {
         noise
     }
 
-    /// The mean squared error that the grid of a port causes for a value.
+    /// The mean squared error that the grid at a port causes in a value.
     fn rounded_at(&self, value: ValueId, node: NodeId, port: Port) -> Option<f64> {
         let scheme = self.graph.quant.scheme_of(node, port)?;
         scheme.range().filter(|_| !scheme.is_of_sums())?;
@@ -111,14 +111,14 @@ impl<'a> Noise<'a> {
         Some(rounding(self.seen.get(&value)?, scale))
     }
 
-    /// The mean squared error that a value's grid causes: the grid on which it leaves its node, or else the one on
-    /// which it is read first.
+    /// The mean squared error that a value's grid causes. This is the grid on which the value leaves its node, or else
+    /// the grid on which it is read first.
     pub(crate) fn rounded(&self, value: ValueId) -> Option<f64> {
         let (node, port, _) = self.grid_of(value)?;
         self.rounded_at(value, node, port)
     }
 
-    /// The mean squared error that a grid for only this value would cause.
+    /// The mean squared error that rounding would cause if the grid were made for this value alone.
     pub(crate) fn rounded_alone(&self, value: ValueId) -> Option<f64> {
         let (.., scheme) = self.grid_of(value)?;
         let seen = self.seen.get(&value)?;
@@ -128,7 +128,7 @@ impl<'a> Noise<'a> {
         Some(rounding(seen, scale))
     }
 
-    /// The port where a value gets its codes, with their scheme.
+    /// The port at which a value is rounded to codes, with the scheme of these codes.
     fn grid_of(&self, value: ValueId) -> Option<(NodeId, Port, Scheme)> {
         let left = self.graph.left_by(&self.graph.quant, value);
         let read = self.graph.uses(value);
@@ -141,16 +141,18 @@ impl<'a> Noise<'a> {
         Some((config.node, config.port, config.scheme))
     }
 
-    /// The loss in decibels from rounding a part of an output. Only the part's own noise is counted besides.
+    /// The loss in decibels from rounding a part of an output. Besides this rounding, only the part's own noise is
+    /// counted.
     pub(crate) fn cost_of_part(&self, part: ValueId, rounded: f64) -> f64 {
-        // A part that is moved onto the grid was rounded before. A part that is made on it is rounded there.
+        // A part that is moved onto the grid already had noise when it left its node. For a part that is made on the
+        // grid, this noise includes the rounding.
         decibels(
             (self.incoming[part.index()] + rounded).max(self.leaving[part.index()]),
             rounded,
         )
     }
 
-    /// The loss in decibels from rounding some channels of a product that is an output.
+    /// The loss in decibels from rounding some channels of a product whose result is an output.
     pub(crate) fn cost_of_channels(&self, id: NodeId, channels: &[usize], rounded: f64) -> f64 {
         let Some(node) = self.graph.node(id) else { return 0.0 };
         let operand = |index: usize| node.inputs.get(index).copied().flatten();
@@ -169,7 +171,7 @@ impl<'a> Noise<'a> {
         decibels(incoming + rounded, rounded)
     }
 
-    /// For each of some values with an amount of noise: the loss in decibels that this noise causes, at the output that
+    /// For each value in `of`, with an amount of noise: the loss in decibels that this noise causes at the output that
     /// it affects most.
     pub(crate) fn costs(&self, of: &[(ValueId, f64)]) -> Vec<f64> {
         let mut costs = vec![0.0f64; of.len()];
@@ -208,7 +210,7 @@ impl<'a> Noise<'a> {
         Some(errors(&weights, outputs, (&grid, codes), channels) * power / outputs as f64)
     }
 
-    /// Records the sum of the squared weights of a product.
+    /// Stores the sum of the squared weights of a product.
     fn weigh(&mut self, id: NodeId, node: &Node) {
         if !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return;
@@ -221,7 +223,7 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// The number of channels that a product makes.
+    /// The number of output channels of a product.
     fn outputs(&self, node: &Node, weights: &TensorData) -> usize {
         let result = node.outputs.first().and_then(|&y| self.graph.value(y));
         let last = result.and_then(|y| y.ty.shape.last()?.fixed());
@@ -283,7 +285,7 @@ fn is_read(graph: &Graph, constant: ValueId) -> bool {
     })
 }
 
-/// 10·log10 of the ratio between `total` and what remains of it without `part`.
+/// 10·log10(`total` / (`total` − `part`)): the decibels by which `total` shrinks if `part` is taken away.
 pub(crate) fn decibels(total: f64, part: f64) -> f64 {
     match part > 0.0 && total > 0.0 {
         true => -10.0 / LN_10 * ln((1.0 - part / total).max(1e-20)),
@@ -299,12 +301,12 @@ pub(crate) fn of_constant(tensor: &TensorData) -> Option<Statistics> {
     Some(statistics)
 }
 
-/// The mean square of what was seen, as precise as half a bin.
+/// The mean square of the observed numbers, with the precision of half a bin.
 fn power(statistics: &Statistics) -> Option<f64> {
     mean(statistics, |x| x * x)
 }
 
-/// The mean squared error of what was seen, on a grid with this step that covers all of it.
+/// The mean squared error from rounding the observed numbers to a grid with step `scale` that covers all of them.
 pub(crate) fn rounding(statistics: &Statistics, scale: f32) -> f64 {
     let step = f64::from(scale);
     let error = |x: f64| {
@@ -317,7 +319,7 @@ pub(crate) fn rounding(statistics: &Statistics, scale: f32) -> f64 {
     mean(statistics, error).unwrap_or(0.0)
 }
 
-/// The mean of a function over what was seen. The function must map zero to zero.
+/// The mean of a function over the observed numbers. The function must map zero to zero.
 fn mean(statistics: &Statistics, of: impl Fn(f64) -> f64) -> Option<f64> {
     let (width, total) = (statistics.histogram.width(), statistics.histogram.total());
     let sum: f64 = statistics

@@ -1,21 +1,22 @@
-//! What is lost because the target does not support grids of the model.
+//! Finds what is lost where the target does not support a grid of the model.
 
 use crate::annotate::model_grids::{ModelGrids, numbers};
 use std::collections::BTreeMap;
 use strait_core::{Elem, Failure, Graph, Module, NodeId, Port, QuantParams, Reason, ValueId};
 
-/// A value of the model whose own grid the target does not support, and which is on another grid now.
+/// A value of the model that is on another grid now, because the target does not support the model's grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requantized {
-    /// The node that does not support the grid.
+    /// The node that does not support the model's grid.
     pub node: NodeId,
-    /// The reason.
+    /// The reason why the node does not support it.
     pub reason: Reason,
-    /// The value.
+    /// The value that is on another grid now.
     pub value: ValueId,
-    /// The type of the codes and the grid in the model.
+    /// The type of the codes and the grid that the value has in the model.
     pub from: (Elem, QuantParams),
-    /// The type of the codes and the grid now. If several readers have grids of their own, those of the first one.
+    /// The type of the codes and the grid that the value has now. If several readers have grids of their own, these are
+    /// those of the first reader.
     pub to: (Elem, QuantParams),
     /// How much accuracy is lost by changing to the other grid.
     pub loss: RequantizedLoss,
@@ -24,15 +25,16 @@ pub struct Requantized {
 /// What is lost by changing to another grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RequantizedLoss {
-    /// The largest step is this many times the smallest step of the model's grid.
+    /// The largest step of the new grid, divided by the smallest step of the model's grid.
     Steps(f64),
-    /// For a constant: the power of its numbers in the model, divided by the power of their change. Infinite if nothing
-    /// changes.
+    /// For a constant: the mean square of its numbers in the model, divided by the mean square of their change.
+    /// Infinite if no number changes.
     Noise(f64),
 }
 
-/// The values that were `free` to leave the model's grids and have codes in the annotated graph, whose parameters are
-/// baked. `free` says for each of them which node did not support the grid, and why.
+/// Finds the values in `free` that have codes in the annotated graph, and what each loses. Values in `free` may have
+/// other grids than in the model, and `free` says which node did not support the model's grid, and why. The parameters
+/// of the graph are already baked.
 ///
 /// # Errors
 /// A defect of the compiler.
@@ -80,7 +82,7 @@ pub fn requantized(
     Ok(found)
 }
 
-/// The ports of a value in a graph: where it is made, then where it is read.
+/// The ports of a value in a graph: first the one where it is made, then those where it is read.
 fn ports(graph: &Graph, value: ValueId) -> impl Iterator<Item = (NodeId, Port)> {
     let made = graph.producer(value).and_then(|(id, node)| {
         let position = node.outputs.iter().position(|&output| output == value)?;

@@ -6,20 +6,20 @@ use crate::observers::{GridKind, MinMax, grid};
 use crate::statistics::Statistics;
 use strait_core::{ConfigId, Graph, Module, NodeId, Origin, Port, ValueId};
 
-/// A rule's range is reported if it is this many times as wide as what was observed. It then costs two bits.
+/// A rule's range is reported if it is at least this many times as wide as the observed range. Two bits are lost then.
 const WIDE: f64 = 4.0;
 
 /// A range in a rule that does not fit what was observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleRange {
-    /// The node that makes the value. If the range belongs to an operand, or the value is an input, the node that reads
-    /// it.
+    /// The node that makes the value, or the node that reads it if the range belongs to an operand or the value is an
+    /// input.
     pub node: NodeId,
-    /// The value.
+    /// The value that the range belongs to.
     pub value: ValueId,
     /// The range: the smallest and the largest number.
     pub range: [f32; 2],
-    /// The smallest and the largest observed number, limited to what matters.
+    /// The smallest and the largest observed number, limited to the numbers that matter to readers.
     pub seen: [f32; 2],
     /// What is lost because the range does not fit.
     pub unfitting: Unfitting,
@@ -28,16 +28,17 @@ pub struct RuleRange {
 /// What is lost by a range that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unfitting {
-    /// Numbers saturate: this part of what was observed, as precise as a bin of the histogram.
+    /// Numbers saturate. The field is the share of the observed numbers that do, with the precision of a bin of the
+    /// histogram.
     Clips(f64),
-    /// The range is this many times as wide as what was observed.
+    /// The range of the rule is this many times as wide as the observed range.
     Wide(f64),
-    /// The grid is shared with others and has this range instead.
+    /// The value shares its grid with other values, and the grid has this range instead of the rule's.
     Overruled([f32; 2]),
 }
 
-/// The ranges in rules that determine a grid of a node on the accelerator and do not fit: first of values, then of
-/// operands.
+/// The ranges in rules that determine a grid of a node on the accelerator and do not fit. Ranges of values come first,
+/// then ranges of operands.
 pub(crate) fn rule_ranges(module: &Module, how: &Annotation<'_>, reach: &Reach) -> Vec<RuleRange> {
     let graph = module.main();
     let settings = how.settings;
@@ -88,8 +89,8 @@ fn unfitting(
     let [low, high] = reach.range(value, statistics.into(), &MinMax, kind).ok()?;
     let seen = [statistics.min()?.max(low), statistics.max()?.min(high)];
     let [first, last] = scheme.range()?.map(|code| (code - i64::from(zero)) as f64);
-    // A group has a single grid, whichever member's range it comes from. If the grid had to be coarser, or was given,
-    // there is another finding for it.
+    // A group has a single grid, whose range may come from any member. If the grid had to be coarser, or was given,
+    // another finding reports it.
     match made.origin {
         Origin::Coarsened => {}
         Origin::Rule | Origin::Observed if *made.params == grid(kind, range).ok()? => {}
@@ -99,7 +100,7 @@ fn unfitting(
         }
         _ => return None,
     }
-    // Numbers up to half a step beyond the last code still round to it.
+    // Numbers up to half a step beyond the last code are still rounded to the last code.
     let ends = [first - 0.5, last + 0.5].map(|code| f64::from(scale) * code);
     let [least, most] = seen.map(f64::from);
     if least < ends[0] || most > ends[1] {
@@ -114,7 +115,8 @@ fn unfitting(
     (times >= WIDE && times.is_finite()).then_some((seen, Unfitting::Wide(times)))
 }
 
-/// The share of the numbers of [least, most] that lie outside of a grid. At least one of them is known to lie outside.
+/// The share of the observed numbers that lie outside of a grid. The caller knows that `least` or `most`, the smallest
+/// or the largest observed number, lies outside.
 fn share_beyond(statistics: &Statistics, [least, most]: [f64; 2], within: impl Fn(f64, f64) -> bool) -> f64 {
     let width = statistics.histogram.width();
     let (mut all, mut beyond) = (0u64, 0u64);

@@ -1,5 +1,5 @@
-//! Parts with very different ranges on one grid: if the numbers of one part of a tensor are small beside those of the
-//! others, it gets only few of the codes.
+//! Finds parts of tensors with very different ranges on one grid. If the numbers of one part are small beside the
+//! numbers of the other parts, this part gets only few of the codes.
 
 use super::noise::{of_constant, rounding};
 use crate::annotate::settings::Annotation;
@@ -10,13 +10,15 @@ use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
 use strait_core::{Graph, Kind, Module, NodeId, Op, Placement, Port, ValueId};
 
-/// A part is reported if a grid of its own would have steps this many times finer. It loses three bits then.
+/// A part is reported if the steps of the shared grid are at least this many times as large as those of a grid of its
+/// own. It loses three bits then.
 const TIMES: f64 = 8.0;
 
-/// With this many codes, a part has enough, however fine its own grid would be: eight bits minus three.
+/// A part that has this many codes on the shared grid is not reported, even if its own grid would be much finer. A grid
+/// of eight bits without three bits has this many codes.
 const ENOUGH: f64 = 32.0;
 
-/// What a part of a tensor loses because it shares a grid.
+/// What a part of a tensor loses because it shares a grid with other parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unlike {
     /// The steps of the shared grid are this many times as large as the part needs.
@@ -26,7 +28,7 @@ pub struct Unlike {
 }
 
 impl Unlike {
-    /// What numbers of this range lose on a grid with this step. `None` if they do not lose enough.
+    /// The loss of numbers in `range` on a grid with step `scale`. `None` if the loss is too small to be reported.
     pub(crate) fn new(kind: GridKind, range: [f32; 2], scale: f32) -> Option<Unlike> {
         let (own, _) = grid(kind, range).ok()?.as_tensor()?;
         let [low, high] = range.map(f64::from);
@@ -43,36 +45,38 @@ impl Unlike {
     }
 }
 
-/// How something is a part of a tensor.
+/// How the part relates to the tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// The node joins it with others, or chooses between it and others.
+    /// A node joins the part with others, or chooses between the part and others.
     Joined,
-    /// The node cuts it out.
+    /// A node cuts the part out of the tensor.
     CutOut,
     /// The part consists of these channels of the node's result. The channel that loses most comes first.
     Channels(Vec<usize>),
 }
 
-/// A part of a tensor that loses accuracy because it shares a grid with others.
+/// A part of a tensor that loses accuracy because it shares a grid with other parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnlikePart {
-    /// The node that puts the part on the grid: it joins it with others, chooses between them, or makes it.
+    /// The node that puts the part on the grid: it joins the part with others, chooses between the part and others, or
+    /// makes it.
     pub node: NodeId,
-    /// The part, or the tensor that it is channels of.
+    /// The part. If the part consists of channels, the tensor that these channels belong to.
     pub value: ValueId,
-    /// How the part relates to the tensor: joined with others, cut out, or some of its channels.
+    /// How the part relates to the tensor: it is joined with other parts, cut out, or consists of some of the tensor's
+    /// channels.
     pub kind: PartKind,
     /// How much accuracy the part loses.
     pub lost: Unlike,
     /// The mean squared error from rounding the part.
     pub(crate) noise: f64,
-    /// True if the part is an output of the model without further computation.
+    /// True if the part is an output of the model, perhaps after ops that only move its elements.
     pub leaves: bool,
 }
 
 /// Finds parts that lose accuracy because they share a grid with others, in the order of the nodes on the accelerator
-/// that put them there.
+/// that put the parts on the grid.
 pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikePart> {
     let graph = module.main();
     let seen = Seen { module, graph, how };
@@ -91,7 +95,7 @@ pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikeP
                     .filter_map(|(index, value)| Some((Port::Operand(index), (*value)?)))
                     .collect()
             }
-            // If the whole tensor was reported before it was cut, the parts are not reported again.
+            // If the whole tensor was already reported, the parts that are cut out of it are not reported again.
             Op::Slice(_) | Op::Split(_) | Op::Gather(_) if operand(0).is_some_and(|x| !told.contains(&x)) => {
                 let results = node.outputs.iter().enumerate();
                 results.map(|(index, &value)| (Port::Result(index), value)).collect()
@@ -165,7 +169,7 @@ impl Seen<'_> {
         })
     }
 
-    /// The channels of a product that is an output of the model.
+    /// The channels that lose accuracy in a product whose result is an output of the model.
     fn channels(&self, value: ValueId, axis: u32) -> Option<UnlikePart> {
         let (id, _) = self
             .graph
@@ -177,7 +181,7 @@ impl Seen<'_> {
         let mut lost: Vec<(usize, Unlike)> = lost
             .filter_map(|(channel, &ends)| Some((channel, Unlike::new(kind, ends, scale)?)))
             .collect();
-        // If several are equal, the first one.
+        // If several channels lose equally much, the first one comes first.
         lost.sort_by(|(a, one), (b, other)| other.times.total_cmp(&one.times).then(a.cmp(b)));
         let &(channel, worst) = lost.first()?;
         let step = f64::from(scale);
@@ -188,7 +192,7 @@ impl Seen<'_> {
             value,
             kind: PartKind::Channels(lost.into_iter().map(|(channel, _)| channel).collect()),
             lost: worst,
-            // Numbers that become zero are lost completely, and may lie anywhere below half a step.
+            // Numbers that become zero are lost completely. They may lie anywhere below half a step.
             noise: if 2.0 * largest < step {
                 largest * largest / 3.0
             } else {
@@ -198,7 +202,7 @@ impl Seen<'_> {
         })
     }
 
-    /// True if a value is an output of the model, perhaps after its elements were moved.
+    /// True if a value is an output of the model, perhaps after ops that only move its elements.
     fn leaves(&self, value: ValueId) -> bool {
         let (mut open, mut seen) = (vec![value], BTreeSet::from([value]));
         while let Some(value) = open.pop() {

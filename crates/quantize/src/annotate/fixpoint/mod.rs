@@ -1,4 +1,4 @@
-//! Places and annotates until nothing is refused.
+//! Places and annotates a graph until no node is refused.
 
 mod place;
 mod revise;

@@ -7,8 +7,8 @@ use crate::annotate::settings::{Annotation, Run, Settings};
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, Reason, ReasonCode};
 use strait_target::spec::Activation;
 
-/// Places every node of a float graph, by the settings and the target's table. Returns the initial state of its
-/// annotation, which includes what was found out on the way.
+/// Places every node of a float graph, as the settings and the target's table say. Returns the initial state of the
+/// graph's annotation, which contains the analyses that placing needed.
 pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpoint {
     let mut fixpoint = Fixpoint::default();
     let (Some(g), spec) = (module.graph(graph), how.spec) else {
@@ -22,7 +22,7 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpo
             }
             let (types, term) = (how.types(id), node.op.term());
             let float = || types.stays_float(spec, term);
-            // An op without a pair of types has no row, whatever it reads.
+            // If an op has no pair of types, there is no row for it either, whatever it reads.
             let reason = match types.pair(spec, term) {
                 Some(pair) => refusal(module, g, spec, node, (pair.activation, Some(pair.weight))).or_else(float)?,
                 None => float().or_else(|| refusal(module, g, spec, node, (Activation::Float32, None)))?,
@@ -43,7 +43,7 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpo
     fixpoint
 }
 
-/// The nodes that settings require in integers and that are on the host, with the reasons.
+/// The nodes that are on the host although settings require them in integers, with the reasons.
 pub fn denied(graph: &Graph, settings: &Settings) -> Vec<(NodeId, Reason)> {
     let integers = settings
         .layers

@@ -11,14 +11,15 @@ use strait_core::{
     Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
 };
 
-/// How far the annotation of one graph under one [`Annotation`] has come: the configs, the ranges that observers have
-/// made, the grids that had to become coarser, and what refusals have affected since.
+/// The state of the annotation of one graph under one [`Annotation`]: the configs, the ranges that observers have
+/// found, the grids that had to become coarser, and what later refusals have affected.
 #[derive(Clone, Debug, Default)]
 pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
     pub(crate) analyses: Option<GraphAnalyses>,
     pub(crate) draft: Draft,
-    /// Values of nodes that have moved to the host, and values whose grids have to become coarser.
+    /// The values that have to be annotated again: those of nodes that have moved to the host, and those whose grids
+    /// have to become coarser.
     pub(crate) touched: Vec<ValueId>,
     /// The number of nodes that the last turn looked at.
     visited: usize,
@@ -26,7 +27,8 @@ pub struct Fixpoint {
     refusals: usize,
 }
 
-/// What is known about the graph. Where nodes run does not change which part of a value matters.
+/// Analyses of the graph that stay valid from turn to turn. Which part of a value matters does not depend on where
+/// nodes run.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
@@ -34,8 +36,8 @@ pub(crate) struct GraphAnalyses {
 }
 
 impl GraphAnalyses {
-    /// The scope of the regions of these values, after they were bound again. A revision may bind them to further
-    /// values, which then belong to the scope too.
+    /// The scope of the regions of `touched`, after the nodes have bound their values again. After a revision, nodes
+    /// may bind further values to these. The scope then includes those values too.
     fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
         let mut values = self.regions.of(touched);
         loop {
@@ -50,8 +52,8 @@ impl GraphAnalyses {
 }
 
 impl Fixpoint {
-    /// The findings in the annotated main graph of a module. Grids that look bad by themselves are included only if
-    /// they affect an output.
+    /// The findings in the annotated main graph of a module. Grids that look bad by their codes alone are included only
+    /// if they affect an output.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
@@ -69,18 +71,18 @@ impl Fixpoint {
         findings
     }
 
-    /// The values whose given grid a node does not support, so that it was moved to the host, with that node and the
-    /// reason.
+    /// The values whose given grid could not be used: a node did not support the grid and was moved to the host. For
+    /// each value, that node and the reason.
     pub fn unfitting(&self) -> &BTreeMap<ValueId, (NodeId, Reason)> {
         &self.draft.unfitting
     }
 
-    /// The number of nodes that were annotated in the last turn.
+    /// The number of nodes that the last turn annotated.
     pub fn visited(&self) -> usize {
         self.visited
     }
 
-    /// The number of refusals so far. If a node is refused again, it counts again.
+    /// The number of refusals so far. A node that is refused several times counts several times.
     pub fn refusals(&self) -> usize {
         self.refusals
     }
@@ -90,7 +92,8 @@ impl Fixpoint {
         self.draft.touched.iter().copied()
     }
 
-    /// Moves further nodes to the host that no longer belong on the accelerator, now that `moved` have left it.
+    /// Moves further nodes to the host: those that no longer belong on the accelerator because the nodes `moved` have
+    /// left it.
     pub(crate) fn settle(&mut self, graph: &mut Graph, how: &Annotation<'_>, moved: &[NodeId]) -> Vec<NodeId> {
         match self.ordered(graph) {
             Some((order, settled)) => settled.settle(graph, order, how, moved),
@@ -98,7 +101,7 @@ impl Fixpoint {
         }
     }
 
-    /// The order of the graph, and what settling knows about it. `None` if the graph has a cycle.
+    /// The order of the graph, and the analysis that settling needs. `None` if the graph has a cycle.
     fn ordered(&mut self, graph: &Graph) -> Option<&mut (Order, Settled)> {
         if self.settled.is_none() {
             let order = Order::new(graph)?;
@@ -109,14 +112,14 @@ impl Fixpoint {
     }
 }
 
-/// Annotates a placed graph, which is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
-/// move to the host with the reason, and whatever depends on them is decided again. `fixpoint` must come from the same
-/// graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]), or be empty. If a recipe later
-/// refuses a node, the node is moved or gets a coarser grid ([`refuse`]), and this function is called again. It then
+/// Annotates a placed graph and sets its stage to annotated. Nodes whose operands cannot be given a grid move to the
+/// host with the reason, and everything that depends on them is decided again. `fixpoint` must be empty, or come from
+/// the same graph and the same `how`, or continue from another `how` ([`Fixpoint::revise`]). If a recipe later refuses
+/// a node, the caller moves the node or makes its grid coarser ([`refuse`]) and calls this function again. It then
 /// annotates only the affected regions.
 ///
-/// Each turn moves at least one node to the host, and none comes back. So there are at most as many turns as nodes,
-/// plus one in which nothing is refused. All nodes that are refused in one turn move together.
+/// Each turn moves at least one node to the host, and no node comes back. So there are at most as many turns as nodes,
+/// plus one in which no node is refused. All nodes that are refused in one turn move together.
 ///
 /// # Errors
 /// A defect of the compiler.
@@ -180,10 +183,11 @@ pub fn annotate(
     }
 }
 
-/// Handles nodes that cannot be annotated or lowered, all at once. If a coarser grid for its result would help a node,
-/// `fixpoint` remembers this for the next annotation. Otherwise the node moves to the host, together with those that no
-/// longer belong on the accelerator then. If the node already is on the host, its weights lose their codes. Returns
-/// true if anything has changed. A refusal that changes nothing would be repeated forever.
+/// Handles all nodes that cannot be annotated or lowered. If a coarser grid for its result would help a node,
+/// `fixpoint` stores this for the next annotation. Otherwise the node moves to the host, together with the nodes that
+/// then no longer belong on the accelerator. If the node already is on the host, its weights lose their codes. Returns
+/// true if anything has changed. If nothing has changed, the caller must stop, because the same refusal would be
+/// repeated forever.
 pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, fixpoint: &mut Fixpoint, refused: Vec<Refusal>) -> bool {
     fixpoint.refusals += refused.len();
     let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);

@@ -12,7 +12,8 @@ pub(crate) fn numbers(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>
     })
 }
 
-/// Computes something for each code from the code, and from scale and zero point of its part.
+/// Computes something for each code. `of` gets the code, and the scale and zero point of the part that the code belongs
+/// to.
 fn each<T>(codes: &TensorData, grid: &QuantParams, of: impl Fn(i64, f32, i64) -> T) -> Result<Vec<T>, Failure> {
     let parts = parts(codes, grid)?;
     let values = codes.to_i64()?.into_iter().enumerate();
@@ -37,13 +38,13 @@ fn at<T>(per: &Per<T>, part: usize) -> &T {
 }
 
 /// The real numbers of the smallest and the largest code of a grid. `None` if the codes have more than 16 bits, because
-/// they may not use all of their range.
+/// such codes may not use all of their range.
 pub(super) fn range(grid: &QuantParams) -> Option<[f32; 2]> {
     grid.ends()?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
-/// A grid for codes of a type, together with the codes if the value is a constant. If this is neither the model's type
-/// nor the same type with the other signedness, the grid is that of the model's own codes.
+/// A grid in codes of type `elem` for a value, and the codes if the value is a constant. If `elem` is neither the
+/// model's type nor the same type with the other signedness, the result is the grid of the model's own codes.
 pub(super) fn given_in(
     module: &mut Module,
     graph: GraphId,
@@ -72,7 +73,7 @@ pub(super) fn given_in(
     Ok(Some(Given { elem, params, codes }))
 }
 
-/// The codes of real numbers that lie on a grid, so that x / scale is very close to a whole number.
+/// The codes of real numbers that lie on a grid: for each x, x / scale is very close to a whole number.
 fn recoded(
     real: &TensorData,
     grid: &QuantParams,

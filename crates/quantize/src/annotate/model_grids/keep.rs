@@ -11,8 +11,8 @@ use strait_target::spec::{Activation, Integer, Pair, WeightPer};
 
 impl ModelGrids {
     /// Adds the model's grids to the constraints, for all ports of their values. For values in `free`, only the range
-    /// is added. Existing constraints stay. If the target has no type for the codes of a port, the port gets its grid
-    /// anyway, and its node will be refused.
+    /// is added. Existing constraints stay. If the target has no type for the codes of a port, the port gets the
+    /// model's grid anyway. Its node will be refused later.
     ///
     /// # Errors
     /// A defect of the compiler.
@@ -71,14 +71,14 @@ impl ModelGrids {
     }
 }
 
-/// A port that keeps the grid of its value, in codes of a type.
+/// A port that keeps the grid of its value, with the type of the codes there.
 struct KeptPort {
     place: (NodeId, Port),
     value: ValueId,
     elem: Elem,
 }
 
-/// The grids of a model that are kept.
+/// The grids of a model, and what is needed to decide which ports keep them.
 struct Kept<'a> {
     grids: &'a ModelGrids,
     spec: &'a TargetSpec,
@@ -108,7 +108,7 @@ impl<'a> Kept<'a> {
         self.read(id, node, index)?.codes
     }
 
-    /// The type of the codes of the first result that has some.
+    /// The type of the codes of the node's first result that has codes.
     fn results(&self, node: &Node) -> Option<Elem> {
         node.outputs.iter().find_map(|&result| self.grid(result)?.codes)
     }
@@ -131,7 +131,7 @@ impl<'a> Kept<'a> {
         pair_of(self.spec, node.op.term(), types).unwrap_or_default()
     }
 
-    /// The type of weights whose grid has a scale for each block. Such a node is weight-only.
+    /// The type of a node's weights, if their grid has a scale for each block. Such a node is weight-only.
     fn blocks(&self, node: &Node) -> Option<IntType> {
         let grid = self.weights(node).filter(|grid| grid.block.is_some())?;
         let mut weights = both_signs(grid.codes).into_iter().flatten();
@@ -149,7 +149,7 @@ impl<'a> Kept<'a> {
         weighing.filter_map(|(id, node)| self.pair(id, node)[0]).collect()
     }
 
-    /// Adds the constraints on one node, and its ports.
+    /// Adds the constraints on one node and on the node's ports.
     fn node(
         &self,
         id: NodeId,
@@ -217,7 +217,7 @@ impl<'a> Kept<'a> {
     ) -> NodeConstraints {
         let grid = self.weights(node);
         if let Some(weight) = blocks {
-            // Only weight-only nodes have scales by block.
+            // Only weight-only nodes support a scale for each block.
             return NodeConstraints {
                 activation: Some(Activation::Float32),
                 weight: Some(weight.into()),
@@ -227,8 +227,8 @@ impl<'a> Kept<'a> {
             };
         }
         let given = activation.map(Activation::from);
-        // A rule may choose activations that the target does not combine with such weights. Then the given codes do not
-        // fit.
+        // A rule may choose a type of activations that the target does not support together with such weights. Then the
+        // given codes cannot be used.
         let activation = self.settings.types(id).own.0.or(given);
         let has_pair = |weight: &IntType| {
             self.spec.pairs_of(node.op.term()).any(|pair| {
@@ -244,14 +244,14 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The integer type of the codes, and the same type with the other signedness.
+/// The integer type of the codes, followed by the same type with the other signedness.
 fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
     [elem, elem.and_then(Elem::other_sign)].map(|elem| elem.and_then(Elem::int_type))
 }
 
-/// The types of activations and weights on which a node with weights should compute: those of the model if the target
-/// has that pair, otherwise those with the other signedness. If the model says only one of the two, any type is
-/// accepted for the other.
+/// The types of activations and weights on which a node with weights should compute. These are the model's types if the
+/// target has that pair, otherwise the same types with the other signedness. If the model gives only one of the two
+/// types, the other one can be any type.
 fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2]) -> Option<[Option<IntType>; 2]> {
     let any = |tries: [Option<IntType>; 2]| match tries {
         [None, None] => [Some(None), None],
@@ -269,16 +269,16 @@ fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2
     })
 }
 
-/// The type of activations for a node without weights: the model's type, or the same type with the other signedness, if
-/// the target has it. A type on which nodes with weights compute is preferred.
+/// The type of activations for a node without weights: the model's type or the same type with the other signedness,
+/// whichever the target has. If it has both, a type on which nodes with weights compute is preferred.
 fn alone(spec: &TargetSpec, term: Term, activation: Option<Elem>, usual: &BTreeSet<IntType>) -> Option<IntType> {
     let has = |a: &IntType| spec.row_for(term, Activation::from(*a)).is_some();
     let all = || both_signs(activation).into_iter().flatten().filter(has);
     all().find(|a| usual.contains(a)).or_else(|| all().next())
 }
 
-/// The type of a result, for a node that computes on `activation`: the model's type, or the same type with the other
-/// signedness, if its row supports it.
+/// The type of the result of a node that computes on `activation`. It is the model's type or the same type with the
+/// other signedness, if the node's row supports it.
 fn made(spec: &TargetSpec, term: Term, activation: IntType, own: Option<Elem>) -> IntType {
     let row = spec.row_for(term, Activation::from(activation));
     let has = |ty: &IntType| {

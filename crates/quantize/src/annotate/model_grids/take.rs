@@ -1,4 +1,4 @@
-//! Takes the grids of a model off its float graph, so that the graph computes on real numbers only.
+//! Takes the grids of a model out of its float graph, so that the graph computes on real numbers only.
 
 use super::codes::{numbers, range};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +15,12 @@ pub struct ModelGrids {
     pub(super) grids: BTreeMap<ValueId, Arc<QuantParams>>,
     /// The codes of constants that the model stores as codes.
     pub(super) codes: BTreeMap<ValueId, DataId>,
-    /// For operands that a node reads on another grid than the value's own: that grid.
+    /// For operands that a node reads on another grid than the value's own: this other grid.
     pub(super) read: BTreeMap<(NodeId, usize), Arc<QuantParams>>,
 }
 
 impl ModelGrids {
-    /// The values that have a grid, each with it.
+    /// The values that have a grid in the model, each with its grid.
     pub fn iter(&self) -> impl Iterator<Item = (ValueId, &QuantParams)> {
         self.grids.iter().map(|(&value, grid)| (value, &**grid))
     }
@@ -36,9 +36,9 @@ impl ModelGrids {
     }
 }
 
-/// Collects the grids of float values of a graph. Computed values also keep theirs in the graph, for nodes that run on
-/// real numbers ([`Graph::rounds_to`]). A constant that is dequantized from codes becomes a constant of real numbers. If
-/// the model copies a value onto a grid, readers of the copy read the value itself instead.
+/// Collects the grids of float values of a graph. Computed values also keep their grids in the graph, for nodes that
+/// run on real numbers ([`Graph::rounds_to`]). A constant that is dequantized from codes becomes a constant of real
+/// numbers. If the model copies a value onto a grid, readers of the copy read the value itself instead.
 ///
 /// # Errors
 /// A defect of the compiler.
@@ -66,7 +66,7 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         codes.insert(ValueId::new(before), data);
     }
     let mut read = BTreeMap::new();
-    // Values for which the model has no grid itself, but copies on grids.
+    // Values that have no grid in the model, although copies of them have grids.
     let mut computed: BTreeSet<ValueId> = BTreeSet::new();
     for id in copies(module, graph) {
         let source = module.graph(graph).ok_or_else(|| ours("no graph"))?;
@@ -107,7 +107,8 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         let applied = module.apply(graph, patch);
         applied.map_err(|error| Failure::defect(error.to_string()))?;
         if let Some(source) = module.graphs.get_mut(graph.index()) {
-            // A value that others read unrounded keeps its name. If it has codes, they are on its grid for all readers.
+            // A value that some readers read unrounded keeps its name. If it gets codes, all readers read it on the
+            // grid of these codes.
             if is_first {
                 source.rename(from, name);
             }
@@ -131,12 +132,12 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
     Ok(ModelGrids { grids, codes, read })
 }
 
-/// True if two grids have the same numbers, perhaps in codes of the other signedness.
+/// True if two grids have the same numbers, even if the signedness of their codes differs.
 fn is_same(own: &QuantParams, other: &QuantParams) -> bool {
     other.codes.is_some_and(|codes| own.has_numbers_of((other, codes)))
 }
 
-/// The uses of a value, including those as an output.
+/// The uses of a value. Being an output of the graph counts as a use.
 fn readers(graph: &Graph, value: ValueId) -> impl Iterator<Item = Use> + '_ {
     let outputs = graph.outputs().iter().enumerate();
     let outside = outputs
@@ -149,7 +150,7 @@ fn readers(graph: &Graph, value: ValueId) -> impl Iterator<Item = Use> + '_ {
 }
 
 /// The nodes that copy a computed value to a grid, producers first. If a value without a grid has several copies, the
-/// one on the widest grid comes first, because all other copies can be made from it.
+/// copy on the widest grid comes first, because the other copies can be made from that one.
 fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();
@@ -191,8 +192,8 @@ fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     ordered
 }
 
-/// The operands of concatenations whose grid differs from the result's. Their elements are rounded to the result's grid
-/// next.
+/// The operands of concatenations whose grid differs from the result's, with the result's grid. Their elements are
+/// rounded to that grid in the concatenation.
 fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
     let given = |value: ValueId| {
         let grid = graph.value(value).and_then(|value| value.quant.as_ref());
@@ -212,7 +213,7 @@ fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
     found
 }
 
-/// The nodes that dequantize a constant, with its codes and their result.
+/// The nodes that dequantize a constant. For each, the constant with the codes, and the node's result.
 fn constants(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();

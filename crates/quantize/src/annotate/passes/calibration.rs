@@ -1,13 +1,14 @@
 //! **Runtime calibration.**
-//! - What: finds a grid for each group of activations. It covers the range of the group's root, and those of values
-//!   that are joined in the group.
+//! - What: finds a grid for each group of activations. The grid covers the range of the group's root, and the ranges of
+//!   values that are joined in the group.
 //! - Why: the statistics of the samples are all that is known about values.
 //! - Preconditions: the groups are complete.
 //! - Effect: the root of each group is activated. A rule for the range of any member holds for the whole group; one for
-//!   the root has priority. So an observer that is chosen for something that a function clips looks at what is left
-//!   after clipping. If several values are joined, a rule for one of them, or for what it is moved or clipped from,
-//!   holds only for that part, and the grid covers the others as before. A given grid stays. If a rule sets a range for
-//!   a value whose grid is given, the node that makes it is refused. Nodes of a group without a range are refused too.
+//!   the root has priority. So if a rule chooses an observer for a value that a function then clips, the observer looks
+//!   at the clipped numbers. If several values are joined, a rule for one of them, or for the value that it is moved or
+//!   clipped from, holds only for that part, and the grid covers the others as before. A given grid stays. If a rule
+//!   sets a range for a value whose grid is given, the node that makes the value is refused. If a group has no range,
+//!   its node is refused too.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, RangeFrom};
@@ -18,15 +19,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
-/// A config that was made in this run, its root, and what it is bound to.
+/// A config that was made in this run, its root, and the value, role and node that it belongs to.
 type Member = (ConfigId, ConfigId, Bound);
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(context, draft);
-    // The configs that were made in this run. They form whole groups, each with a value and a root.
+    // The configs that were made in this run, with the values that they belong to. They form whole groups.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
-    // Gains are constants, and get their range as constants do.
+    // Gains are constants, so their range comes from their elements, as for all constants.
     let activations = activations.filter(|(_, bound)| matches!(bound.role, Role::Activation | Role::Gain));
     let members: Vec<Member> = activations
         .map(|(id, bound)| (id, draft.table.root(id), bound))
@@ -35,7 +36,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
     for &(_, root, bound) in members.iter().filter(|(id, root, _)| id == root) {
-        // A grid that follows from another one need not be found.
+        // If the grid is derived from another grid, no range is needed.
         if draft.table.derivation(root).is_some() {
             continue;
         }
@@ -82,15 +83,15 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// What rules and earlier turns say about groups, by their roots.
+/// What rules and earlier turns say about groups. The keys are the roots of the groups.
 #[derive(Default)]
 struct Groups<'a> {
-    /// For parts of a group: the range, with a priority: a rule for the operand before one for the value, and that
-    /// before one for what the value is made from.
+    /// For parts of a group: the range, with a priority. A rule for the operand has priority over a rule for the value,
+    /// which has priority over a rule for what the value is made from.
     of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
     /// For whole groups: the range, and the value that the rule names.
     spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,
-    /// Values that the grid has to cover besides that of the root.
+    /// Values that the grid has to cover besides the root's value.
     covered: BTreeMap<ConfigId, Vec<ValueId>>,
     doublings: BTreeMap<ConfigId, u32>,
 }
@@ -114,7 +115,7 @@ impl<'a> Groups<'a> {
             if bound.covered {
                 groups.covered.entry(root).or_default().push(bound.value);
             }
-            // If an operand has a range of its own, its grid need not be as coarse as its producer's.
+            // If an operand has a range of its own, its grid need not be as coarse as the grid of its producer.
             let own = draft.ranges.doublings(bound.value);
             if own > 0 && of_operand.is_none() {
                 let group = groups.doublings.entry(root).or_default();
@@ -124,7 +125,7 @@ impl<'a> Groups<'a> {
         groups
     }
 
-    /// The range that a group covers, and true if a rule determines any of it.
+    /// The range that the grid of a group has to cover, and true if a rule determines any of this range.
     fn hull(
         &self,
         context: &PassContext<'_>,
@@ -134,7 +135,7 @@ impl<'a> Groups<'a> {
         kind: GridKind,
     ) -> (Result<[f32; 2], Failure>, bool) {
         let divided = (self.of_part.range((root, ValueId::new(0))..).next()).is_some_and(|((of, _), _)| *of == root);
-        // If a rule sets the range of a part, the observed range of the whole adds nothing.
+        // If a rule sets the range of a part, the observed range of the whole value does not count.
         let whole = !divided || !is_its_parts(context, draft, root);
         let spokesman = self.spokesman.get(&root).copied();
         let mut by_rule = spokesman.is_some();
@@ -154,14 +155,14 @@ impl<'a> Groups<'a> {
             Ok([a.min(c), b.max(d)])
         });
         let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
-        // If a group has no elements, any grid covers what was seen.
+        // If the value has no elements, any grid is good enough.
         let hull = hull.map(|[low, high]| if low > high { [0.0; 2] } else { [low, high] });
         (hull, by_rule)
     }
 }
 
-/// The values that are joined in groups, each as its own part. Values in the same group that a part is moved or clipped
-/// from belong to that part.
+/// The values that are joined in groups. Each of them is a part. If a part is moved or clipped from other values in the
+/// same group, these values belong to the part.
 fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined
@@ -182,8 +183,8 @@ fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeM
     parts
 }
 
-/// True if a root is the result of a node that joins its operands, and the grid covers all of these. The result then
-/// contains nothing else.
+/// True if a root is the result of a node that joins its operands, and the grid covers all of these operands. Then the
+/// result contains nothing besides the operands.
 fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> bool {
     let Some(QuantConfig {
         node: maker,
@@ -201,8 +202,8 @@ fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> boo
     })
 }
 
-/// An average pool that divides adds up the codes of its operand, so these must not be saturated. This makes sure that
-/// the grid of the operand covers the range of the operand.
+/// Makes the grid of an average pool's operand cover the whole range of the operand, if the pool divides. Such a pool
+/// adds up the codes of its operand, so none of these codes may be saturated.
 fn cover_divided(context: &PassContext<'_>, draft: &mut Draft) {
     for &id in &context.scope.nodes {
         let kind = context

@@ -4,10 +4,11 @@
 //! - Why: all later passes only work with configs.
 //! - Preconditions: nodes are placed.
 //! - Effect: each config is in the state `initial` and in a group of its own. An input of the graph has a config if a
-//!   rule sets its type or scheme. If a recipe fixes the grid of its result, as a softmax does, that grid is given
-//!   here. So are all grids that the annotation's constraints give. If the table only narrows operands, a result that
-//!   is read as real numbers stays a sum. For a product, its config then has the type of the accumulator, and
-//!   [`super::passive`] sets its grid. A weight-only product has a config only for its weights, also on the host.
+//!   rule sets its type or scheme. If a recipe fixes the grid of its result, as a softmax does, this pass sets that
+//!   grid. It also sets all grids that the annotation's constraints give. If the table only narrows sums at the
+//!   operands of their readers, a result that is read as real numbers stays a sum. If this sum is that of a product,
+//!   its config has the type of the accumulator, and [`super::passive`] sets its grid. A weight-only product has a
+//!   config only for its weights, also on the host.
 
 use crate::annotate::analyses::types::CodeType;
 use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
@@ -80,7 +81,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             if !float {
                 continue;
             }
-            // A result may have become a sum because readers outside of the scope differ. Then it stays a sum.
+            // A result may have become a sum because of readers outside of the scope. Then it stays a sum.
             let known = context.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
             if !has_codes(graph, how.roles(), row, value) || !known {
                 if is_made(context, id, Role::Accumulator, value) {
@@ -105,8 +106,8 @@ fn weights(node: &Node) -> Option<ValueId> {
     node.inputs.get(1).copied().flatten()
 }
 
-/// The granularity of the scales of a node's weights. Scales by block are only for weight-only nodes whose number of
-/// inputs is a multiple of the block size.
+/// The granularity of the scales of a node's weights. A scale for each block is possible only for weight-only nodes
+/// whose number of inputs is a multiple of the block size.
 fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
     let (how, scheme) = (context.how, context.how.spec.types.weight(ty));
     let inputs = context.graph.node(id).and_then(weights).and_then(|weights| {
@@ -130,8 +131,8 @@ fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) 
     }
 }
 
-/// True if a node on the accelerator leaves codes. If the target narrows every result, it does, except for a sum to
-/// which its reader adds. Otherwise it does if all readers read codes.
+/// True if a node on the accelerator leaves codes. If the target narrows every result, this is so except for a sum to
+/// which the reader of the sum adds. Otherwise it is so if all readers read codes.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
     let sum = graph
         .only_use(value)
@@ -139,8 +140,8 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
     !sum && !leaves_sums(roles.how.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
-/// The config of a result that stays a sum. Only a product has one, on the grid of the product. Other sums have no
-/// config: their recipes choose the grids.
+/// The config of a result that stays a sum. Only the sums of products have a config, on the grid of the product. For
+/// other sums, the recipes choose the grids.
 pub(crate) fn accumulator(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -163,7 +164,7 @@ pub(crate) fn accumulator(
     Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
 }
 
-/// The channels of sums, if these have one for each channel of the weights.
+/// The granularity of sums: one grid for each output channel, if the sums have one for each channel of the weights.
 fn channels(node: &Node, rank: usize) -> Granularity {
     let axis = match node.op {
         Op::Conv(_) => 1,

@@ -1,13 +1,13 @@
 //! **Fusion.**
 //! - What: joins operand and result of passive operations.
-//! - Why: an op that moves or compares codes works on whatever grid they have.
+//! - Why: an op that only moves or compares codes needs no grid of its own. It works on any grid.
 //! - Preconditions: configs exist. The target's table lists the passive ops (`passes.passive`). Ops whose recipe moves
 //!   codes are passive too.
 //! - Effect: the results of a passive op have the grid of its first operand, which is the default of
 //!   `alignment.passive`. If a pad inserts another number than 0, the operand takes the grid of the result instead,
-//!   which covers both. Functions that exporters write as several nodes (Swish as a sigmoid and a product, Mish, GELU,
-//!   HardSwish) are single ops after rewriting. They are computed from the codes of one operand, so no grids in between
-//!   are left to share.
+//!   which covers both the elements and that number. Functions that exporters write as several nodes (Swish as a
+//!   sigmoid and a product, Mish, GELU, HardSwish) are single ops after rewriting. They are computed from the codes of
+//!   one operand, so there are no grids between such nodes.
 
 use crate::annotate::analyses::{Binding, binding, keeps_grid};
 use crate::annotate::settings::AnnotateError;
@@ -19,7 +19,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     for &id in &context.scope.nodes {
         let Some(node) = context.graph.node(id) else { continue };
         let bound = binding(context.graph, context.how, id);
-        // A lookup may have a result of another type, which then stays on its own grid.
+        // A lookup table may give a result of another type. This result then stays on its own grid.
         let moves = context
             .how
             .roles()
@@ -59,8 +59,8 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// How many of the lowest bits a node drops from the codes that it moves. Its result has a type with fewer bits, on the
-/// grid of the operand without these bits.
+/// The number of lowest bits that a node drops from the codes that it moves. If it drops some, its result has a type
+/// with fewer bits, and the grid of the operand without these bits.
 fn bits_off(draft: &Draft, operand: ConfigId, result: ConfigId) -> u8 {
     let bits = |id| Some(draft.scheme(id)?.elem()?.int_type()?.bits());
     let bits = bits(operand).zip(bits(result));

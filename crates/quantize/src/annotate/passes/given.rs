@@ -1,7 +1,7 @@
 //! **Given codes.**
-//! - What: takes over the given codes of parameters, and checks once more whether given grids fit together.
-//! - Why: grids and codes from a model or a record are used as they are. If a node does not support them, it has to say
-//!   why.
+//! - What: takes over the given codes of parameters, and checks again whether given grids fit together.
+//! - Why: grids and codes from a model or a record are used as they are. If a node does not support them, the reason
+//!   has to be stated.
 //! - Preconditions: every config has its grid.
 //! - Effect: configs of parameters with given codes carry these codes, and baking uses them instead of rounding. The
 //!   following are refused: a bias or sum whose given grid or type is not that of the products; a bias with given codes
@@ -46,13 +46,14 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
     operands.chain((0..node.outputs.len()).map(Port::Result))
 }
 
-/// The node that cannot use what the producer of its operand leaves, and the reason.
+/// The node that cannot use what the producer of its operand leaves, with the reason. `None` if the operand can be
+/// used.
 fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    // A sum has no common grid: each reader narrows it for itself.
+    // Codes of a sum have no common grid, because each reader narrows the sum for itself.
     let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;
@@ -73,7 +74,7 @@ fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(Node
     Some((config.node, Reason::new(code, text)))
 }
 
-/// The reason why a bias cannot use the grid or the codes that are given for it. `None` if it can.
+/// The reason why a bias cannot use the grid or the codes that are given for it. `None` if the bias can use them.
 fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option<&'static str> {
     let own = draft.table.params(id)?;
     if draft.scheme(id)?.elem() != Some(given.elem) {
@@ -86,7 +87,7 @@ fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option
     free.then_some("has codes given for grids of operand and weights that are not given")
 }
 
-/// True if two grids are the same, to a part in a million of each scale.
+/// True if two grids are the same. The scales may differ by a millionth.
 fn agree(one: &QuantParams, other: &QuantParams) -> bool {
     let parts = [one, other].map(|grid| grid.scale.channels().unwrap_or(1));
     let near = |at| match (one.scale.get(at), other.scale.get(at)) {

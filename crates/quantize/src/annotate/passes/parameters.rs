@@ -1,7 +1,7 @@
 //! **Parameter quantization.**
 //! - What: finds a grid for the weights of each product.
-//! - Why: it depends on the largest weights, and also on the bias and the result. If the target only shifts, there are
-//!   few grids to choose from.
+//! - Why: the grid of weights depends on the largest weights, and also on the bias and the result. If the target only
+//!   shifts, there are few grids to choose from.
 //! - Preconditions: operands and results have grids.
 //! - Effect: weights are activated. If no shift leads to the grid of a result, that grid is made coarser. Grids that
 //!   follow from it change too, and this is repeated until nothing changes. Nodes for which the grid would become too
@@ -14,9 +14,9 @@ use crate::annotate::state::{COARSEST, Draft, PassContext};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
-/// Looks first at the nodes that read or make a value of the scope, and later at nodes whose operand or result has
-/// become coarser. A grid becomes coarser by [`COARSEST`] at most, in steps of at least 2. So each node is looked at a
-/// limited number of times.
+/// Starts with the nodes that read or make a value of the scope. Nodes whose operand or result becomes coarser are
+/// looked at again. A grid becomes coarser by [`COARSEST`] at most, and each time by a factor of at least 2. So each
+/// node is looked at a limited number of times.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut groups = Groups::default();
     let mut sweep = due(context, draft, &mut groups)?;
@@ -91,11 +91,11 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     }
 }
 
-/// The position of a node in the order of the graph, and the node.
+/// A node, with its position in the order of the graph.
 type OrderedNode = (u32, NodeId);
 
-/// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser
-/// for one of these. Such a grid starts again from the one that its range requires.
+/// The nodes whose weights may need another grid. These are the nodes of the scope, and the nodes around grids that an
+/// earlier turn made coarser for one of them. Such a grid starts again from the grid that its range requires.
 fn due(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -121,13 +121,13 @@ fn due(
 }
 
 /// For each group, by its root: the nodes whose weights may need another grid if the group's grid changes. Each region
-/// is walked only once, however many of its grids change.
+/// is searched only once, even if several of its grids change.
 #[derive(Default)]
 struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
 
 impl Groups {
     /// Gives a group another grid, even outside of the scope, and returns the nodes that are affected. Codes that
-    /// depend on grids of its region are removed.
+    /// depend on the old grid are removed.
     fn regrid(
         &mut self,
         context: &PassContext<'_>,
@@ -142,8 +142,8 @@ impl Groups {
         Ok(self.0.entry(root).or_default())
     }
 
-    /// Finds the nodes with weights that depend on the grids of a region. They read the grid as their first operand, or
-    /// make their first result on it.
+    /// Finds the nodes with weights that depend on the grids of a region. Such a node has its first operand or its
+    /// first result on one of these grids.
     fn walk(&mut self, context: &PassContext<'_>, draft: &mut Draft, root: ConfigId) -> Result<(), AnnotateError> {
         let Some(first) = draft.bound.get(root.index()).map(|bound| bound.value) else {
             return Ok(());
@@ -163,7 +163,7 @@ impl Groups {
                     continue;
                 };
                 let own = draft.table.root(config);
-                // A grid that follows from another one changes along with it.
+                // A grid that is derived from another one changes with it.
                 let of = match draft.table.derivation(own) {
                     Some(Derivation::Shifted(of, _)) => Some(draft.table.root(of)),
                     _ => None,

@@ -1,9 +1,7 @@
 //! **Parts.**
-//! - What: moves concatenations to the host if only the host reads them and the ranges of their parts are very
-//!   different.
-//! - Why: beside boxes in pixels, for example, all scores become the code of zero. Nothing on the accelerator uses the
-//!   grid that the parts would share, so each part may as well have its own.
-//! - Preconditions: activations have grids.
+//! - What: moves concatenations to the host if only the host reads them and their parts have very different ranges.
+//! - Why: if scores share a grid with boxes in pixels, for example, all scores become the code of zero. Nothing on the
+//!   accelerator uses the grid that the parts would share, so each part may as well have its own.
 //! - Effect: a concatenation is refused if a part of it loses three bits, its grid was observed, and only outputs of
 //!   the model and nodes on the host read it, perhaps behind nodes that move codes. The parts then leave on grids of
 //!   their own and are joined as real numbers. A concatenation stays if its alignment is `share`, if the configuration
@@ -52,8 +50,8 @@ fn moves(context: &PassContext<'_>, id: NodeId, node: &Node) -> bool {
     recipe.is_some_and(|(_, recipe)| matches!(recipe, Recipe::PassThrough { .. }))
 }
 
-/// True if only outputs of the graph and nodes on the host read a value, perhaps behind nodes that move codes and leave
-/// with it.
+/// True if only outputs of the graph and nodes on the host read a value. Nodes that move codes may lie in between. They
+/// would move to the host too.
 fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], BTreeSet::new());
     while let Some(value) = open.pop() {
@@ -75,7 +73,7 @@ fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) ->
     true
 }
 
-/// The reason if the parts that a node joins should leave on their own grids.
+/// The reason why the parts that a node joins should leave on grids of their own. `None` if they may share one.
 fn unlike(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -89,7 +87,7 @@ fn unlike(
     }) else {
         return Ok(None);
     };
-    // Only observed ranges count: a rule for a part in another region must not decide here.
+    // Only observed ranges count. A rule for a part belongs to another region, and must not decide here.
     let observed = RangeFrom::Observer(context.how.settings.default.observer.clone());
     for part in parts(context.graph, result) {
         let range = match draft.ranges.from(context, part, &observed, kind) {

@@ -1,11 +1,11 @@
 //! **Passive parameters.**
-//! - What: the grid of a bias follows from those of operand and weights, s_x·s_w. So does that of a product that stays
-//!   a sum.
-//! - Why: the bias is added to the products without conversion, and the sum consists of them.
+//! - What: derives the grid of a bias from those of operand and weights, as s_x·s_w. The grid of a product that stays a
+//!   sum is derived in the same way.
+//! - Why: the bias is added to the products without conversion, and the sum consists of these products.
 //! - Preconditions: operand, weights and bias have configs.
 //! - Effect: the configs of bias and sum are derived from the product, and their grid is computed whenever it is read.
-//!   The bounds of a clip and the number that a pad inserts are attributes and not operands here. Lowering turns them
-//!   into codes on the grid of the result, so they follow it too.
+//!   In this compiler, the bounds of a clip and the number that a pad inserts are attributes and not operands. Lowering
+//!   turns them into codes on the grid of the result, so they follow that grid too.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
@@ -24,7 +24,7 @@ pub(crate) fn run(_: &PassContext<'_>, draft: &mut Draft) -> Result<(), Annotate
     Ok(())
 }
 
-/// Derives a config from those of the first two operands of its node.
+/// Derives the grid of a config from the grids of the first two operands of its node.
 pub(crate) fn rest_on_product(draft: &mut Draft, config: ConfigId, node: NodeId) -> Result<(), AnnotateError> {
     let operand = |index| draft.table.id(node, Port::Operand(index));
     match (operand(0), operand(1)) {

@@ -1,10 +1,10 @@
 //! **Scales of products.**
 //! - What: checks s_a·s_b for each node that multiplies codes.
-//! - Why: this is the grid of its sums, or of the biases after the gains of a layer normalization. Both factors may be
-//!   valid scales although their product is not: it may be below 2^-126 or infinite.
+//! - Why: s_a·s_b is the grid of the node's sums, or of the biases after the gains of a layer normalization. Both
+//!   factors may be valid scales although their product is not: it may be below 2^-126 or infinite.
 //! - Preconditions: every operand has its grid.
 //! - Effect: a node with an invalid product is refused. Weights whose grids are made here are never the cause, because
-//!   their scales were already raised or refused for it. The cause can be activations or given grids.
+//!   an earlier pass has raised or refused such scales. The cause can be activations or given grids.
 
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};
@@ -12,7 +12,7 @@ use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // An earlier refusal may have kept this pass from looking at nodes of an earlier scope.
+    // Nodes of an earlier scope may still be unchecked, because a refusal kept this pass from running.
     for id in draft.unchecked.clone() {
         let recipe = context
             .graph

@@ -1,8 +1,8 @@
-//! The annotation passes, in their order. Each works on whole regions of the graph: on all of it at first, and later on
-//! what a refusal affects ([`Scope`](crate::annotate::analyses::scope::Scope)).
+//! The annotation passes, in their order. Each pass works on whole regions of the graph: first on all regions, and
+//! later on the regions that a refusal affects ([`Scope`](crate::annotate::analyses::scope::Scope)).
 //!
-//! Before them, [`place`](crate::annotate::place()) decides which nodes run on the accelerator. After them, lowering
-//! bakes parameters.
+//! Before these passes, [`place`](crate::annotate::place()) decides which nodes run on the accelerator. After them,
+//! lowering bakes parameters.
 
 use super::{
     alignment, borders, calibration, configs, fusion, given, parameters, parts, passive, products, shifts, simplify,
@@ -10,10 +10,11 @@ use super::{
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext};
 
-/// A pass over the draft.
+/// A pass, which changes the draft.
 type Pass = fn(&PassContext<'_>, &mut Draft) -> Result<(), AnnotateError>;
 
-/// The passes that decide which configs share a grid. They refuse nodes if two given grids contradict this.
+/// The passes that decide which configs share a grid. They refuse a node if two given grids would have to be the same
+/// but differ.
 const GROUPS: &[Pass] = &[
     configs::run,
     passive::run,
@@ -34,7 +35,7 @@ const GRIDS: &[Pass] = &[
 ];
 
 /// Runs the passes until one of them refuses nodes, because later passes need what these nodes lack. Returns true if
-/// the groups of the scope are complete. If not, all of the scope has to be done again.
+/// the groups of the scope are complete. Otherwise, the whole scope has to be annotated again.
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
     draft.withdraw(context)?;
     for pass in GROUPS {

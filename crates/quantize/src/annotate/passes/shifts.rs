@@ -1,11 +1,11 @@
 //! **Shifts of sums.**
 //! - What: finds the number of bits N by which the sums of two products are shifted before they are added in 16 bits.
-//! - Why: the sums have 32 bits, and the target adds them in 16.
+//! - Why: the sums have 32 bits, but the target adds them in 16 bits.
 //! - Preconditions: the weights of both products have grids that give their sums the same grid ([`super::parameters`]).
 //! - Effect: the operands of the addition are derived from the sums, shifted by N. N is the smallest number in 1 ..= 16
-//!   for which the ranges of both sums and of their total fit into 16 bits in every channel. If there is none, they
-//!   saturate at a shift of 16. (AMCT instead searches the N with the smallest error on the samples.) A node without a
-//!   range, or without two such sums, is refused.
+//!   for which the ranges of both sums and of their total fit into 16 bits in every channel. If no N is large enough, N
+//!   is 16 and the sums saturate. (AMCT instead searches for the N with the smallest error on the samples.) If the
+//!   operands have no range or are not two such sums, the node is refused.
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
@@ -17,7 +17,7 @@ use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, Rea
 const MOST: u8 = 16;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    // An earlier refusal may have kept this pass from looking at nodes of an earlier scope.
+    // Nodes of an earlier scope may still be unchecked, because a refusal kept this pass from running.
     for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
             let config = draft.table.id(id, Port::Operand(index))?;
@@ -53,7 +53,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The configs of both sums, and N.
+/// The configs of both sums, and the number of bits N.
 fn shift(context: &PassContext<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2], u8), Failure> {
     let none = || {
         Reason::new(

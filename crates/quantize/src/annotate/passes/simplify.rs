@@ -1,23 +1,23 @@
 //! **Simplify.**
-//! - What: puts the producer and the readers of each value on the same grid, as far as they agree.
-//! - Why: if all agree, a result is rounded only once. Each further grid costs a requantization.
+//! - What: puts the producer and the readers of each value on the same grid, if they agree on one.
+//! - Why: if all agree, a result is rounded only once. Each additional grid costs a requantization.
 //! - Preconditions: operands and results of each node are bound as its arithmetic and its alignment require.
 //! - Effect:
 //!   - Readers without a grid of their own take the producer's. Readers for which the configuration sets the same range
 //!     share a grid.
 //!   - If all other readers want the same grid, in the producer's type, the producer makes its result on that grid. For
 //!     example, a value that only a concatenation reads is made on the grid of the concatenation.
-//!   - Nodes that move codes pass on what their readers want. As long as all readers agree, the wish travels up to the
-//!     producer. If they do not, moved codes stay on the producer's grid and are requantized after the moves.
-//!   - An output of the graph counts as a reader that agrees with nobody. A given grid stays what it is.
-//!   - If readers differ, the producer leaves its own grid, and codes are requantized for readers with another one. But
-//!     if the table narrows operands, the producer leaves a sum, and each reader narrows it.
+//!   - Nodes that move codes pass on what their readers want. If all these readers agree, their choice is passed on up
+//!     to the producer. Otherwise, moved codes stay on the producer's grid and are requantized after the moves.
+//!   - An output of the graph counts as a reader that agrees with no other reader. A given grid never changes.
+//!   - If readers differ, the producer leaves its own grid, and codes are requantized for readers with another grid.
+//!     But if the table narrows sums at the readers' operands, the producer leaves a sum, and each reader narrows it.
 //!   - With `force_overlap`, or if the target does not requantize codes, producer and all readers use the grid of an
 //!     aligned operand. Readers that did not ask for it are reported.
-//!   - If `simplify` is off, a producer leaves its result on a range of its own, whatever its readers agree on.
+//!   - If `simplify` is off, a producer makes its result on a grid of its own, even if its readers agree on another.
 //!   - Readers of a value whose producer has no codes share one grid per type.
 //!
-//! Nothing depends on the order in which nodes happen to be stored.
+//! The result does not depend on the order in which nodes are stored.
 
 use super::{configs, passive};
 use crate::annotate::analyses::readers_narrow;
@@ -28,13 +28,14 @@ use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
-/// For the root of what a node moves: a config on the grid that all readers behind the node want. `None` if they
-/// differ, as those of the parts of a split may.
+/// For the root of the config of a moved operand: a config on the grid that all readers of the moved codes want. `None`
+/// if these readers want different grids, as those of the parts of a split may.
 type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
 pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut behind = Behind::new();
-    // Goes from readers to producers, so that it is known what the readers behind a node that moves codes want.
+    // The loop goes from readers to producers. So for a node that moves codes, it is already known what the readers of
+    // its results want.
     for &value in &context.scope.values {
         let leaves = draft.left(context, value);
         agree(context, draft, &mut behind, value, leaves)?;
@@ -48,7 +49,7 @@ pub(crate) fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
     from.is_some_and(|from| spec.requantizes(Integer::from(from)).is_some())
 }
 
-/// True if the group of a config already has a grid: that of a result, of an alignment, or of another value.
+/// True if the group of a config already has a grid: the grid of a result, of an alignment, or of another value.
 fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
     let root = draft.table.root(id);
     let port = draft.table.config(root).map(|root| root.port);
@@ -57,7 +58,7 @@ fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
     matches!(port, Some(Port::Result(_))) || own.is_some_and(|(root, own)| root.anchored || root.value != own.value)
 }
 
-/// True if a result has the grid of its node's operand, and no range is set for that.
+/// True if a result has the grid of its node's operand, and no rule sets a range for this grid.
 fn is_moved(draft: &Draft, result: ConfigId) -> bool {
     let root = draft.table.root(result);
     let read = draft.table.config(root).zip(draft.table.config(result));
@@ -65,7 +66,7 @@ fn is_moved(draft: &Draft, result: ConfigId) -> bool {
     own && draft.bound.get(root.index()).is_some_and(|bound| !bound.anchored)
 }
 
-/// True if a result should be made on the grid that all its readers want.
+/// True if the settings allow a result to be made on the grid that all its readers want.
 fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> bool {
     let maker = draft.table.config(result).map(|config| config.node);
     context.how.settings.simplifies(maker)
@@ -76,11 +77,12 @@ fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> boo
 struct Readers {
     /// All readers, in the order of the graph.
     all: Vec<ConfigId>,
-    /// Configs whose grids are already decided: those of readers, or of what comes behind readers that move codes.
+    /// Configs whose grids are already decided. These are configs of readers, or of the readers behind nodes that move
+    /// codes.
     fixed: Vec<ConfigId>,
-    /// Readers that take whatever the producer leaves.
+    /// Readers that take any grid that the producer leaves.
     free: Vec<ConfigId>,
-    /// Readers that move codes, each with the grid that all readers behind it want.
+    /// Readers that move codes, each with the grid that all readers of the moved codes want.
     moves: Vec<(ConfigId, ConfigId)>,
 }
 
@@ -103,8 +105,8 @@ impl Readers {
         join_alike(context, draft, &all)?;
         let mut readers = Readers::default();
         let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
-        // The result of a node may have a grid that is already decided. Otherwise a reader takes whatever comes, and
-        // nodes that move codes ask for what their readers want.
+        // A reader may be in the group of its node's result, whose grid is already decided. A node that moves codes
+        // wants what its readers want. Any other reader takes the grid that comes.
         for reader in all.iter().copied().filter(|&id| !apart(id)) {
             match behind.get(&draft.table.root(reader)).copied().flatten() {
                 _ if is_fixed(draft, reader) => readers.fixed.push(reader),
@@ -123,7 +125,8 @@ impl Readers {
         let first = *self.fixed.first()?;
         let root = draft.table.root(first);
         let is_it = |&other: &ConfigId| draft.table.root(other) == root || draft.are_given_alike(other, root);
-        // The reader of a graph output wants all of its numbers, but a bound in front of other readers would clip them.
+        // The reader of a graph output wants all numbers of the value. On a grid that another reader's clamp has
+        // limited, some of them would be clipped.
         let agree = self.free.is_empty()
             && !context.graph.is_output(value)
             && !is_kept(draft, leaves)
@@ -139,7 +142,7 @@ fn is_kept(draft: &Draft, leaves: ConfigId) -> bool {
     draft.table.derivation(leaves).is_some() || draft.is_given(leaves)
 }
 
-/// Puts the readers of a value and its producer on the same grid, as far as they agree.
+/// Puts the readers of a value and its producer on the same grid, if they agree on one.
 fn agree(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -166,7 +169,7 @@ fn agree(
         let leaves = leaves.filter(|leaves| sum.is_none() && same(leaves));
         draft.join(reader, leaves.unwrap_or(grid))?;
     }
-    // Readers of one type that still have no grid share one.
+    // Readers of the same type that still have no grid share a grid.
     let mut deciding: Vec<ConfigId> = Vec::new();
     for reader in readers.free {
         if is_fixed(draft, reader) {
@@ -181,7 +184,8 @@ fn agree(
     Ok(())
 }
 
-/// Moves the producer to the grid on which its readers agree, and joins the readers that take whatever it leaves.
+/// Makes the producer's result on the grid on which its readers agree. Readers that take any grid then join the
+/// producer's group.
 fn produce(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -195,7 +199,7 @@ fn produce(
         Some(first) if is_moved(draft, leaves) => {
             let root = draft.table.root(first);
             let grid = behind.entry(draft.table.root(leaves)).or_insert(Some(first));
-            // If codes cannot be requantized after the moves, one grid has to be enough.
+            // If codes cannot be requantized after the moves, all readers have to use one grid.
             if requantizes && grid.is_none_or(|other| draft.table.root(other) != root) {
                 *grid = None;
             }
@@ -204,7 +208,7 @@ fn produce(
             behind.insert(draft.table.root(leaves), None);
         }
         Some(first) => draft.join(leaves, first)?,
-        // There can be only one grid.
+        // A setting or the target requires that all readers use one grid.
         None if forced && !is_kept(draft, leaves) => {
             let alike = |&id: &ConfigId| draft.scheme(id) == draft.scheme(leaves);
             let alike: Vec<ConfigId> = readers.fixed.iter().copied().filter(alike).collect();
@@ -241,7 +245,8 @@ fn join_alike(context: &PassContext<'_>, draft: &mut Draft, readers: &[ConfigId]
 }
 
 /// True if a node on the accelerator leaves its result as a sum that each reader narrows. This requires that the table
-/// narrows operands, and that `all` readers want codes that the row can make, but not all on the same grid.
+/// narrows sums at the operands of their readers, and that `all` readers want codes that the row can make, but not all
+/// on the same grid.
 fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
     let Readers { all, fixed, free, .. } = readers;
     let (spec, table) = (context.how.spec, &draft.table);
@@ -253,7 +258,7 @@ fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, reade
     let Some((activation, row)) = row.filter(|(_, row)| readers_narrow(spec, row)) else {
         return false;
     };
-    // Codes that are aligned with an operand of the node must exist as codes.
+    // A result that is aligned with an operand of its node has to exist as codes.
     let aligned = maker.zip(table.config(leaves)).is_some_and(|(node, config)| {
         let mut operands = draft.activations(config.node, node.inputs.len()).into_iter();
         operands.any(|operand| table.root(operand) == table.root(leaves))
@@ -280,7 +285,7 @@ fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, reade
     !agree && all.iter().all(made)
 }
 
-/// Records that the first of these readers imposes its grid on others.
+/// Records that the first reader in `alike` imposes its grid on other readers.
 fn overlap(context: &PassContext<'_>, draft: &mut Draft, value: ValueId, alike: &[ConfigId], free: &[ConfigId]) {
     let Some(&first) = alike.first() else { return };
     let node = |id: &ConfigId| draft.table.config(*id).map(|config| config.node);

@@ -1,4 +1,4 @@
-//! Asks the target's own code whether it refuses nodes, after the target's table has accepted them.
+//! Asks the target's own code which nodes it refuses. The target's table has already accepted these nodes.
 
 use super::refusal::operands;
 use strait_core::{GraphId, Module, Placement, Refusal};
@@ -8,7 +8,7 @@ use strait_target::{Candidate, Target, TargetError};
 /// The nodes on the accelerator that the target's code refuses, with its reasons.
 ///
 /// # Errors
-/// Any error of the code that is not a refusal.
+/// Any error of the target's code that is not a refusal.
 pub fn refused_by_code(module: &Module, graph: GraphId, target: &dyn Target) -> Result<Vec<Refusal>, TargetError> {
     let Some(g) = module.graph(graph) else {
         return Ok(Vec::new());

@@ -1,9 +1,10 @@
-//! Finds nodes with an extent that depends on data, and where to cut a model so that the rest has none.
+//! Finds nodes with an extent that depends on data, and suggests where to cut a model so that the rest has no such
+//! nodes.
 
 use std::collections::BTreeSet;
 use strait_core::{Graph, Module, Node, NodeId, Reason, ReasonCode, Symbol, ValueId};
 
-/// How many values a reason names for one cut, at most.
+/// The largest number of values that a reason names for one cut.
 const MOST_NAMED: usize = 8;
 
 fn is_open(graph: &Graph, value: ValueId) -> bool {
@@ -24,7 +25,8 @@ pub(crate) fn depends_on_data(module: &Module, graph: &Graph, node: &Node) -> Op
     Some(Reason::new(ReasonCode::ExtentDependsOnData, text))
 }
 
-/// The nodes that are connected with these, in either direction, through anything except constants.
+/// The nodes that are connected with the nodes in `from`, in either direction. Connections through constants do not
+/// count.
 fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     let mut found = from.clone();
     let mut open: Vec<NodeId> = from.iter().copied().collect();
@@ -42,8 +44,8 @@ fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     found
 }
 
-/// The cuts that leave out all nodes with extents that depend on data, written as in a configuration: where to end the
-/// graph in front of them, and where to begin the graph behind. Empty if there is neither.
+/// The cuts that leave out all nodes with extents that depend on data, written as in a configuration: where the graph
+/// should end in front of these nodes, and where it should begin behind them. Empty if no cut is possible.
 pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     let Ok(order) = graph.topological_order() else {
         return String::new();
@@ -53,7 +55,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
         .filter(|(_, node)| open(graph, node).is_some())
         .flat_map(|(_, node)| node.sources.iter().copied())
         .collect();
-    // A model is cut between its own nodes, and one of these can be several nodes here.
+    // A cut lies between nodes of the original model, and such a node may have become several nodes of this graph.
     let is_left_out = |node: &Node| open(graph, node).is_some() || node.sources.iter().any(|s| sources.contains(s));
     let (mut left_out, mut behind) = (BTreeSet::<NodeId>::new(), BTreeSet::<NodeId>::new());
     let made_by = |value: ValueId| graph.producer(value).map(|(id, _)| id);
@@ -77,7 +79,7 @@ pub(crate) fn cuts(module: &Module, graph: &Graph) -> String {
     }
     let is_in_front = |value: ValueId| made_by(value).is_none_or(|id| !left_out.contains(&id) && !behind.contains(&id));
     let (mut ends, mut begins) = (Vec::new(), Vec::new());
-    // Inlined bodies beside the graph are not connected with it, and have no outputs of the model.
+    // Inlined bodies are stored beside the graph. They are not connected with it, and have no outputs of the model.
     let around = connected(graph, &left_out);
     let is_kept = |&&value: &&ValueId| is_in_front(value) && made_by(value).is_some_and(|id| around.contains(&id));
     let kept = graph.outputs().iter().filter(is_kept);

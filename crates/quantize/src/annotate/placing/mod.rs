@@ -1,4 +1,4 @@
-//! Decides which nodes are better off on the host, or cannot run anywhere else.
+//! Decides which nodes run on the host, because they are better off there or because the target cannot run them.
 
 mod code;
 mod extents;

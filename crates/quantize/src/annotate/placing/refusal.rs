@@ -5,7 +5,7 @@ use strait_core::{Def, Graph, Module, Node, Reason};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, OpSite, Operand};
 
-/// The operands of a node, as the limits in a table check them.
+/// The operands of a node, in the form in which the limits of a target's table are checked.
 pub(crate) fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
     let operand = |value| {
         let value = graph.value(value)?;
@@ -17,8 +17,8 @@ pub(crate) fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<
     node.inputs.iter().map(|input| input.and_then(operand)).collect()
 }
 
-/// The reason why a node cannot run on the accelerator with these types of activations and weights. First the table's
-/// limits are checked, then the requirements of the recipe.
+/// The reason why a node cannot run on the accelerator with these types of activations and weights. The table's limits
+/// are checked first, then the requirements of the recipe.
 pub(crate) fn refusal(
     module: &Module,
     graph: &Graph,

@@ -1,4 +1,4 @@
-//! What a recipe requires of a node on any target. Lowering relies on it.
+//! What a recipe requires of a node on any target. Lowering relies on these requirements.
 
 use crate::annotate::analyses::extent;
 use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
@@ -10,7 +10,7 @@ fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(),
     if holds { Ok(()) } else { Err(Reason::new(code, text)) }
 }
 
-/// Requires that the first axis of a Gemm's weights are its outputs.
+/// Requires that the first axis of a Gemm's weights lists the outputs.
 fn canonical(node: &Node) -> Result<(), Reason> {
     let canonical = !matches!(&node.op, Op::Gemm(gemm) if !gemm.is_canonical());
     require(
@@ -27,7 +27,8 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
 }
 
-/// Requires that an interpolation is determined by the extents alone, and that its sums have room for these axes.
+/// Requires that the extents `from` and `to` alone determine an interpolation, and that its sums have enough bits for
+/// these axes.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
     require(
         !resize.antialias.0 && resize.coordinate != Coordinate::Crop,
@@ -60,7 +61,7 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         ReasonCode::NoElements,
         "an operand or a result of it has no elements",
     )?;
-    // The condition of a `select` is not a number.
+    // The condition of a `select` is a boolean. Its second operand has to be a float.
     float(site.operand(usize::from(matches!(node.op, Op::Select(_)))))?;
     if recipe != Recipe::Compare {
         float(site.result())?;
@@ -155,7 +156,7 @@ impl<'a> NodeToPlace<'a> {
         require(fits, ReasonCode::BiasShape, "its bias is not one number per output")
     }
 
-    /// Requires a mean of windows or of axes. With `divides`, it needs a single divisor.
+    /// Requires a mean over windows or over axes. With `divides`, all means must have the same divisor.
     fn mean(&self, divides: bool) -> Result<(), Reason> {
         match &self.node.op {
             Op::AveragePool(pool) if divides => require(
@@ -181,7 +182,8 @@ impl<'a> NodeToPlace<'a> {
         }
     }
 
-    /// Requires an op that moves codes, or one that interpolates them with this many fraction bits.
+    /// Requires an op that moves codes. With `bits`, it may also be an op that interpolates between them with this many
+    /// fraction bits.
     fn moves(&self, bits: Option<u8>) -> Result<(), Reason> {
         match &self.node.op {
             Op::Resize(resize) if resize.mode == ResizeMode::Linear => {
@@ -222,7 +224,7 @@ impl<'a> NodeToPlace<'a> {
             ReasonCode::LayerNormalizationDomain,
             format!("{definition} takes rows of 1 to {most} codes"),
         )?;
-        // True if a constant is the same for all rows. It may repeat along a row.
+        // True if a constant has the same elements for all rows. The constant may also repeat within a row.
         let fits = |ty: &TensorType| {
             let mut extents = row.iter().rev();
             ty.dims().is_some_and(|dims| {

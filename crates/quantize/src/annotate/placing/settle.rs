@@ -1,12 +1,12 @@
 //! Settle: moves nodes to the host that the target could compute but that are better off there.
 //!
-//! There is one pass forward and one backward, and a second round would move nothing more. In the forward pass, a node
-//! that moves only changes what comes behind it. In the backward pass, a node moves because of its readers, which are
-//! all decided by then. It does not change why the nodes behind it stay: if they read codes for a product, they also
-//! keep this node.
+//! There is one pass forward and one pass backward. A second round would move nothing more: in the forward pass, a node
+//! that moves changes only what comes behind it. In the backward pass, a node moves because of its readers, which are
+//! all decided by then. Its move does not change why the nodes behind it stay: if they stay because they read codes for
+//! a product, this reason would also keep the node itself.
 //!
-//! After a refusal, both passes look at the nodes around those that have moved, and continue in their direction as long
-//! as something changes.
+//! After a refusal, both passes look at the nodes around those that have moved. They continue in their direction until
+//! nothing changes any more.
 
 use super::statistics::{is_elementwise, is_statistic, variables};
 use crate::annotate::analyses::{Order, Roles, keeps_grid};
@@ -17,15 +17,15 @@ use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, Term, ValueId};
 use strait_requantize::IntType;
 use strait_target::spec::{Islands, Points, Recipe};
 
-/// What is known about each node of a settled graph. It is valid as long as no other node moves.
+/// Results of the two passes for each node of a settled graph. They are valid until another node moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Settled {
     /// For each node, true if its operands come from a node that computes on integers, perhaps through nodes that pass
     /// codes on.
     above: Vec<bool>,
-    /// For each node, true if it is a convolution, Gemm or MatMul, or belongs to one.
+    /// For each node, true if it is a convolution, Gemm or MatMul, or belongs to such a node.
     joined: Vec<bool>,
-    /// For each node, true if it computes on integers, or passes codes on to one that does.
+    /// For each node, true if it computes on integers, or passes codes on to a node that does.
     below: Vec<bool>,
     /// The positions of the nodes that the forward pass has yet to look at, because something in front of them has
     /// moved.
@@ -44,9 +44,9 @@ impl Settled {
         }
     }
 
-    /// Moves nodes to the host, now that `changed` have moved there: those whose codes would be made only for the host,
-    /// or only from values that the host has. A node that rules require in integers stays. Returns the nodes that were
-    /// moved.
+    /// Moves nodes to the host, after the nodes in `changed` have moved there. It moves nodes whose codes would be made
+    /// only for the host, or only from values that are on the host. A node that rules require in integers stays.
+    /// Returns the nodes that were moved.
     pub(crate) fn settle(
         &mut self,
         graph: &mut Graph,
@@ -111,8 +111,8 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The recipe of a node on the accelerator, if the node may leave it. A node between codes in the model has to
-    /// compute on integers and stays.
+    /// The recipe of a node on the accelerator, if the node may move to the host. A node whose operands and results are
+    /// codes in the model has to compute on integers and stays.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
         let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
@@ -126,12 +126,12 @@ impl Settling<'_> {
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
-    /// The reason why a function leaves the accelerator if its operand would be quantized only for it. A clamp would
-    /// waste half of the codes on what it clips. Any other function multiplies the error of its codes by its slope,
-    /// which can be very large for a root or a reciprocal. A sum or product with a constant is such a function too. A
-    /// mean moves if such a function is computed from it. A layer normalization moves if its operand has fewer bits
-    /// than it reads: it is more accurate to compute the sum in front of it in real numbers than to round it to these
-    /// codes first.
+    /// The reason why a function leaves the accelerator if its operand would be quantized only for this function. A
+    /// clamp would waste half of the codes on numbers that it clips. Any other function multiplies the error of its
+    /// codes by its slope, which can be very large for a root or a reciprocal. A sum or product with a constant counts
+    /// as such a function too. A mean moves if such a function is computed from it. A layer normalization moves if its
+    /// operand has fewer bits than it needs: it is more accurate to compute the sum in front of it in real numbers than
+    /// to round this sum to the operand's codes first.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
@@ -167,7 +167,7 @@ impl Settling<'_> {
         moves.then(|| Reason::new(reason.0, reason.1))
     }
 
-    /// True if the codes that a node reads have more bits than its operand can have when it leaves its producer on the
+    /// True if a node needs codes with more bits than the codes in which its operand can leave the producer on the
     /// accelerator.
     fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
         let spec = self.how.spec;
@@ -200,7 +200,7 @@ impl Settling<'_> {
             && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]))
     }
 
-    /// True if a node computes on integers, or passes codes on to one that does.
+    /// True if a node computes on integers, or passes codes on to a node that does.
     fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
@@ -208,13 +208,13 @@ impl Settling<'_> {
         self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(reads))
     }
 
-    /// The reason why a node leaves the accelerator. All its readers must be decided.
+    /// The reason why a node leaves the accelerator. Whether its readers leave must already be decided.
     fn refusal(&self, graph: &Graph, id: NodeId, settled: &Settled) -> Option<Reason> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
-        // If only operands have codes, the accumulator in front of a node becomes a real number anyway, unless all
-        // readers read codes.
+        // If the table narrows sums only at operands, the accumulator of the node in front becomes a real number
+        // anyway, unless all readers of the value read codes.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
         match self.how.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
@@ -243,9 +243,10 @@ impl Settling<'_> {
         }
     }
 
-    /// True if a node is a convolution, Gemm or MatMul, or belongs to one. A clamp that a product can include belongs
-    /// to it: on the host, its operand would need a grid of its own. A node such as a pool, which makes fewer elements
-    /// from a product's result, belongs to it too: without it, more elements would have to be converted for the host.
+    /// True if a node is a convolution, Gemm or MatMul, or belongs to such a product. A clamp that a product can
+    /// include belongs to the product: on the host, the clamp's operand would need a grid of its own. A node such as a
+    /// pool, which makes fewer elements from a product's result, belongs to the product too: if it moved, more elements
+    /// would have to be converted for the host.
     fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let Some((_, recipe)) = self.roles.recipe(id, node) else {
@@ -263,10 +264,10 @@ impl Settling<'_> {
         computes || producer.is_some_and(|producer| joined[producer.index()])
     }
 
-    /// True if a node is the end of an island, which means that only the host reads its results. Its producers are
-    /// checked next, so that the whole island leaves. A softmax in front of an output of the model is an island too,
-    /// and so is its logarithm. Codes have even steps, so they cannot show which of two small probabilities is larger,
-    /// nor which of two that are nearly 1.
+    /// True if a node is the end of an island, which means that only the host reads its results. The producers of such
+    /// a node are checked next, so that the whole island leaves. A softmax whose result is an output of the model is an
+    /// island too, and so is its logarithm. Codes have even steps, so they cannot show which of two small probabilities
+    /// is larger, nor which of two probabilities that are nearly 1.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
@@ -280,8 +281,8 @@ impl Settling<'_> {
     }
 }
 
-/// True if a node subtracts the logarithm of a sum from what it reads: the last step of a log-softmax that is written
-/// as several nodes.
+/// True if a node subtracts the logarithm of a sum from its operand. This is the last step of a log-softmax that is
+/// written as several nodes.
 fn is_log_softmax(graph: &Graph, node: &Node) -> bool {
     let producer = |node: &Node, index: usize| Some(graph.producer(node.inputs.get(index).copied().flatten()?)?.1);
     let sum = producer(node, 1)
@@ -301,7 +302,8 @@ fn condenses(graph: &Graph, node: &Node) -> bool {
     operand.zip(results).is_some_and(|(operand, results)| results < operand)
 }
 
-/// True if a node has one operand that is not constant, and computes each element of its result from one element of it.
+/// True if a node has exactly one operand that is not constant, and each element of its result depends on one element
+/// of this operand.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
     matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
 }

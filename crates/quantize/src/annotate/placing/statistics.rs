@@ -1,13 +1,13 @@
 //! Recognises the statistics of a normalization: means from which a root, a logarithm or a quotient is computed.
 //!
-//! Such a function has arbitrarily large slopes near zero, where the means of squares of small numbers lie. It
-//! multiplies the error of their codes by these slopes.
+//! Such a function has arbitrarily large slopes near zero, where the means of the squares of small numbers lie. These
+//! slopes multiply the error of the codes of the means.
 
 use strait_core::op::{Function, Reduction};
 use strait_core::{Graph, Node, Op, ValueId};
 
-/// True if a mean is only used by a root, a reciprocal, a logarithm, a power or as a divisor, perhaps behind sums and
-/// products with constants.
+/// True if a mean is used only as a divisor or by a root, a reciprocal, a logarithm or a power. Sums and products with
+/// constants may lie in between.
 pub(crate) fn is_statistic(graph: &Graph, node: &Node) -> bool {
     let Op::Reduce(reduce) = &node.op else { return false };
     if reduce.reduction != Reduction::Mean {
@@ -37,7 +37,7 @@ pub(crate) fn is_elementwise(graph: &Graph, node: &Node) -> bool {
     elementwise && variables(graph, node).count() == 1
 }
 
-/// The operands that are not constants.
+/// The operands of a node that are not constants.
 pub(crate) fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
     let operands = node.inputs.iter().copied().flatten();
     operands.filter(|&operand| graph.data_of(operand).is_none())

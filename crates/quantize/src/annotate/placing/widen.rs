@@ -1,14 +1,15 @@
-//! Widen: lets sums and functions of one variable compute in more bits if their results are read in more bits.
+//! Widen: lets sums and functions of one variable compute in more bits if their readers need more bits.
 //!
 //! In a residual network, sums run through all blocks, and a layer normalization in front of each block reads them. If
 //! the table has layer normalization only on 16 bits, an 8-bit sum would either be rounded twice, or everything would
-//! stay in real numbers on the host. So a sum that such an op reads, perhaps behind nodes that move codes, computes in
-//! the type that the op reads. The same applies to a sum that only such sums read. What is added to it leaves its
-//! producer in that type as well, if the producer's row supports it. A function of one variable whose row has only the
-//! narrow type for its result, such as a leaky ReLU, computes in the wider type like a sum.
+//! stay in real numbers on the host. So if such an op reads a sum, perhaps behind nodes that move codes, the sum
+//! computes in the type that the op reads. The same applies to a sum that only such sums read. The operands of the sum
+//! leave their producers in that type as well, if the producers' rows support it. A function of one variable, such as a
+//! leaky ReLU, may have a row that makes only narrow results from narrow codes. It then computes in the wider type like
+//! a sum.
 //!
-//! A softmax may have rows that are too long for its definition on its type. It then gets a type for which the table
-//! has a definition with longer rows, if there is one.
+//! The rows of a softmax may be too long for its definition on the node's type. The softmax then gets a type for which
+//! the table has a definition with longer rows, if there is such a type.
 
 use super::refusal::refusal;
 use crate::annotate::settings::{Annotation, Run};
@@ -17,12 +18,12 @@ use strait_core::{Graph, GraphId, Kind, Module, Node, NodeId, Op, Term, ValueId}
 use strait_requantize::IntType;
 use strait_target::spec::{Activation, Integer, Pair};
 
-/// How a reader takes a value with more bits than its producer would leave.
+/// How a reader takes a value that has more bits than its producer would otherwise leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
-    /// The reader needs more bits: the table has its op on this type, and not on that of the sum.
+    /// The reader needs the given type: the table has the reader's op on this type, and not on the type of the sum.
     Needs(Integer),
-    /// The reader is a sum or a function that was widened to this type itself.
+    /// The reader is a sum or a function that was itself widened to the given type.
     Takes(Integer),
 }
 
@@ -34,8 +35,8 @@ impl Reads {
     }
 }
 
-/// Finds the sums and functions to widen. If settings choose the type of activations, for all nodes or for the sum,
-/// that type is used.
+/// Finds the sums and functions to widen. If settings choose the type of activations, for all nodes or for the sum, the
+/// sum keeps that type.
 pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
     let Some(graph) = module.graph(graph) else { return };
     let Ok(order) = graph.topological_order() else { return };
@@ -68,7 +69,7 @@ pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
     }
 }
 
-/// True if a node adds up, or computes a mean.
+/// True if a node adds up elements, or computes their mean.
 fn is_sum(node: &Node) -> bool {
     match &node.op {
         Op::Add(_) | Op::Sub(_) | Op::GlobalAveragePool(_) => true,
@@ -85,17 +86,17 @@ struct Widening<'a, 'b> {
     module: &'a Module,
     graph: &'a Graph,
     how: &'a mut Annotation<'b>,
-    /// For each node, how it reads its operands, if it reads them in more bits than others would.
+    /// For each node, how it reads its operands, if it reads them in more bits than usual.
     reads: Vec<Option<Reads>>,
 }
 
 impl Widening<'_, '_> {
-    /// True if something else than this pass decides the type of a node's activations.
+    /// True if settings or constraints decide the type of a node's activations, so that this pass must not.
     fn has_own(&self, id: NodeId) -> bool {
         self.how.types(id).own.0.is_some()
     }
 
-    /// True if a node can compute on these codes on the accelerator, according to table and recipe.
+    /// True if table and recipe allow a node to compute on codes of type `ty` on the accelerator.
     fn computes_on(&self, id: NodeId, node: &Node, ty: Integer) -> bool {
         let on_host = matches!(self.how.settings.run(id), Some(Run::Float(_)));
         !on_host
@@ -109,8 +110,8 @@ impl Widening<'_, '_> {
             .is_none()
     }
 
-    /// Widens a sum that is read in more bits, or a function whose narrow type has no such result. Returns how it then
-    /// reads its operands.
+    /// Widens a sum whose readers need more bits, or a function whose row on the narrow type has no such result.
+    /// Returns how the node then reads its operands.
     fn wider(&mut self, id: NodeId, node: &Node) -> Option<Reads> {
         let term = node.op.term();
         let ty = self.behind(node)?.ty();
@@ -157,8 +158,8 @@ impl Widening<'_, '_> {
         (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
     }
 
-    /// How the readers of a node's results take them. If one of them needs a type, that decides. Otherwise all of them
-    /// have to take it.
+    /// How the readers of a node's results read them. If one reader needs a type, this type counts. Otherwise all
+    /// readers have to take the same type.
     fn behind(&self, node: &Node) -> Option<Reads> {
         let uses = |value: ValueId| self.graph.uses(value).map(|at| self.reads[at.node.index()]);
         let read = || node.outputs.iter().flat_map(|&value| uses(value));

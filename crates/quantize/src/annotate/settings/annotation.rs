@@ -1,5 +1,5 @@
-//! Everything besides the graph that annotation depends on, and questions that are answered by settings and constraints
-//! together.
+//! Everything besides the graph that annotation depends on. Also answers questions that need both settings and
+//! constraints.
 
 use super::{Constraints, Given, NodeTypes, RangeFrom, Settings};
 use crate::statistics::Observation;
@@ -34,7 +34,7 @@ pub struct Annotation<'a> {
 }
 
 impl<'a> Annotation<'a> {
-    /// An annotation on the types that settings and constraints say, without wider ones.
+    /// An annotation on the types that settings and constraints choose. No node is widened yet.
     pub fn new(
         spec: &'a TargetSpec,
         observation: &'a Observation,
@@ -50,7 +50,7 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The types that a node should compute on. Settings come first, then given grids, then widening.
+    /// The types that a node should compute on. Settings have priority over given grids, and these over widening.
     pub fn types(&self, id: NodeId) -> NodeTypes {
         let (mut types, given) = (self.settings.types(id), self.constraints.nodes.get(&id));
         let given = given.map_or((None, None), |given| (given.activation, given.weight));
@@ -59,13 +59,14 @@ impl<'a> Annotation<'a> {
         types
     }
 
-    /// The type in which a value should leave the node that makes it.
+    /// The type in which a value should leave the node that makes it, if a type is chosen.
     pub(crate) fn value_type(&self, value: ValueId) -> Option<Integer> {
         let own = self.settings.values.get(&value).and_then(|own| own.ty);
         own.or_else(|| self.constraints.values.get(&value)?.ty)
     }
 
-    /// True if settings or constraints choose the type or the kind of grid with which a value leaves its node.
+    /// True if settings or constraints choose the type or the kind of grid in which a value leaves the node that makes
+    /// it.
     pub(crate) fn has_own_codes(&self, value: ValueId) -> bool {
         self.value_type(value).is_some() || !self.settings.value_grid(value).is_none()
     }
@@ -76,7 +77,7 @@ impl<'a> Annotation<'a> {
         own.or_else(|| self.constraints.values.get(&value)?.range.as_ref())
     }
 
-    /// Where the range of an operand comes from, if it differs from its value's.
+    /// Where the range of an operand comes from, if it is not the range of its value.
     pub(crate) fn operand_range(&self, id: NodeId, port: Port) -> Option<&'a RangeFrom> {
         match port {
             Port::Operand(index) => self.settings.operand_range(id, index),

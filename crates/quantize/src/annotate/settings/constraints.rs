@@ -1,4 +1,4 @@
-//! Constraints: grids and codes that are given, by a record, a program or a quantized model, and what follows from them
+//! Constraints: grids and codes that are given by a record, a program or a quantized model, and what these grids mean
 //! for the types of nodes and the ranges of values.
 
 use super::RangeFrom;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use strait_core::{DataId, Elem, NodeId, Port, QuantParams, ValueId};
 use strait_target::spec::{Activation, Integer, WeightPer};
 
-/// The constraints on a graph. They do not change while it is annotated.
+/// The constraints on a graph. They stay the same while the graph is annotated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constraints {
     /// Given grids and codes of operands and results.
@@ -20,44 +20,44 @@ pub struct Constraints {
 }
 
 /// The given grid of an operand or a result. No observer, alignment or coarsening changes it. If a pass needs another
-/// grid, it refuses the node. Host nodes have no configs, so they ignore it.
+/// grid, it refuses the node. Nodes on the host have no configs, so a given grid has no effect on them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// The type of the codes. It has to be the one that follows from the target's table and the settings.
+    /// The type of the codes. It has to be the same type that the target's table and the settings choose.
     pub elem: Elem,
-    /// Scale and zero point. For a bias, they have to match the product of the grids of operand and weights, to a part
-    /// in a million.
+    /// Scale and zero point. For a bias, they have to be equal to the product of the grids of operand and weights, to a
+    /// part in a million.
     pub params: Arc<QuantParams>,
-    /// For a constant: its codes, as a tensor of the module with the same shape. For a bias, the two grids that they
-    /// depend on have to be given as well.
+    /// For a constant: its codes, as a tensor of the module with the same shape. If a bias has given codes, the two
+    /// grids that the bias depends on have to be given as well.
     pub codes: Option<DataId>,
 }
 
-/// Constraints on a node. If settings choose a type, they have priority over it. The granularity of given weights is
-/// that of their grid.
+/// Constraints on a node. If settings choose a type for the node, they have priority. If the grid of the weights is
+/// given, their granularity is that of this grid.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeConstraints {
     /// The type of the activations that the node computes on.
     pub activation: Option<Activation>,
-    /// The type of its weights.
+    /// The type of the node's weights.
     pub weight: Option<Integer>,
-    /// The granularity of the scales of its weights.
+    /// The granularity of the scales of the node's weights.
     pub per: Option<WeightPer>,
-    /// How many inputs share a scale of its weights.
+    /// How many inputs share a scale of the node's weights.
     pub block: Option<NonZeroU32>,
-    /// Which of its values are codes in the model.
+    /// Which values of the node are codes in the model.
     pub on_codes: OnCodes,
 }
 
 /// Which values of a node are codes in the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnCodes {
-    /// None of its results.
+    /// No result of the node is codes.
     #[default]
     Nothing,
-    /// A result. It has codes even if only the host reads it.
+    /// A result of the node is codes. It has codes even if only the host reads it.
     Results,
-    /// All operands and results: the node computes on integers in the model.
+    /// All operands and results are codes: the node computes on integers in the model.
     All,
 }
 

@@ -1,4 +1,4 @@
-//! Settings of one layer, value or operand. Whatever they leave open is taken from the defaults.
+//! Settings of one layer, value or operand. The defaults apply to everything that these settings leave open.
 
 use crate::observers::ObserverChoice;
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,19 @@ use strait_target::spec::{Activation, Alignment, Integer, Observer, WeightPer};
 /// The settings of one layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerSettings {
-    /// The positions of the rules that these settings come from, in rising order.
+    /// The positions of the rules that set something for the layer, in rising order.
     pub rules: Vec<usize>,
-    /// Where the layer runs. `None`: wherever it is better off.
+    /// Where the layer runs. If `None`, the layer runs wherever it is better off.
     pub run: Option<Run>,
     /// The type of the activations that the layer computes on.
     pub activation: Option<Activation>,
-    /// The kind of grid for these activations.
+    /// The kind of grid for the activations that the layer computes on.
     pub grid: GridSettings,
     /// The settings of the layer's weights.
     pub weights: WeightSettings,
-    /// Which grid its operands and results share.
+    /// Which grid the operands and results of the layer share.
     pub alignment: Option<Alignment>,
-    /// True if its results are made on the grid on which all readers agree.
+    /// True if the results of the layer are made on the grid on which all readers agree.
     pub simplify: Option<bool>,
 }
 
@@ -31,24 +31,24 @@ pub struct WeightSettings {
     pub ty: Option<Integer>,
     /// The kind of grid for the weights.
     pub grid: GridSettings,
-    /// The granularity of their scales. It is used if the op's row and the type of the weights support it.
+    /// The granularity of the scales. It is used if the op's row and the type of the weights support it.
     pub per: Option<WeightPer>,
     /// How many inputs share a scale, if scales are by block.
     pub block: Option<NonZeroU32>,
     /// How many neighbouring outputs share a scale, if scales are by channel.
     pub ties: Option<NonZeroU32>,
-    /// The observer for their ranges.
+    /// The observer for the ranges of the weights.
     pub observer: Option<ObserverChoice>,
-    /// What happens if a bias or a scale does not fit.
+    /// What happens if a bias does not fit, or if a scale has to be larger than the weights need.
     pub unfit: Option<Unfit>,
 }
 
-/// The settings of one value, as it leaves the node that makes it, or as the host passes it in.
+/// The settings of one value. They apply to the value where its node makes it, or where the host passes it in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {
-    /// The positions of the rules that these settings come from, in rising order.
+    /// The positions of the rules that set something for the value, in rising order.
     pub rules: Vec<usize>,
-    /// The type of the value. It is used if the node supports it.
+    /// The type of the value. It is used if the node that makes the value supports it.
     pub ty: Option<Integer>,
     /// Where the range of the value comes from.
     pub range: Option<RangeFrom>,
@@ -56,34 +56,35 @@ pub struct ValueSettings {
     pub grid: GridSettings,
 }
 
-/// The settings of one operand. An operand with a range of its own has a grid of its own, which does not affect other
-/// readers of its value.
+/// The settings of one operand. If an operand has a range of its own, it has a grid of its own, and other readers of
+/// its value are not affected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperandSettings {
-    /// The positions of the rules that these settings come from, in rising order.
+    /// The positions of the rules that set something for the operand, in rising order.
     pub rules: Vec<usize>,
     /// Where the range of the operand comes from.
     pub range: Option<RangeFrom>,
-    /// The kind of grid for the operand. If operands and results share a grid, it applies to all of them.
+    /// The kind of grid for the operand. If the operands and results of the node share a grid, this setting applies to
+    /// all of them.
     pub grid: GridSettings,
 }
 
-/// The kind of grid for some codes. It only matters if the target's table allows a choice.
+/// The kind of grid for some codes. These settings only matter where the target's table allows a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GridSettings {
-    /// True: the zero point is 0, even if the table allows others. False: it need not be 0.
+    /// If true, the zero point is 0, even if the table allows other zero points. If false, it need not be 0.
     pub symmetric: Option<bool>,
-    /// True: scales are powers of two, even if the table allows others. False: they need not be.
+    /// If true, scales are powers of two, even if the table allows other scales. If false, they need not be.
     pub power_of_two: Option<bool>,
 }
 
 impl GridSettings {
-    /// True if nothing is set.
+    /// True if neither setting is made.
     pub fn is_none(&self) -> bool {
         *self == GridSettings::default()
     }
 
-    /// Fills whatever `self` leaves open from `other`.
+    /// Takes from `other` each setting that `self` leaves open.
     #[must_use]
     pub(crate) fn or(self, other: GridSettings) -> GridSettings {
         GridSettings {
@@ -98,7 +99,7 @@ impl GridSettings {
 pub enum Run {
     /// On the host, with the reason.
     Float(String),
-    /// On the accelerator, even if it would be better off on the host. If that is not possible, it is an error.
+    /// On the accelerator, even if the node would be better off on the host. If it cannot run there, compilation fails.
     Integer,
 }
 
@@ -119,16 +120,16 @@ pub enum Unfit {
 /// Where the range of a value or an operand comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RangeFrom {
-    /// A rule gives it: the smallest and the largest number. Statistics do not change it.
+    /// A rule gives the range: the smallest and the largest number. Statistics do not change it.
     Rule([f32; 2]),
     /// The range of the model's own grid, which the target does not support.
     Grid([f32; 2]),
-    /// An observer makes it from the statistics.
+    /// An observer makes the range from the statistics.
     Observer(ObserverChoice),
 }
 
 impl RangeFrom {
-    /// True if it is made from the largest elements along an axis. These are observed only on request.
+    /// True if the range is made from the largest elements along an axis. These are observed only on request.
     pub(crate) fn is_ranked(&self) -> bool {
         matches!(self, RangeFrom::Observer(choice) if choice.observer == Observer::Isotone)
     }

@@ -1,5 +1,5 @@
-//! The lowest layer: what rules say about a graph (settings), and what is given for it (constraints), by node, value
-//! and operand. Both are resolved before anything is annotated, and do not change afterwards.
+//! The lowest layer of annotation: what rules say about nodes, values and operands of a graph (settings), and what is
+//! given for them (constraints). Both are complete before anything is annotated, and do not change afterwards.
 
 mod annotation;
 mod constraints;

@@ -1,34 +1,34 @@
-//! The types that a node should compute on, and the pair of the table that results from them.
+//! The types that a node should compute on, and the pair of types in the target's table that follows from them.
 
 use strait_core::{Reason, ReasonCode, Term};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair};
 
-/// The types that a node should compute on, as far as anything chooses them.
+/// The types that a node should compute on. A type is `None` if nothing chooses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeTypes {
-    /// The types of activations and weights that are chosen for this node.
+    /// The types of activations and weights that are chosen for this node alone.
     pub own: (Option<Activation>, Option<Integer>),
-    /// The types that are chosen for all nodes. They are used if the target's table has them for the op.
+    /// The types that are chosen for all nodes. They are used if the target's table supports them for the op.
     pub all: (Option<Activation>, Option<Integer>),
     /// True if the node should run in float, with float weights.
     pub is_plain: bool,
 }
 
 impl NodeTypes {
-    /// The type of activations.
+    /// The type of activations that is chosen. The choice for this node has priority over the one for all nodes.
     pub fn activation(self) -> Option<Activation> {
         self.own.0.or(self.all.0)
     }
 
-    /// The type of weights.
+    /// The type of weights that is chosen. The choice for this node has priority over the one for all nodes.
     pub fn weight(self) -> Option<Integer> {
         self.own.1.or(self.all.1)
     }
 
-    /// The pair of types that a node computes on. Of the pairs that the table has for its op, this is the first one
-    /// that fits what is chosen for this node, and, if possible, what is chosen for all nodes. Real activations are
-    /// used if that is chosen, or if the op has no others. `None` if the table has no row for the op.
+    /// The pair of types that a node computes on. It is the first pair of the table for the node's op that fits what is
+    /// chosen for this node, and, if possible, what is chosen for all nodes. Float activations are used if they are
+    /// chosen, or if the op has no others. `None` if the table has no row for the op.
     pub fn pair(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         let (own, activation, weight) = (self.own, self.activation(), self.weight());
         let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];
@@ -42,8 +42,8 @@ impl NodeTypes {
         })
     }
 
-    /// The pair of types for a weight-only node on the host, if activations should be real numbers: the first one with
-    /// the weights that are chosen for this node, and, if possible, for all nodes.
+    /// The pair of types for a weight-only node on the host, if float activations are chosen. It is the first pair with
+    /// the type of weights that is chosen for this node, and, if possible, for all nodes.
     pub fn pair_on_host(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         if self.activation() != Some(Activation::Float32) || self.is_plain {
             return None;
@@ -55,7 +55,7 @@ impl NodeTypes {
         having(self.weight()).or_else(|| having(self.own.1))
     }
 
-    /// The reason why a node is on the host although the target has its op: activations should be real numbers, and the
+    /// The reason why a node is on the host although the target has its op: float activations are chosen, and the
     /// target has no weight-only version of the op.
     pub(crate) fn stays_float(self, spec: &TargetSpec, term: Term) -> Option<Reason> {
         let is_weight_only = self.pair(spec, term).is_some_and(|pair| pair.is_weight_only());

@@ -1,4 +1,4 @@
-//! All settings for one target's float graph, and the questions that placing and annotating ask about them.
+//! All settings for the float graph of one target. Placing and annotating ask them what is set for a node or a value.
 
 use super::{GridSettings, LayerSettings, NodeTypes, OperandSettings, RangeFrom, Run, ValueSettings};
 use super::{Unfit, WeightSettings};
@@ -8,23 +8,23 @@ use strait_core::{Node, NodeId, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Alignment, Alignments};
 
-/// The rules for one target's float graph, resolved to its nodes, values and operands.
+/// The rules for the float graph of one target, resolved to its nodes, values and operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The defaults, for everything without an entry of its own.
+    /// The defaults for all nodes, values and operands without an entry of their own.
     pub default: Defaults,
     /// Settings of single layers.
     pub layers: BTreeMap<NodeId, LayerSettings>,
     /// Settings of single values.
     pub values: BTreeMap<ValueId, ValueSettings>,
-    /// Settings of single operands, by position.
+    /// Settings of single operands, by node and position.
     pub operands: BTreeMap<(NodeId, usize), OperandSettings>,
 }
 
-/// The settings for everything without an entry of its own.
+/// The settings for all nodes, values and operands without an entry of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defaults {
-    /// The type of activations. It is used if the target's table has it for the op.
+    /// The type of activations. It is used for an op if the target's table supports it there.
     pub activation: Option<Activation>,
     /// The kind of grid for activations.
     pub grid: GridSettings,
@@ -37,7 +37,7 @@ pub struct Defaults {
 }
 
 impl Settings {
-    /// The settings of a target's table without any rules. Ranges are the observed minimum and maximum.
+    /// The settings that a target's table gives if there are no rules. Ranges are the observed minimum and maximum.
     pub fn new(spec: &TargetSpec) -> Settings {
         Settings {
             default: Defaults {
@@ -53,7 +53,7 @@ impl Settings {
         }
     }
 
-    /// Where a node runs, if that is set.
+    /// Where a node runs, if a rule sets it.
     pub fn run(&self, id: NodeId) -> Option<&Run> {
         self.layers.get(&id)?.run.as_ref()
     }
@@ -71,8 +71,8 @@ impl Settings {
         }
     }
 
-    /// The settings of the grids of a node's own activations. If operands and results share a grid, settings of any of
-    /// them count.
+    /// The settings of the grids of a node's own activations. If operands and results share a grid, the settings of any
+    /// of them count for this grid.
     pub(crate) fn grid(&self, id: NodeId, node: &Node, shares: bool) -> GridSettings {
         let own = self.layers.get(&id).map(|layer| layer.grid).unwrap_or_default();
         if !shares {
@@ -83,7 +83,7 @@ impl Settings {
         results.chain(operands).fold(own, GridSettings::or)
     }
 
-    /// The settings of the grid of a value, as it leaves the node that makes it.
+    /// The settings of the grid on which a value leaves the node that makes it.
     pub(crate) fn value_grid(&self, id: ValueId) -> GridSettings {
         self.values.get(&id).map(|value| value.grid).unwrap_or_default()
     }
@@ -96,7 +96,7 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    /// Where the range of an operand comes from, if it differs from its value's.
+    /// Where the range of an operand comes from, if it is not the range of its value.
     pub fn operand_range(&self, id: NodeId, index: usize) -> Option<&RangeFrom> {
         self.operands.get(&(id, index))?.range.as_ref()
     }
@@ -118,12 +118,12 @@ impl Settings {
         self.layers.get(&id)?.weights.ties.map(|ties| ties.get() as usize)
     }
 
-    /// What happens if a bias or a scale of a node does not fit.
+    /// What happens if a bias of the node does not fit, or if a scale has to be larger than the weights need.
     pub fn unfit(&self, id: NodeId) -> Unfit {
         self.of_weights(id, |weights| weights.unfit).unwrap_or_default()
     }
 
-    /// Which grid the operands and results of a node share, if that is set for this node.
+    /// Which grid the operands and results of a node share, if a rule sets it for this node.
     pub(crate) fn alignment(&self, id: NodeId) -> Option<Alignment> {
         self.layers.get(&id)?.alignment
     }
@@ -134,7 +134,7 @@ impl Settings {
         own.unwrap_or(self.default.alignments.simplify)
     }
 
-    /// A setting of a node's weights. If it is not set for the node, the one for all weights.
+    /// A setting of a node's weights. If the node has none of its own, the setting for all weights counts.
     fn of_weights<T>(&self, id: NodeId, says: impl Fn(&WeightSettings) -> Option<T>) -> Option<T> {
         let own = self.layers.get(&id).and_then(|layer| says(&layer.weights));
         own.or_else(|| says(&self.default.weights))

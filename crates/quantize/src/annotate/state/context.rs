@@ -1,10 +1,10 @@
-//! What the passes decide from.
+//! The information on which the passes base their decisions.
 
 use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::settings::Annotation;
 use strait_core::{Graph, GraphId, Module, NodeId};
 
-/// What one run of the passes works with.
+/// The inputs of one run of the passes.
 pub(crate) struct PassContext<'a> {
     pub(crate) module: &'a Module,
     pub(crate) id: GraphId,

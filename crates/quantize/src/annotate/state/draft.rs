@@ -1,4 +1,4 @@
-//! The configs of a graph while passes make them, and everything that passes base their decisions on.
+//! The configs of a graph while the passes make them, and all other data on which the passes base their decisions.
 
 use super::losses::{Coarser, Overlapped, Raised};
 use super::ranges::Ranges;
@@ -12,30 +12,32 @@ use strait_core::{
     State, ValueId,
 };
 
-/// A config, the value that it belongs to, and what alignment decided for it.
+/// The value, the role and the node of a config, and what alignment decided for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) value: ValueId,
     pub(crate) role: Role,
     pub(crate) node: NodeId,
-    /// True if the grid of the group must cover this value as well as the root's. When codes are joined, the values
-    /// that they come from may reach further than the result (for example an image, if a pool of it was joined with
-    /// something else).
+    /// True if the grid of the group must cover this value as well as the root's value. When codes are joined, the
+    /// operands may reach further than the result. An example is an image of which only a pooled copy is joined with
+    /// another value.
     pub(crate) covered: bool,
-    /// True if the value is one of several that are joined. A range that is set for it then applies to this part, not
+    /// True if the value is one of several that are joined. If a rule sets a range for the value, it applies to this
+    /// part and not to the whole group.
     /// to the whole group.
     pub(crate) part: bool,
-    /// For a root: true if its group has a grid of its own and takes none from a producer.
+    /// For a root: true if its group has a grid of its own and does not take over that of a producer.
     pub(crate) anchored: bool,
-    /// True if this grid must not be passed on to the producer. What the producer leaves is requantized instead.
+    /// True if the producer of the value must not take over this config's grid. The codes that the producer leaves are
+    /// requantized instead.
     pub(crate) apart: bool,
 }
 
-/// The work of the passes: the configs, and everything that later passes and turns need from earlier ones.
+/// The configs that the passes have made so far, and everything that later passes and turns need from earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) table: QuantTable,
-    /// For each config, what it belongs to.
+    /// For each config, the value that it belongs to and what alignment decided for it.
     pub(crate) bound: Vec<Bound>,
     /// The configs that were added in this run, node by node.
     pub(crate) fresh: Vec<ConfigId>,
@@ -45,15 +47,15 @@ pub(crate) struct Draft {
     pub(crate) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
     /// The nodes whose weights still have to be looked at.
     pub(crate) pending: BTreeSet<NodeId>,
-    /// The nodes that the last pass has not looked at since their configs were made.
+    /// The nodes whose configs were made after the last pass looked at them.
     pub(crate) unchecked: BTreeSet<NodeId>,
     /// The nodes whose own configs, or whose neighbours' configs, may have changed since annotation was started.
     pub(crate) touched: BTreeSet<NodeId>,
     pub(crate) overlapped: BTreeMap<ValueId, Overlapped>,
     pub(crate) raised: BTreeMap<NodeId, Raised>,
-    /// Host nodes whose weights cannot have codes, and so have none.
+    /// Nodes on the host whose weights cannot have codes, so that the weights stay float.
     pub(crate) plain: BTreeSet<NodeId>,
-    /// The nodes that have to leave the accelerator.
+    /// The nodes that were refused, so that they have to leave the accelerator, with the reasons.
     pub(crate) refused: Vec<(NodeId, Reason)>,
     /// The values with a given grid that a node does not support, each with the first such refusal.
     pub(crate) unfitting: BTreeMap<ValueId, (NodeId, Reason)>,
@@ -66,7 +68,7 @@ impl Draft {
         config
     }
 
-    /// Adds a config that takes no part in finding grids, because its grid follows from another one.
+    /// Adds a config whose grid follows from another one. It takes no part in finding grids.
     pub(crate) fn follow(&mut self, node: NodeId, port: Port, scheme: Scheme, value: ValueId, role: Role) -> ConfigId {
         let config = self.table.add(node, port, scheme);
         self.bound.push(Bound {
@@ -103,13 +105,13 @@ impl Draft {
         (0..results).filter_map(|index| self.result(node, index)).collect()
     }
 
-    /// The config with which a value leaves its producer as codes, or with which the host passes it in.
+    /// The config of the codes in which a value leaves its producer, or in which the host passes the value in.
     pub(crate) fn left(&self, context: &PassContext<'_>, value: ValueId) -> Option<ConfigId> {
         let config = context.graph.left_by(&self.table, value)?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
-    /// Where the operand that a config belongs to has its own range from, if it has one.
+    /// Where the range of an operand comes from, if the operand of config `id` has a range of its own.
     pub(crate) fn own_range<'a>(&self, context: &PassContext<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
         let config = self.table.config(id)?;
         context.how.operand_range(config.node, config.port)
@@ -125,13 +127,13 @@ impl Draft {
         }
     }
 
-    /// True if the grid of a config is given, so that nothing may change it.
+    /// True if the grid of a config is given, so that no pass may change it.
     pub(crate) fn is_given(&self, id: ConfigId) -> bool {
         is_given(&self.table, id)
     }
 
-    /// Records that a node does not support the grids that are given for these configs: one of its own, and that of its
-    /// group.
+    /// Records that a node does not support the grids that are given for these configs. One config is the node's own,
+    /// and the other is its group's.
     pub(crate) fn unfitting(&mut self, ids: [ConfigId; 2], node: NodeId, reason: &Reason) {
         for id in ids {
             if let Some(bound) = self.bound.get(id.index()) {
@@ -141,8 +143,8 @@ impl Draft {
         }
     }
 
-    /// Joins the group of one config to that of another, whose grid is used. Configs with different schemes are not
-    /// joined, and neither is a group whose grid is given.
+    /// Joins the group of config `id` to that of config `to`, whose grid is used. If the schemes differ, or if the grid
+    /// of the group of `id` is given, nothing is joined.
     pub(crate) fn join(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let root = self.table.root(id);
         if self.scheme(root) != self.scheme(to) || self.is_given(root) {
@@ -158,7 +160,7 @@ impl Draft {
     }
 
     /// Like [`Draft::join`], but for configs that must share a grid. If their schemes differ, that is a defect. If one
-    /// grid is given, it is used. If both are given and differ, the node of the first config is refused.
+    /// of the two grids is given, it is used. If both are given and differ, the node of config `id` is refused.
     pub(crate) fn bind(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let (root, other) = (self.table.root(id), self.table.root(to));
         match (self.is_given(root), self.is_given(other)) {
@@ -182,7 +184,7 @@ impl Draft {
         self.table.transition(config, request).map_err(ours)
     }
 
-    /// Removes the codes of a node's parameters, because its configs or those of its neighbours are about to change.
+    /// Removes the codes of a node's parameters, because configs of the node or of its neighbours are about to change.
     pub(crate) fn touch(&mut self, context: &PassContext<'_>, node: NodeId) -> Result<(), AnnotateError> {
         self.touched.insert(node);
         let operands = context.graph.node(node).map_or(0, |node| node.inputs.len());
@@ -197,7 +199,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The grids of nodes on the accelerator that are coarser than what was seen requires, by value.
+    /// The grids of nodes on the accelerator that are coarser than the observed range requires, by value.
     pub(crate) fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
         let forms = self.ranges.coarser().filter_map(|(value, doublings, reason)| {
             let (node, _) = graph.producer(value)?;
@@ -229,8 +231,8 @@ impl Draft {
         found.into_values().collect()
     }
 
-    /// Removes the configs that are made again in this scope: those of its values, those of parameters along with the
-    /// first operand of their node, and all configs of a node that has left the accelerator.
+    /// Removes the configs that will be made again in this scope: configs of the scope's values, configs of parameters
+    /// if the scope has the first operand of their node, and all configs of nodes that have left the accelerator.
     pub(crate) fn withdraw(&mut self, context: &PassContext<'_>) -> Result<(), AnnotateError> {
         self.fresh.clear();
         self.refused.clear();
@@ -255,7 +257,8 @@ impl Draft {
                 }
             }
         }
-        // Configs of inputs and outputs follow from the inside of the graph, except if rules set them for inputs.
+        // Configs of inputs and outputs follow from the nodes that read and make them. The exception are inputs for
+        // which rules set a config.
         for (port, value) in borders(context.graph) {
             let stands =
                 matches!(port, Port::Input(_)) && context.how.has_own_codes(value) && !context.scope.has(value);
@@ -278,7 +281,7 @@ pub(crate) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
 }
 
 /// True if the config of an operand or a result is made in this scope. A parameter belongs to the scope of the first
-/// operand, and a sum to that of any operand.
+/// operand, and a sum to the scope of any operand.
 pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Gain | Role::Bias => {

@@ -1,11 +1,12 @@
-//! Grids and codes that are known before annotation: they came with the model, or from a record.
+//! Grids and codes that are known before annotation, because they came with the model or from a record.
 
 use super::draft::{Draft, refuse};
 use crate::annotate::settings::{AnnotateError, Given};
 use crate::annotate::state::context::PassContext;
 use strait_core::{ConfigId, Def, Grid, Move, Origin};
 
-/// Gives a new config its given grid, if it belongs to an activation or to weights. A bias has the grid of its sum.
+/// Gives a new config its given grid, if it belongs to an activation or to weights. The config of a bias has the grid
+/// of its sum instead.
 pub(crate) fn activate(
     context: &PassContext<'_>,
     draft: &mut Draft,
@@ -24,13 +25,13 @@ pub(crate) fn activate(
     Ok(())
 }
 
-/// Grid and codes that are given for a config.
+/// The grid and codes that are given for a config.
 pub(crate) fn of<'a>(context: &PassContext<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
     let config = draft.table.config(id)?;
     context.how.given(config.node, config.port)
 }
 
-/// The reason why a config cannot use the grid or the codes that are given for it. `None` if it can.
+/// The reason why a config cannot use the grid or the codes that are given for it. `None` if the config can use them.
 fn unfit(context: &PassContext<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
     let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
     let value = context.graph.value(bound.value)?;

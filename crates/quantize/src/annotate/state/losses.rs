@@ -1,4 +1,4 @@
-//! Grids that cost accuracy, as the passes record them.
+//! Grids that cost accuracy. The passes record them here.
 
 use strait_core::{NodeId, Reason, ValueId};
 
@@ -9,7 +9,7 @@ pub struct Coarser {
     pub node: NodeId,
     /// The value.
     pub value: ValueId,
-    /// The scale is 2^`doublings` times the one that the range requires.
+    /// The scale is 2^`doublings` times the scale that the observed range requires.
     pub doublings: u32,
     /// Why the finer grid cannot be used.
     pub reason: Reason,
@@ -27,10 +27,10 @@ pub struct Overlapped {
     pub readers: Vec<NodeId>,
 }
 
-/// Weights whose scale is larger than they need.
+/// Weights whose scale is larger than their range requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raised {
-    /// The node with these weights.
+    /// The node that the weights belong to.
     pub node: NodeId,
     /// The tensor of the weights.
     pub weights: ValueId,

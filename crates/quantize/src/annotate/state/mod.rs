@@ -1,4 +1,4 @@
-//! The work of the passes, and everything that later passes and turns need from it.
+//! The configs that the passes make, and everything that later passes and turns need from earlier ones.
 
 mod context;
 mod draft;

@@ -1,4 +1,5 @@
-//! Ranges of values, as settings, constraints and observers give them, and what is remembered about them.
+//! Ranges of values, as settings, constraints and observers give them. Ranges and coarser grids are stored from turn to
+//! turn.
 
 use crate::annotate::settings::RangeFrom;
 use crate::annotate::state::context::PassContext;
@@ -6,18 +7,19 @@ use crate::observers::{GridKind, MinMax, ObserverChoice, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, QuantParams, Reason, ReasonCode, ValueId};
 
-/// How often the scale of a grid may double so that a shift or a form can be used. After 2^7, an 8-bit grid has only
-/// one code left for each sign, and float on the host is better. The limit also makes sure that scales stop changing.
+/// How often the scale of a grid may double so that a shift or a form can be used. After 7 doublings, an 8-bit grid has
+/// only one code left for each sign, and float on the host is better. The limit also makes sure that scales stop
+/// changing.
 const MOST_DOUBLINGS: u32 = 7;
 
 /// How much coarser a grid may become, as a factor.
 pub(crate) const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 
-/// The range of no elements. It adds nothing to another range.
+/// The range of an empty set of elements. It adds nothing to another range.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
-/// The range of a value for which no rule gives one: from the elements of a constant, or from statistics by an
-/// observer, limited to what matters.
+/// The range of a value for which no rule gives one. It comes from the elements of a constant, or from statistics by an
+/// observer, and is limited to the numbers that matter to readers.
 fn range(
     context: &PassContext<'_>,
     value: ValueId,
@@ -46,14 +48,14 @@ fn range(
     }
 }
 
-/// What is remembered about values while a graph is annotated again and again: the ranges that observers have made,
-/// once for each value and kind of grid, and the grids that had to become coarser than their ranges require.
+/// What is stored about values while a graph is annotated several times: the ranges that observers have made, once for
+/// each value and kind of grid, and the grids that had to become coarser than their ranges require.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     observed: BTreeMap<ValueId, Vec<Observed>>,
-    /// Values whose grids are 2^n times as coarse, with n and the reason.
+    /// Values whose scales are multiplied by 2^n, with n and the reason.
     doublings: BTreeMap<ValueId, (u32, Reason)>,
-    /// Values in whose group nothing but zero was seen.
+    /// Values in whose group only zeros were seen in the samples.
     zero: BTreeSet<ValueId>,
 }
 
@@ -66,7 +68,7 @@ struct Observed {
 
 impl Ranges {
     /// Makes the grid of a value coarser from the next annotation on. Returns false if that would leave too few codes.
-    /// If nothing but zero was seen, any grid is fine.
+    /// If only zeros were seen, the scale may double more often.
     pub(crate) fn coarsen(&mut self, value: ValueId, doublings: u32, reason: &Reason) -> bool {
         let before = self.doublings.get(&value).map_or(0, |(before, _)| *before);
         let total = before.saturating_add(doublings);
@@ -77,7 +79,7 @@ impl Ranges {
         coarser
     }
 
-    /// Forgets what is remembered about a value.
+    /// Removes everything that is stored about a value.
     pub(crate) fn forget(&mut self, value: ValueId) {
         self.observed.remove(&value);
         self.doublings.remove(&value);
@@ -89,7 +91,7 @@ impl Ranges {
         self.doublings.get(&value).map_or(0, |(doublings, _)| *doublings)
     }
 
-    /// Records whether nothing but zero was seen in the group of a value.
+    /// Stores whether only zeros were seen in the group of a value.
     pub(crate) fn set_zero(&mut self, value: ValueId, is_zero: bool) {
         if is_zero {
             self.zero.insert(value);
@@ -98,7 +100,7 @@ impl Ranges {
         }
     }
 
-    /// The values whose grids had to become coarser, how often their scales double, and why. If only zero was seen,
+    /// The values whose grids had to become coarser, how often their scales double, and why. If only zeros were seen,
     /// nothing is lost, and the value is left out.
     pub(crate) fn coarser(&self) -> impl Iterator<Item = (ValueId, u32, &Reason)> {
         let told = self
@@ -108,7 +110,7 @@ impl Ranges {
         told.filter(|(value, ..)| !self.is_zero(*value))
     }
 
-    /// True if nothing but zero was seen in the group of a value.
+    /// True if only zeros were seen in the group of a value.
     pub(crate) fn is_zero(&self, value: ValueId) -> bool {
         self.zero.contains(&value)
     }
@@ -126,7 +128,7 @@ impl Ranges {
         }
     }
 
-    /// The range of a value on a kind of grid, from the given source.
+    /// The range of a value on a kind of grid, from the source `from`.
     pub(crate) fn from(
         &mut self,
         context: &PassContext<'_>,
@@ -162,13 +164,13 @@ impl Ranges {
     }
 }
 
-/// How often the scale of a grid may double, at most.
+/// The largest number of times that the scale of a grid may double.
 pub(crate) fn most_doublings(is_zero: bool) -> u32 {
-    // The scale for zero is 1, and f32 can hold it doubled this often.
+    // If only zeros were seen, the scale is 1, and after 127 doublings it is still an f32.
     if is_zero { 127 } else { MOST_DOUBLINGS }
 }
 
-/// A grid whose scale is doubled this often.
+/// The grid with its scale doubled `doublings` times.
 pub(crate) fn coarser(grid: QuantParams, doublings: u32) -> QuantParams {
     match grid.as_tensor() {
         Some((scale, zero)) if doublings > 0 => QuantParams::tensor(scale * 2f32.powi(doublings as i32), zero),

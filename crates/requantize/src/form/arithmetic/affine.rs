@@ -9,18 +9,18 @@ use std::ops::RangeInclusive;
 pub struct Affine {
     /// The factor, not negative.
     pub factor: i32,
-    /// Added before the shift.
+    /// The number that is added before the shift.
     pub addend: i64,
-    /// The exponent of the divisor.
+    /// The exponent s of the divisor 2^s.
     pub shift: u8,
     /// How the quotient is rounded.
     pub rounding: Rounding,
-    /// Added after the shift.
+    /// The number that is added after the shift.
     pub zero_point: i32,
 }
 
-/// The largest magnitude of `x * factor + addend`. For every `i32` accumulator it is smaller (|x * factor| <= 2^62 -
-/// 2^31). Adding half of `2^MAX_SHIFT` or a zero point to it stays inside `i64`.
+/// A limit for the magnitude of `x * factor + addend`. For every `i32` accumulator, the magnitude is smaller (|x *
+/// factor| <= 2^62 - 2^31). If half of `2^MAX_SHIFT` or a zero point is added, the sum is still inside `i64`.
 const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
 const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
 
@@ -35,7 +35,8 @@ impl Affine {
         self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers or none satisfy this, an end of `i128`.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is an end of
+    /// `i128`.
     ///
     /// wide(x) >= v iff round(p / 2^s) >= v - zero_point iff p >= t (the rounding's threshold) iff x >= ceil((t -
     /// addend) / factor), where p = x * factor + addend.
@@ -45,7 +46,7 @@ impl Affine {
         least_multiplicand(rest, i64::from(self.factor))
     }
 
-    /// [`Affine::least_reaching`] for each of these values. The results must lie inside the domain.
+    /// [`Affine::least_reaching`] for each number in `values`. The results must lie inside the domain.
     pub(in crate::form) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
         let zero = i64::from(self.zero_point);
         let quotients = values.start() - zero..=values.end() - zero;
@@ -60,23 +61,23 @@ impl Affine {
     }
 }
 
-/// The accumulators with `|x * factor + addend| <= WIDEST`, for which `i64` arithmetic is exact. A factor of zero is
+/// The accumulators with `|x * factor + addend| <= WIDEST`. For these, `i64` arithmetic is exact. A factor of zero is
 /// treated as one.
 pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
-    // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor has the same bound.
+    // |x| <= WIDEST + MAX_ADDEND < 2^63, and this is also a bound for |x * factor|.
     let factor = i64::from(factor.max(1));
     let (low, high) = (-WIDEST - addend, WIDEST - addend);
     -(-low).div_euclid(factor)..=high.div_euclid(factor)
 }
 
-/// The smallest `x` with `x * factor >= product`, where `factor >= 0`. If all integers or none satisfy this, an end of
-/// `i128`.
+/// The smallest `x` with `x * factor >= product`, where `factor >= 0`. If all integers satisfy this, or none, the
+/// result is an end of `i128`.
 pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,
         (0, _) => i128::MAX,
-        // The common case, which needs no 128-bit division. The remainder of a truncating division has the sign of the
-        // product.
+        // In the most common case, no 128-bit division is needed. The remainder of a truncating division has the sign
+        // of the product.
         (_, Ok(product)) => i128::from(product / factor + i64::from(product % factor > 0)),
         (_, Err(_)) => -(-product).div_euclid(i128::from(factor)),
     }

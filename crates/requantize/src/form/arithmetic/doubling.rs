@@ -5,29 +5,30 @@ use super::{
 use crate::Rounding;
 use std::ops::RangeInclusive;
 
-/// `half_away(half_up((x * factor + addend) / 2^31) / 2^(shift - 31)) + zero_point`: two roundings. This is the
+/// `half_away(half_up((x * factor + addend) / 2^31) / 2^(shift - 31)) + zero_point`, with two roundings. This is the
 /// arithmetic of `Gemmlowp` with a right shift, and of TOSA's double rounding.
 ///
 /// The first rounding is gemmlowp's saturating rounding doubling high multiply of (a, b), `round(2ab / 2^32)`. It adds
-/// a nudge, `2^30` for `ab >= 0` and `1 - 2^30` below, and truncates the quotient. Together this rounds to the nearest
-/// with ties towards plus infinity. It saturates only for `a = b = -2^31`, which cannot occur with a multiplier that is
-/// not negative. The rounding right shift that follows adds one if the rest exceeds half of the divisor, with the limit
-/// lowered by one if the value is not negative. So ties go away from zero.
+/// a nudge, `2^30` for `ab >= 0` and `1 - 2^30` for `ab < 0`, and truncates the quotient. Together this rounds to the
+/// nearest with ties towards plus infinity. It saturates only for `a = b = -2^31`, which cannot occur because the
+/// multiplier is not negative. The second rounding is gemmlowp's rounding right shift. It adds one if the remainder
+/// exceeds half of the divisor. For numbers that are not negative, this limit is lowered by one. So ties go away from
+/// zero.
 ///
-/// Both roundings in one step: let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31 >= 1. half_away
-/// adds 2^(t-1), or one less if h < 0, before its shift. In units of p, that is 2^31 less below zero. Therefore
+/// Both roundings can be computed in one step. Let p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31 >=
+/// 1. half_away adds 2^(t-1) before its shift, or one less if h < 0. In units of p, one less is 2^31 less. Therefore
 /// result = (p + 2^(shift-1) + (p < 0 ? -2^30 : 2^30)) >> shift, because h < 0 only for p < -2^30, and for -2^30 <= p <
-/// 0 (h = 0) both sums stay in [0, 2^shift).
+/// 0 (h = 0) both sums are in [0, 2^shift).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubling {
     /// The mantissa with 31 fractional bits, not negative.
     pub factor: i32,
-    /// Added before the first rounding: an input's zero point times the factor.
+    /// The number that is added before the first rounding: an input's zero point times the factor.
     pub addend: i64,
-    /// The shift of both roundings together, 32 ..= 62. (With a shift of 31 or less there is only the first rounding,
-    /// and the arithmetic is affine.)
+    /// The sum of the shifts of both roundings, 32 ..= 62. (If it is 31 or less, there is only the first rounding, and
+    /// the arithmetic is affine.)
     pub shift: u8,
-    /// Added last. The sum is computed in `i32`, like everything else.
+    /// The number that is added last. The sum is computed in `i32`, like all other numbers.
     pub zero_point: i32,
 }
 
@@ -42,20 +43,20 @@ impl Doubling {
         Rounding::HalfAway.shift_right(high, self.shift - 31) + i64::from(self.zero_point)
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers or none satisfy this, an end of `i128`. It is
-    /// found by inverting each stage, the last one first.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is an end of
+    /// `i128`. It is found by inverting each operation, the last one first.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = value - i64::from(self.zero_point);
         least_multiplicand(self.least_product(quotient), i64::from(self.factor))
     }
 
-    /// The smallest `x * factor` that both roundings turn into the quotient.
+    /// The smallest `x * factor` for which both roundings give at least `quotient`.
     fn least_product(&self, quotient: i64) -> i128 {
         let high = Rounding::HalfAway.least_reaching(quotient.into(), self.shift - 31);
         Rounding::HalfUp.least_reaching(high, 31) - i128::from(self.addend)
     }
 
-    /// [`Doubling::least_reaching`] for each of these values. The results must lie inside the domain.
+    /// [`Doubling::least_reaching`] for each number in `values`. The results must lie inside the domain.
     pub(in crate::form) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
         let zero = i64::from(self.zero_point);
         let quotients = values.start() - zero..=values.end() - zero;

@@ -1,29 +1,30 @@
 /// `half_even(f32(f32(f32(x) * factor) * scale) + offset)`, where every operation is rounded to `f32`. This is the
-/// arithmetic of `FloatZeroInside` (with a `scale` of one) and `DequantQuant`. It is defined on `i32`.
+/// arithmetic of the forms `FloatZeroInside` (with a `scale` of one) and `DequantQuant`. It is defined for all `i32`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FloatAffine {
     /// The first factor, finite and positive.
     pub factor: f32,
     /// The second factor, finite and positive.
     pub scale: f32,
-    /// Added inside the rounding, finite.
+    /// The number that is added inside the rounding, finite.
     pub offset: f32,
 }
 
 impl FloatAffine {
     pub(in crate::form) fn wide(&self, x: i64) -> i64 {
-        // No operation decreases, and none gives NaN. A value beyond i64, infinity included, saturates.
+        // With a larger accumulator, no operation gives a smaller result, and none gives NaN. If the result is beyond
+        // i64 or infinite, it saturates.
         (x as f32 * self.factor * self.scale + self.offset).round_ties_even() as i64
     }
 
-    /// An accumulator near the first one that reaches `value`. It is exact except for the roundings of `wide`.
+    /// An accumulator near the first one that reaches `value`. It is inexact only because of the roundings in `wide`.
     pub(in crate::form) fn guess(&self, value: i64) -> i64 {
         let product = f64::from(self.factor) * f64::from(self.scale);
         ((value as f64 - 0.5 - f64::from(self.offset)) / product).ceil() as i64
     }
 
-    /// True for factors of one without an offset. They leave integers up to 2^24 as they are, which is enough for types
-    /// of at most 16 bits.
+    /// True for factors of one without an offset. They do not change integers up to 2^24, which is enough for types of
+    /// at most 16 bits.
     pub(in crate::form) fn is_identity(&self, bits: u8) -> bool {
         self.factor == 1.0 && self.scale == 1.0 && self.offset == 0.0 && bits <= 16
     }

@@ -1,5 +1,5 @@
-//! The few families of arithmetic that compute all forms. Kernels implement them, and the decision procedures invert
-//! them.
+//! The families of arithmetic. All forms are computed by a few of them. Kernels implement these families, and the
+//! decision procedures invert them.
 
 mod affine;
 mod double_product;
@@ -20,25 +20,26 @@ pub use step_count::StepCount;
 use super::{FormError, MAX_ADDEND, MAX_SHIFT, check::in_range};
 use crate::IntType;
 
-/// The scalars of one channel. Each family computes a wide integer, which [`Channel`](super::Channel) then saturates.
+/// The parameters of one channel, by family. A family computes a wide integer, which [`Channel`](super::Channel) then
+/// saturates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arithmetic<'a> {
-    /// Multiply, add, shift with one rounding, add.
+    /// Multiplies, adds, shifts with one rounding, and adds.
     Affine(Affine),
-    /// Multiply, add, shift with two roundings, add.
+    /// Multiplies, adds, shifts with two roundings, and adds.
     Doubling(Doubling),
-    /// Multiply in `f32`, round, add.
+    /// Multiplies in `f32`, rounds, and adds.
     Float(FloatProduct),
-    /// Multiply in `f64`, round, add.
+    /// Multiplies in `f64`, rounds, and adds.
     Double(DoubleProduct),
-    /// Multiply and add in `f32`, round.
+    /// Multiplies and adds in `f32`, and rounds.
     FloatAffine(FloatAffine),
-    /// Count thresholds.
+    /// Counts thresholds.
     Steps(StepCount<'a>),
 }
 
 impl Arithmetic<'_> {
-    /// Checks that the scalars are legal.
+    /// Checks that the parameters are legal.
     pub(in crate::form) fn check(&self, channel: usize, out: IntType) -> Result<(), FormError> {
         match self {
             Arithmetic::Affine(a) => {

@@ -1,10 +1,10 @@
 use std::ops::RangeInclusive;
 
 /// Computes ceil(p / m) for p = first, first + step, first + 2 step, … without divisions. With p = whole m + rest and 0
-/// <= rest < m, the whole and the rest of the next p follow by adding those of `step`.
+/// <= rest < m, whole and rest of the next p are found by adding those of `step`.
 struct Quotients {
     divisor: i64,
-    /// The quotient, kept modulo 2^64. The requested values fit an `i64`, even if a step alone does not.
+    /// The quotient modulo 2^64. The requested quotients fit into i64, even if those of a step alone do not.
     whole: i64,
     rest: i64,
     step: (i64, i64),
@@ -12,7 +12,7 @@ struct Quotients {
 
 impl Quotients {
     fn new(first: i128, step: i128, divisor: i64) -> Self {
-        // The rest is smaller than the divisor, so it fits an i64.
+        // The rest is smaller than the divisor, so it fits into i64.
         let split = |p: i128| (p.div_euclid(divisor.into()) as i64, p.rem_euclid(divisor.into()) as i64);
         let (whole, rest) = split(first);
         Quotients {
@@ -23,13 +23,13 @@ impl Quotients {
         }
     }
 
-    /// ceil((p + more) / m), where `more` counts as zero or one. With one, rest + 1 lies in 1 ..= m.
+    /// ceil((p + more) / m), where `more` counts as zero or one. If it is one, rest + 1 is in 1 ..= m.
     fn ceil(&self, more: bool) -> i64 {
         self.whole.wrapping_add(i64::from(more || self.rest > 0))
     }
 
     fn advance(&mut self) {
-        // The sum of the two rests is below 2^63, because divisors have at most 62 bits.
+        // The sum of two rests is below 2^63, because divisors have at most 62 bits.
         let rest = self.rest + self.step.1;
         let carry = rest >= self.divisor;
         self.rest = rest - if carry { self.divisor } else { 0 };
@@ -37,10 +37,10 @@ impl Quotients {
     }
 }
 
-/// For each q in a range, the smallest x with x · divisor >= product(q). All results must fit an `i64`.
+/// For each q in `quotients`, the smallest x with x · divisor >= product(q). All results must fit into i64.
 ///
-/// `product(q)` is the first product that a rounding shift turns into q: q · 2^shift plus a number that depends on
-/// whether q is above zero and, by at most one, on the parity of q. The divisor is positive and below 2^62.
+/// `product(q)` is the first product for which a rounding shift gives q. It is q · 2^shift plus a number that depends
+/// on whether q is above zero and, by at most one, on the parity of q. The divisor is positive and below 2^62.
 pub(crate) fn firsts(
     quotients: RangeInclusive<i64>,
     shift: u8,
@@ -54,7 +54,7 @@ pub(crate) fn firsts(
         if start > end {
             continue;
         }
-        // The number for the other parity, on the same side of zero.
+        // The same number for an integer of the other parity on the same side of zero.
         let own = [beside(start), beside(if start > 0 { start + 1 } else { start - 1 })];
         let least = own[0].min(own[1]);
         let mut quotients = Quotients::new((i128::from(start) << shift) + least, 1 << shift, divisor);

@@ -1,21 +1,22 @@
-/// `lowest + #{t in thresholds : t <= x}`, the number of thresholds up to x: the arithmetic of `Steps`. It is defined
-/// on `i32`, like its thresholds.
+/// `lowest + #{t in thresholds : t <= x}`, which counts the thresholds up to x: the arithmetic of the form `Steps`. It
+/// is defined for all `i32`, because thresholds are `i32` too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepCount<'a> {
-    /// The sorted thresholds, at most 255.
+    /// The sorted thresholds. There are at most 255.
     pub thresholds: &'a [i32],
-    /// The value below the first threshold.
+    /// The result below the first threshold.
     pub lowest: i32,
 }
 
 impl StepCount<'_> {
     pub(in crate::form) fn wide(&self, x: i64) -> i64 {
         let passed = self.thresholds.partition_point(|t| i64::from(*t) <= x);
-        // There are at most 255 thresholds.
+        // There are at most 255 thresholds, so this cast changes nothing.
         i64::from(self.lowest) + passed as i64
     }
 
-    /// The smallest integer `x` with `wide(x) >= value`. If all integers or none satisfy this, an end of `i128`.
+    /// The smallest integer `x` with `wide(x) >= value`. If all integers satisfy this, or none, the result is an end of
+    /// `i128`.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         match value.saturating_sub(i64::from(self.lowest)) {
             ..=0 => i128::MIN,
@@ -27,7 +28,7 @@ impl StepCount<'_> {
     }
 
     pub(in crate::form) fn is_identity(&self, out: crate::IntType) -> bool {
-        // sat(x) has its smallest value below min + 1, and goes up by one at every integer from there to max.
+        // sat(x) is the smallest number of the type up to min, and grows by one at every integer from min + 1 to max.
         self.lowest == out.min() && self.thresholds.iter().copied().eq(out.min() + 1..=out.max())
     }
 }

@@ -98,7 +98,7 @@ impl HardSwishInt8 {
     }
 }
 
-/// The rounded upper half of twice the product of two 16-bit numbers. `factor` is positive, so nothing saturates.
+/// The upper half of twice the product of two 16-bit numbers, rounded. `factor` is positive, so nothing saturates.
 fn high(x: i32, factor: i16) -> i32 {
     Rounding::HalfUp.shift_right(i64::from(x) * i64::from(factor), 15) as i32
 }

@@ -55,7 +55,8 @@ impl LeakyRelu {
 
     pub(super) fn check(&self) -> Result<(), FunctionError> {
         let definition = Definition::LitertLeakyRelu;
-        // With these limits, a difference of two 8-bit codes, or a 16-bit code, fits i32 after the shift.
+        // With these limits, a difference of two 8-bit codes, or a 16-bit code, still fits into i32 after the left
+        // shift.
         let (zero_points, most) = match self.elements {
             IntType::I8 => (-128..=127, 23),
             IntType::I16 => (0..=0, 16),

@@ -14,7 +14,7 @@ use super::{Definition, FunctionError, Nearest, Real, code_of, in_range};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 
-/// A function of one code with its parameters. It is plain data. In text and JSON, a variant has the name of its
+/// A function of one code with its parameters, as plain data. In text and JSON, each variant has the name of its
 /// definition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pointwise {
@@ -36,7 +36,7 @@ pub enum Pointwise {
     /// LiteRT's leaky ReLU on int8 and int16 (`litert.leaky_relu.v1`).
     #[serde(rename = "litert.leaky_relu.v1")]
     LeakyRelu(LeakyRelu),
-    /// A function computed in real numbers and rounded once, correctly (`nearest.v1`).
+    /// A function of real numbers, rounded once and correctly (`nearest.v1`).
     #[serde(rename = "nearest.v1")]
     Nearest(Nearest),
 }
@@ -44,15 +44,15 @@ pub enum Pointwise {
 /// Properties of a function of one code that do not depend on its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointwiseFacts {
-    /// The possible types of the operand's codes. The result has the same type. 16-bit codes have zero points of 0.
+    /// The types of codes that the operand may have. The result has the same type. 16-bit codes have zero points of 0.
     pub elements: &'static [IntType],
-    /// Scale and zero point of the result, if the definition fixes them.
+    /// The scale and the zero point of the result, if the definition fixes them.
     pub output: Option<(f32, i32)>,
 }
 
 impl Definition {
     /// The properties of this definition as a function of one code. `None` for other kinds of functions, and for the
-    /// correctly rounded function, which works between any grids of any types.
+    /// correctly rounded function, which supports any grids of any types.
     pub fn pointwise(self) -> Option<PointwiseFacts> {
         const BYTES: &[IntType] = &[IntType::I8];
         const WORDS: &[IntType] = &[IntType::I16];
@@ -72,14 +72,14 @@ impl Definition {
 }
 
 impl Pointwise {
-    /// The function of a definition, between the grids of `nearest`. Its parameters follow from the rule of the runtime
-    /// that the definition is named after.
+    /// The function of a definition, between the grids of `nearest`. The runtime that the definition is named after has
+    /// a rule for the parameters.
     ///
     /// # Errors
-    /// - [`FunctionError::Kind`] if the definition is not this function of real numbers
-    /// - [`FunctionError::Elements`], [`FunctionError::Parameter`] and [`FunctionError::Grid`] if it does not support
-    ///   these types and grids
-    /// - those of the definition
+    /// - [`FunctionError::Kind`] if the definition does not belong to the function of real numbers in `nearest`
+    /// - [`FunctionError::Elements`], [`FunctionError::Parameter`] and [`FunctionError::Grid`] if the definition does
+    ///   not support these types and grids
+    /// - errors of the definition
     pub fn of(definition: Definition, nearest: Nearest) -> Result<Pointwise, FunctionError> {
         let Nearest {
             elements,
@@ -139,7 +139,7 @@ impl Pointwise {
         Ok(made)
     }
 
-    /// LiteRT's LOGISTIC on int16, for this scale of the operand. The operand's zero point is 0. See [`SigmoidInt16`].
+    /// LiteRT's LOGISTIC on int16, for an operand with this scale. The operand's zero point is 0. See [`SigmoidInt16`].
     ///
     /// # Errors
     /// [`FunctionError::Scale`] and [`FunctionError::Factor`] if the scale is too large or too small.
@@ -147,7 +147,7 @@ impl Pointwise {
         SigmoidInt16::logistic(input_scale).map(Pointwise::LogisticInt16)
     }
 
-    /// LiteRT's TANH on int16, for this scale of the operand. The operand's zero point is 0. See [`SigmoidInt16`].
+    /// LiteRT's TANH on int16, for an operand with this scale. The operand's zero point is 0. See [`SigmoidInt16`].
     ///
     /// # Errors
     /// [`FunctionError::Scale`] and [`FunctionError::Factor`] if the scale is too large or too small.
@@ -159,7 +159,7 @@ impl Pointwise {
     ///
     /// # Errors
     /// [`FunctionError::Scale`] and [`FunctionError::Factor`] if the quotient of both scales is at least 128 or at most
-    /// 2^-9; [`FunctionError::Parameter`] for a zero point that int8 does not have.
+    /// 2^-9; [`FunctionError::Parameter`] if a zero point is not in the range of int8.
     pub fn litert_hard_swish_int8(input: (f32, i32), output: (f32, i32)) -> Result<Pointwise, FunctionError> {
         HardSwishInt8::from_scales(input, output).map(Pointwise::HardSwishInt8)
     }
@@ -168,7 +168,7 @@ impl Pointwise {
     ///
     /// # Errors
     /// [`FunctionError::Scale`] and [`FunctionError::Parameter`] if a factor is too large; [`FunctionError::Elements`]
-    /// for another type; [`FunctionError::Parameter`] for a zero point that the type does not have.
+    /// if the type is another one; [`FunctionError::Parameter`] if a zero point is not in the range of the type.
     pub fn litert_leaky_relu(
         elements: IntType,
         input: (f32, i32),
@@ -178,7 +178,7 @@ impl Pointwise {
         LeakyRelu::from_scales(elements, input, alpha, output).map(Pointwise::LeakyRelu)
     }
 
-    /// Name and version of the function.
+    /// The name and the version of the function.
     pub fn definition(&self) -> Definition {
         match self {
             Pointwise::LogisticInt8(_) => Definition::LitertLogisticInt8,
@@ -227,23 +227,24 @@ impl Pointwise {
     /// The result for one code.
     ///
     /// # Errors
-    /// Those of [`Pointwise::check`]; [`FunctionError::Code`]; [`FunctionError::Undecided`].
+    /// Errors of [`Pointwise::check`]; [`FunctionError::Code`]; [`FunctionError::Undecided`].
     pub fn eval(&self, code: i32) -> Result<i32, FunctionError> {
         self.check()?;
         code_of(self.definition(), self.elements(), code)?;
         self.value(code)
     }
 
-    /// The results for all codes of the operand's type, from the smallest one on: 256 for 8 bits, 65536 for 16 bits.
+    /// The results for all codes of the operand's type, beginning with the smallest code: 256 for 8 bits, 65536 for 16
+    /// bits.
     ///
     /// # Errors
-    /// Those of [`Pointwise::check`]; [`FunctionError::Undecided`].
+    /// Errors of [`Pointwise::check`]; [`FunctionError::Undecided`].
     pub fn table(&self) -> Result<Vec<i32>, FunctionError> {
         self.check()?;
         self.elements().range().map(|code| self.value(code)).collect()
     }
 
-    /// The result for a code. The type must have the code, and the parameters must be legal.
+    /// The result for a code. The code must be in the range of the type, and the parameters must be legal.
     fn value(&self, code: i32) -> Result<i32, FunctionError> {
         Ok(match self {
             Pointwise::LogisticInt8(function) => function.value(code),

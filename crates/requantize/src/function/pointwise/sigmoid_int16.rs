@@ -25,8 +25,8 @@ pub struct SigmoidInt16 {
     pub shift: u8,
 }
 
-/// The scales that LiteRT treats as 2^-12 and 2^-11: those whose binary logarithm, computed in f32, is within 0.001 of
-/// a whole number. The ends of these ranges were found by bisection.
+/// The bits of the scales that LiteRT treats as 2^-12 and as 2^-11. These are the scales whose binary logarithm,
+/// computed in f32, is within 0.001 of a whole number. The ends of these ranges were found by bisection.
 const NEAR_TWO_TO_MINUS_12: [u32; 2] = [0x397f_d29c, 0x3980_16b5];
 const NEAR_TWO_TO_MINUS_11: [u32; 2] = [0x39ff_d298, 0x3a00_16b7];
 
@@ -40,8 +40,8 @@ impl SigmoidInt16 {
         Self::from_scale(Definition::LitertTanhInt16, input_scale, &powers)
     }
 
-    /// The parameters for a scale. For a power of two: three times its quotient by 2^-12. Otherwise 12288·scale,
-    /// doubled until it is about 2^14, and truncated.
+    /// The parameters for a scale. For a power of two, the multiplier is three times the quotient of the scale and
+    /// 2^-12. Otherwise it is 12288·scale, doubled until it is about 2^14, and then truncated.
     fn from_scale(
         definition: Definition,
         input_scale: f32,
@@ -49,7 +49,7 @@ impl SigmoidInt16 {
     ) -> Result<SigmoidInt16, FunctionError> {
         let scale = positive("input scale", input_scale.into());
         let scale = scale.map_err(|source| FunctionError::Scale { definition, source })?;
-        // The bits of positive floats are in the order of the numbers.
+        // The bits of positive floats have the same order as the numbers.
         let near = |ends: &[u32; 2]| (ends[0]..=ends[1]).contains(&input_scale.to_bits());
         if let Some(power) = powers.iter().position(near) {
             return Ok(SigmoidInt16 {
@@ -85,7 +85,7 @@ impl SigmoidInt16 {
     /// The operand in steps of 1/12288.
     fn steps(&self, code: i32) -> i32 {
         let half = (1i64 << self.shift) >> 1;
-        // The product is at most 2^15·(2^16 − 1), so the result fits an i32.
+        // The product is at most 2^15·(2^16 − 1), so the result fits into i32.
         ((i64::from(code) * i64::from(self.multiplier) + half) >> self.shift) as i32
     }
 
@@ -112,7 +112,8 @@ impl SigmoidInt16 {
     }
 }
 
-/// The table interpolated at |steps| / 2^bits, with `bits` more fractional bits. `None` beyond the end of the table.
+/// The table, interpolated at |steps| / 2^bits. The result has `bits` additional fractional bits. `None` beyond the end
+/// of the table.
 fn interpolated(steps: i32, bits: u8) -> Option<i32> {
     let size = steps.unsigned_abs();
     let index = (size >> bits) as usize;
@@ -120,7 +121,7 @@ fn interpolated(steps: i32, bits: u8) -> Option<i32> {
         return None;
     };
     let (entry, next) = (i32::from(*entry), i32::from(*next));
-    // The offset is below 2^9, so it fits an i32.
+    // The offset is below 2^9, so it fits into i32.
     let offset = (size & ((1 << bits) - 1)) as i32;
     Some((entry << bits) + (next - entry) * offset)
 }

@@ -73,7 +73,7 @@ impl TanhInt8 {
     }
 }
 
-/// The code of a real number. The zero point is added in f32 too.
+/// The code of a real number. The zero point is added in f32, before the sum saturates.
 fn quantized(x: f32, inverse_scale: f32, zp: i32) -> i32 {
     let code = Rounding::HalfAway.round_f32(x * inverse_scale) + zp as f32;
     IntType::I8.saturate(code as i64)

@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SoftmaxInt16 {
-    /// The factor from differences of codes to steps of 10/65535. With an exponent of at most 15, all differences fit
-    /// `i32`.
+    /// The factor that turns differences of codes into steps of 10/65535. Its exponent is at most 15, so that all
+    /// shifted differences fit into `i32`.
     pub factor: Factor,
 }
 
@@ -36,11 +36,12 @@ pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
     symmetric: true,
     output: (1.0 / 32768.0, 0),
     range: [0, 32767],
-    // With one code more, each at 32767, the sum would reach 2^31.
+    // With one more code, a row in which each exponential is 32767 would have a sum of 2^31.
     longest_row: 65_538,
 };
 
-/// The largest exponent. With it, the largest difference of two codes still fits an i32: 65535·2^15 is below 2^31.
+/// The largest exponent. With this exponent, the largest difference of two codes still fits into i32 after the shift:
+/// 65535·2^15 is below 2^31.
 const MOST_EXPONENT: i8 = 15;
 
 impl SoftmaxInt16 {
@@ -73,9 +74,9 @@ impl SoftmaxInt16 {
     }
 }
 
-/// The divisor for the exponentials of a row with this sum.
+/// The divisor for the exponentials of a row whose sum is `sum`.
 pub(super) fn divisor(sum: i32) -> Divisor {
-    // The largest code alone contributes nearly 2^15, so there are 1 ..= 17 leading zeros.
+    // The exponential of the largest code alone is nearly 2^15, so there are 1 ..= 17 leading zeros.
     let zeros = sum.leading_zeros();
     let one_and_more = ((i64::from(sum) << (zeros - 1)) + (1 << 13)) >> 14; // 2^16 ..= 2^17
     Divisor {
@@ -84,7 +85,7 @@ pub(super) fn divisor(sum: i32) -> Divisor {
     }
 }
 
-/// The code for the share that an exponential has in its row.
+/// The code for the share of an exponential in the sum of its row.
 pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
     let product = i64::from(exponential) * i64::from(by.reciprocal);
     let probability = (product + (1 << (by.shift - 1))) >> by.shift;

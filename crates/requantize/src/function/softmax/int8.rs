@@ -32,7 +32,7 @@ pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
     symmetric: false,
     output: (1.0 / 256.0, -128),
     range: [-128, 127],
-    // If all codes are equal, all exponentials are one, and the sum has nine integer bits.
+    // If all codes are equal, each exponential is one, and the sum of 511 codes has nine integer bits.
     longest_row: 511,
 };
 
@@ -43,8 +43,8 @@ impl SoftmaxInt8 {
     pub(super) fn from_scales(input_scale: f32, beta: f32) -> Result<SoftmaxInt8, FunctionError> {
         let definition = Definition::LitertSoftmaxInt8;
         let factor = super::factor(definition, input_scale, beta)?;
-        // The product of two f32 is exact in f64. Beyond 31 bits, a larger factor makes no difference: any two codes
-        // are too far apart.
+        // The product of two f32 is exact in f64. A factor of more than 31 bits gives the same results as the largest
+        // factor, because the exponential of every difference is then 0.
         let factor = (factor * f64::from(1 << FRACTION)).min(f64::from(i32::MAX));
         if factor <= 1.0 {
             return Err(FunctionError::Factor {
@@ -58,7 +58,7 @@ impl SoftmaxInt8 {
         let fixed = FixedPoint::nearest(factor, 31).map_err(|source| FunctionError::Scale { definition, source })?;
         Ok(SoftmaxInt8 {
             multiplier: fixed.mantissa,
-            // The exponent is in 1 ..= 31, because the factor is above one and below 2^31.
+            // The exponent is in 1 ..= 31, because the factor is above 1 and below 2^31.
             shift: fixed.exponent.unsigned_abs() as u8,
         })
     }
@@ -69,7 +69,7 @@ impl SoftmaxInt8 {
         in_range(definition, "shift", self.shift, 1..=31)
     }
 
-    /// The exponentials of the differences 0, −1, … −255.
+    /// The exponentials of the differences 0, −1, … −255, in this order.
     pub(super) fn exponentials(&self) -> Vec<i32> {
         let least = (31 << FRACTION) >> self.shift;
         let exponential = |distance: i32| {
@@ -83,14 +83,14 @@ impl SoftmaxInt8 {
     }
 }
 
-/// What an exponential contributes to the sum, with 19 fractional bits.
+/// The part of the sum that comes from an exponential, with 19 fractional bits.
 pub(super) fn addend(exponential: i32) -> i32 {
     fixed::divided(exponential, 12)
 }
 
-/// The divisor for the exponentials of a row with this sum.
+/// The divisor for the exponentials of a row whose sum is `sum`.
 pub(super) fn divisor(sum: i32) -> Divisor {
-    // The largest code contributes 2^19, and the sum is below 2^28, so there are 4 ..= 12 leading zeros.
+    // The exponential of the largest code adds 2^19, and the sum is below 2^28, so there are 4 ..= 12 leading zeros.
     let zeros = sum.leading_zeros();
     let above_one = (i64::from(sum) << zeros) - (1 << 31); // 0 ..= 2^31 - 1
     Divisor {
@@ -99,7 +99,7 @@ pub(super) fn divisor(sum: i32) -> Divisor {
     }
 }
 
-/// The code for the share that an exponential has in its row.
+/// The code for the share of an exponential in the sum of its row.
 pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
     let probability = fixed::divided(fixed::product(by.reciprocal, exponential), by.shift);
     (probability - 128).clamp(-128, 127)

@@ -13,7 +13,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A softmax with its parameters. It is plain data. In text and JSON, a variant has the name of its definition.
+/// A softmax with its parameters, as plain data. In text and JSON, each variant has the name of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Softmax {
     /// LiteRT's softmax on int8 (`litert.softmax.int8.v1`).
@@ -29,7 +29,7 @@ pub enum Softmax {
 pub struct SoftmaxFacts {
     /// The type of the codes of operand and result.
     pub elements: IntType,
-    /// True if the operand's zero point has to be 0. The result's is then 0 too.
+    /// True if the operand's zero point has to be 0. Then the result's zero point is 0 too.
     pub symmetric: bool,
     /// Scale and zero point of the result.
     pub output: (f32, i32),
@@ -51,10 +51,10 @@ impl Definition {
 }
 
 impl Softmax {
-    /// The softmax of a definition, for codes with this scale.
+    /// The softmax of a definition, for codes with the scale `input_scale`.
     ///
     /// # Errors
-    /// [`FunctionError::Kind`] if the definition is not a softmax; those of the definition.
+    /// [`FunctionError::Kind`] if the definition is not a softmax, or an error of the definition.
     pub fn of(definition: Definition, input_scale: f32, beta: f32) -> Result<Softmax, FunctionError> {
         match definition {
             Definition::LitertSoftmaxInt8 => Softmax::litert_int8(input_scale, beta),
@@ -63,11 +63,11 @@ impl Softmax {
         }
     }
 
-    /// The softmax of a definition that multiplies differences of codes by `multiplier * 2^(exponent - 31)`.
+    /// The softmax of a definition, with the factor `multiplier * 2^(exponent - 31)` for differences of codes.
     ///
     /// # Errors
-    /// [`FunctionError::Kind`] if the definition is not a softmax; [`FunctionError::Parameter`] if it does not allow
-    /// this factor.
+    /// [`FunctionError::Kind`] if the definition is not a softmax; [`FunctionError::Parameter`] if the definition does
+    /// not support this factor.
     pub fn with_factor(definition: Definition, multiplier: i32, exponent: i32) -> Result<Softmax, FunctionError> {
         in_range(definition, "exponent", exponent, -31..=31)?;
         let softmax = match definition {
@@ -87,8 +87,8 @@ impl Softmax {
         Ok(softmax)
     }
 
-    /// Multiplier and exponent of the factor for differences of codes. [`Softmax::with_factor`] makes the same softmax
-    /// from them.
+    /// The multiplier and the exponent of the factor for differences of codes. [`Softmax::with_factor`] makes the same
+    /// softmax from these numbers.
     pub fn factor(&self) -> (i32, i32) {
         match self {
             Softmax::LitertInt8(softmax) => (softmax.multiplier, softmax.shift.into()),
@@ -96,7 +96,7 @@ impl Softmax {
         }
     }
 
-    /// LiteRT's SOFTMAX on int8 codes with this scale. Their zero point does not matter.
+    /// LiteRT's SOFTMAX for int8 codes with the scale `input_scale`. The zero point of the codes does not matter.
     ///
     /// # Errors
     /// [`FunctionError::Scale`] if `input_scale` or `beta` is not finite and positive; [`FunctionError::Factor`] if
@@ -105,7 +105,7 @@ impl Softmax {
         SoftmaxInt8::from_scales(input_scale, beta).map(Softmax::LitertInt8)
     }
 
-    /// LiteRT's SOFTMAX on int16 codes with this scale and a zero point of 0.
+    /// LiteRT's SOFTMAX for int16 codes with the scale `input_scale` and a zero point of 0.
     ///
     /// # Errors
     /// [`FunctionError::Scale`] if `input_scale` or `beta` is not finite and positive; [`FunctionError::Factor`] if
@@ -114,7 +114,7 @@ impl Softmax {
         SoftmaxInt16::from_scales(input_scale, beta).map(Softmax::LitertInt16)
     }
 
-    /// Name and version of the function.
+    /// The name and the version of the function.
     pub fn definition(&self) -> Definition {
         match self {
             Softmax::LitertInt8(_) => Definition::LitertSoftmaxInt8,
@@ -145,7 +145,7 @@ impl Softmax {
         self.facts().range
     }
 
-    /// The largest number of codes in a row. Up to it, the sum of exponentials fits the definition's type.
+    /// The largest number of codes in a row. With more codes, the sum of exponentials may not fit into its type.
     pub fn longest_row(&self) -> usize {
         self.facts().longest_row
     }
@@ -153,7 +153,7 @@ impl Softmax {
     /// Checks that the parameters are legal.
     ///
     /// # Errors
-    /// [`FunctionError::Parameter`].
+    /// [`FunctionError::Parameter`] if a parameter is outside of the definition's limits.
     pub fn check(&self) -> Result<(), FunctionError> {
         match self {
             Softmax::LitertInt8(softmax) => softmax.check(),
@@ -178,11 +178,11 @@ impl Softmax {
     }
 }
 
-/// A softmax with checked parameters. On int8 it stores the exponential of each difference of two codes.
+/// A softmax with checked parameters. For int8, it stores the exponential of each possible difference of two codes.
 #[derive(Clone, Debug)]
 pub struct SoftmaxRows {
     softmax: Softmax,
-    /// The exponentials of the differences 0, -1, -2 …
+    /// The exponentials of the differences 0, -1, -2 …, in this order.
     exponentials: Vec<i32>,
 }
 
@@ -194,12 +194,13 @@ pub struct Divisor {
 }
 
 impl SoftmaxRows {
-    /// The probabilities of one row, in the order of its codes. It computes the [`exponential`](Self::exponential) of
-    /// each code's distance from the largest one, sums up all [`addend`](Self::addend)s, and turns each exponential
-    /// into its [`share`](Self::share) of the sum.
+    /// The probabilities of one row, in the order of its codes. This computes the [`exponential`](Self::exponential) of
+    /// the distance between each code and the largest code, adds up the [`addend`](Self::addend)s of all exponentials,
+    /// and turns each exponential into its [`share`](Self::share) of the sum.
     ///
     /// # Errors
-    /// [`FunctionError::Row`]; [`FunctionError::Lengths`]; [`FunctionError::Code`]. Nothing is written in these cases.
+    /// [`FunctionError::Row`]; [`FunctionError::Lengths`]; [`FunctionError::Code`]. In these cases, nothing is written
+    /// to the results.
     pub fn eval(&self, codes: &[i32], results: &mut [i32]) -> Result<(), FunctionError> {
         let (definition, most) = (self.softmax.definition(), self.softmax.longest_row());
         if codes.len() != results.len() {
@@ -224,7 +225,7 @@ impl SoftmaxRows {
             .try_for_each(|&code| code_of(definition, self.softmax.elements(), code))?;
         let mut sum = 0;
         for (exponential, code) in results.iter_mut().zip(codes) {
-            // The difference of two 16-bit codes is at most 65,535, so it fits a u16.
+            // The difference of two 16-bit codes is at most 65,535, so it fits into u16.
             *exponential = self.exponential((largest - code) as u16);
             sum += self.addend(*exponential);
         }
@@ -235,8 +236,8 @@ impl SoftmaxRows {
         Ok(())
     }
 
-    /// The exponential of a code that lies this far below the largest one of its row. int8 codes are at most 255 apart.
-    /// Larger distances are treated as 255.
+    /// The exponential of a code that is `distance` below the largest code of its row. For int8, distances above 255
+    /// are treated as 255, because codes are at most 255 apart.
     pub fn exponential(&self, distance: u16) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => self.exponentials.get(usize::from(distance)).copied().unwrap_or(0),
@@ -244,7 +245,7 @@ impl SoftmaxRows {
         }
     }
 
-    /// What an exponential contributes to the sum of its row.
+    /// The part of a row's sum that comes from an exponential.
     pub fn addend(&self, exponential: i32) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::addend(exponential),
@@ -252,8 +253,8 @@ impl SoftmaxRows {
         }
     }
 
-    /// The divisor for a row with this sum of addends. The sum must include the addend of the largest code, and at most
-    /// as many addends as the longest row has codes.
+    /// The divisor for a row in which the sum of addends is `sum`. The sum must include the addend of the largest code,
+    /// and must have at most as many addends as the longest row has codes.
     pub fn divisor(&self, sum: i32) -> Divisor {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::divisor(sum),
@@ -261,7 +262,7 @@ impl SoftmaxRows {
         }
     }
 
-    /// The code for the share that an exponential has in its row.
+    /// The code for the share of an exponential in the sum of its row.
     pub fn share(&self, exponential: i32, divisor: Divisor) -> i32 {
         match &self.softmax {
             Softmax::LitertInt8(_) => int8::share(exponential, divisor),

@@ -1,4 +1,4 @@
-//! Weights of two products whose shifted sums are added: the sums have to be on the same grid.
+//! The grids of the weights of two products whose shifted sums are added: both sums have to be on the same grid.
 
 use super::multiplied::{self, Weights};
 use crate::annotate::settings::Annotation;
@@ -7,7 +7,7 @@ use strait_core::{Failure, GraphId, Module, NodeId, Port, QuantParams, QuantTabl
 use strait_requantize::Per;
 
 /// The grid of the weights of a node, as [`multiplied::weights`] gives it. If the node's sums are shifted and added to
-/// those of another node, the grid is made coarser so that both sums have the same grid ([`equal_sums`]).
+/// those of another node, its grid is made coarser so that the sums of both nodes have the same grid ([`equal_sums`]).
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -41,15 +41,15 @@ pub(crate) fn weights(
     Ok(Some(Weights::Grid(grid, raised.clone())))
 }
 
-/// The smallest step of any channel's sums, as a fraction of the step of the coarsest channel. All channels are shifted
-/// by the same number of bits. A channel with a smaller step would reach at most a 64th of the result, which has 8
-/// bits.
+/// The smallest allowed step of a channel's sums, as a fraction of the step of the coarsest channel. All channels are
+/// shifted by the same number of bits. The sums of a channel with a smaller step would reach at most a 64th of the
+/// result's range, which has 8 bits.
 const FINEST_SUM: f64 = 1.0 / 64.0;
 
-/// Scales for the weights of the first product, for operands with the scales `x` and `y`. They are chosen such that w·x
-/// and v·y are the same f32 in each channel, and that neither weights nor sums become finer than before. If one of the
-/// two has a single scale, the result has one too. The smallest such scales are taken, so that both products find the
-/// same pair.
+/// Scales for the weights of the first product. The operands of the two products have the scales `x` and `y`, and their
+/// weights need at least the scales w and v. The scales are chosen such that w·x and v·y are the same f32 in each
+/// channel, and that neither weights nor sums become finer than before. If either w or v is a single scale, the result
+/// is a single scale too. The smallest such scales are taken, so that both products find the same pair.
 fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
     let channels = w.channels().and(v.channels());
     let largest = |scales: &Per<f32>, channel: usize| match channels {
@@ -95,8 +95,8 @@ fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<
     })
 }
 
-/// Two sequences of products of neighbouring numbers meet after a few steps, because each contains every second number
-/// or more.
+/// A limit for the search. Each of the two sequences of products of neighbouring numbers contains at least every second
+/// number, so they have a common number after a few steps.
 const MOST_TRIES: usize = 4096;
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use strait_core::{Reason, ReasonCode, Scheme};
 
-/// The smallest scales that one channel needs, for different reasons.
+/// The smallest scales that the weights of one channel need. Each scale has another reason.
 #[derive(Clone, Copy)]
 pub(crate) struct LeastScales {
-    /// The scale with which its weights fill their type.
+    /// The scale with which the weights fill their type.
     pub(crate) range: f64,
-    /// The smallest scale with which its bias fits.
+    /// The smallest scale with which the bias fits into its type.
     pub(crate) bias: f64,
-    /// The scale below which nothing is gained.
+    /// The smallest useful scale. A smaller scale gains nothing.
     pub(crate) negligible: f64,
 }
 
@@ -20,7 +20,7 @@ impl LeastScales {
         negligible: 0.0,
     };
 
-    /// The scales that are enough for both channels.
+    /// The smallest scales that are enough for both channels.
     pub(crate) fn and(self, other: LeastScales) -> LeastScales {
         LeastScales {
             range: self.range.max(other.range),
@@ -33,9 +33,9 @@ impl LeastScales {
         self.range.max(self.bias).max(self.negligible)
     }
 
-    /// If the weights lose accuracy because their scale has to be larger: the factor by which it is larger, and the
-    /// reason. `finest` is the smallest possible scale. Zeros lose nothing, and neither do scales below which nothing
-    /// is gained.
+    /// If a channel's scale has to be larger than its weights need, so that they lose accuracy: the factor between both
+    /// scales, and the reason. `finest` is the smallest possible scale. Weights that are all zero lose nothing. A scale
+    /// up to `negligible` loses nothing either.
     pub(crate) fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
         let enough = self.range.max(self.negligible);
         if self.range <= 0.0 || self.bias.max(finest) <= enough {
@@ -68,8 +68,8 @@ fn times(factor: f64) -> String {
     }
 }
 
-/// The largest magnitude of a bias. It stays a factor of two inside its type, and below 2^46, because LiteRT's sums of
-/// 16-bit codes end at 2^47.
+/// The largest magnitude that a bias may have. It is half of what its type can hold, and less than 2^46, because the
+/// sums of LiteRT's kernels for 16-bit codes end at 2^47.
 pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     let end = bias
         .and_then(|scheme| scheme.range())
@@ -77,18 +77,18 @@ pub(crate) fn bias_limit(bias: Option<Scheme>) -> f64 {
     (end as f64 / 2.0).min((1u64 << 46) as f64)
 }
 
-/// If the weight scale is smaller than 2^−22 of the step that moves the result by one code, nothing is gained: it only
-/// makes the requantization's factor too small for a form. This also limits a shift to 22 bits. Then an 8-bit zero
-/// point that is folded into the bias is at most 2^29, and together with the bias it leaves a quarter of i32 to the
-/// products.
+/// The smallest useful weight scale, as a fraction of the weight scale at which one step of the sums is one step of the
+/// result. A smaller scale gains nothing, and makes the requantization's factor too small for some forms. The limit
+/// also keeps shifts within 22 bits. Then an 8-bit zero point that is folded into the bias is at most 2^29, and
+/// together with the bias it leaves a quarter of i32 to the products.
 pub(crate) const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
-/// Like [`NEGLIGIBLE`], but for an accumulator and a result with these many bits, where a shift leads from one to the
-/// other. Result and shift also have to leave a quarter of the accumulator's range to the products.
+/// Like [`NEGLIGIBLE`], but for targets that only shift from an accumulator to a result with these numbers of bits.
+/// Here too, a quarter of the accumulator's range is left to the products.
 pub(crate) fn negligible(accumulator: u8, result: u8) -> f64 {
     let bits = accumulator.saturating_sub(2).saturating_sub(result);
     NEGLIGIBLE.max((-f64::from(bits)).exp2())
 }
 
-/// Below this, the scale of the accumulator would be an f32 without full precision.
+/// The smallest scale of an accumulator. Below it, the scale would be an f32 without full precision.
 pub(crate) const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;

@@ -8,25 +8,28 @@ use strait_core::{
 };
 use strait_target::spec::Recipe;
 
-/// The grid that the weights of one node get, or the change to the result's grid that they need first.
+/// The grid that the weights of one node get. If they cannot get a grid yet, the change that the result's grid needs
+/// first.
 pub(crate) enum Weights {
-    /// The grid of the weights. If it had to be coarser than the weights need, then also the channel that loses most.
+    /// The grid of the weights. If some scale is larger than the weights need, then also the channel that loses most.
     Grid(QuantParams, Option<Raised>),
-    /// No shift leads to the result's grid. Its scale must grow by this power of two.
+    /// No shift leads to the result's grid. The scale of that grid must grow by this power of two.
     Coarsen(f64),
 }
 
-/// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`]. `None` if their grid is given.
+/// The grid of the weights of `node`, which is lowered by [`Recipe::MultiplyAccumulate`]. `None` if the grid is given.
 ///
 /// With the scales s_x and s_y of operand and result, the smallest possible scale is s_w = max(max W / q_max, min W /
-/// q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x). With it, every weight fits (or those in the range that an
-/// observer chooses instead of min W and max W), the bias fits on the accumulator's grid s_x·s_w, and both the factor
-/// s_x·s_w / s_y and that grid can be represented.
+/// q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x). If an observer chooses another range than min W and max W,
+/// its ends take their place. With this scale, every weight in the range fits, the bias fits on the accumulator's grid
+/// s_x·s_w, and both the factor s_x·s_w / s_y and the accumulator's grid can be represented.
 ///
-/// - If the target only shifts, s_w = 2^−n·s_y / s_x, with the largest n for which s_w is not below this limit.
-/// - If scales of weights are powers of two, s_w is the smallest one that is not below it.
+/// - If the target only shifts, s_w = 2^−n·s_y / s_x, with the largest n for which s_w is at least the smallest
+///   possible scale.
+/// - If scales of weights are powers of two, s_w is the smallest power of two that is at least the smallest possible
+///   scale.
 /// - A grid with a zero point uses (max W − min W) / (q_max − q_min) for the first two terms. Its zero point is the
-///   code with which min W becomes the first code.
+///   code that gives min W the first code.
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -101,7 +104,7 @@ fn reached(x: f64, given: &QuantParams, y: Option<f64>) -> Result<(), Reason> {
     let Some(y) = y else { return Ok(()) };
     let off = |scale: &f32| {
         let bits = (y / (x * f64::from(*scale))).log2();
-        // Scales are rounded to f32, so the logarithm is within 2^-20 of a whole number.
+        // Scales are rounded to f32. So if a shift leads to the grid, the logarithm is within 2^-20 of a whole number.
         (bits - bits.round()).abs() > 1e-5 || !(0.0..=31.0).contains(&bits.round())
     };
     if given.scale.all(|scale| !off(scale)) {

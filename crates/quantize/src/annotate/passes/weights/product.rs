@@ -1,4 +1,4 @@
-//! The scales that the weights of a product need, and those that they get.
+//! The scales that the weights of a product need at least, and the scales that they get.
 
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
 use crate::annotate::settings::{Annotation, Unfit};
@@ -14,7 +14,7 @@ use strait_requantize::scales::{next_power_of_two, zero_of};
 use strait_requantize::{IntType, Per};
 use strait_target::spec::{Observer, WeightGrid};
 
-/// Everything about a product on which the grid of its weights depends.
+/// A product, with everything on which the grid of its weights depends.
 pub(crate) struct Product<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) how: &'a Annotation<'a>,
@@ -33,7 +33,7 @@ pub(crate) struct Product<'a> {
     pub(crate) y_scale: Option<f64>,
 }
 
-/// The scales of weights, one for each channel or one for all.
+/// The scales of weights: one for each channel, or one for the whole tensor.
 pub(crate) enum Scales {
     Are(Vec<f32>),
     /// See [`Weights::Coarsen`].
@@ -45,12 +45,12 @@ impl Product<'_> {
         matches!(self.scheme.policy().per(), Granularity::Channel { .. })
     }
 
-    /// The first and the last code that is used.
+    /// The first and the last code that weights may use.
     fn codes(&self) -> [f64; 2] {
         self.scheme.range().unwrap_or([-127, 127]).map(|q| q as f64)
     }
 
-    /// The smallest scale with which the scale of the sums is an f32 of full precision.
+    /// The smallest scale of weights with which the scale of the sums is an f32 of full precision.
     fn finest(&self) -> f64 {
         FINEST / self.x_scale
     }
@@ -101,8 +101,7 @@ impl Product<'_> {
         least
     }
 
-    /// How fine the scale of the weights may be at most, as a fraction of the result's step. A finer scale gains
-    /// nothing.
+    /// The smallest useful scale of the weights. A finer scale gains nothing.
     fn negligible(&self, accumulator: Option<u8>) -> f64 {
         let result = self.table.scheme_of(self.id, Port::Result(0));
         let result = result.filter(|scheme| !scheme.is_of_sums());
@@ -118,14 +117,14 @@ impl Product<'_> {
         }
     }
 
-    /// Among the channels whose scale has to be larger than their weights need, finds the one whose scale is raised the
-    /// most.
+    /// Finds the channel whose scale is raised the most, among the channels whose scale has to be larger than their
+    /// weights need.
     pub(crate) fn raised(&self, least: &[LeastScales]) -> Result<Option<Raised>, Reason> {
         let unfit = least.iter().enumerate().filter_map(|(channel, least)| {
             let (factor, reason) = least.unfit(channel, self.finest())?;
             Some((channel, factor, reason))
         });
-        // If a sum is read as a real number, products below the last bit of the bias do not show.
+        // If a sum is read as a real number, products that are smaller than the last bit of the bias do not matter.
         let each = self.values.len() / self.channels.max(1);
         let [low, high] = (self.table.scheme_of(self.id, Port::Operand(0)))
             .and_then(|scheme| scheme.range())
@@ -153,12 +152,12 @@ impl Product<'_> {
         }))
     }
 
-    /// The scales that the weights get, one for each channel or one for all.
+    /// The scales that the weights get: one for each channel, or one for the whole tensor.
     pub(crate) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
         let least = channels.iter().map(|channel| channel.least());
         let largest = least.clone().fold(0.0, f64::max);
-        // A channel may need nothing: its weights are zero, and its sum is not narrowed. It takes the tensor's scale.
-        // If this holds for the whole tensor, the scale is 1.
+        // A channel may need no scale: its weights are zero, and its sum is not narrowed. It takes the tensor's scale.
+        // If no channel needs a scale, the scale is 1.
         let fallback = if largest > 0.0 { largest } else { 1.0 };
         let own = |least: f64| if least > 0.0 { least } else { fallback }.max(self.finest());
         let least: Vec<f64> = match self.per_channel() {
@@ -173,8 +172,8 @@ impl Product<'_> {
                     match folded_shift(self.x_scale as f32, least as f32, y as f32) {
                         Ok((_, scale)) => scale,
                         Err(error) => {
-                            // This quotient is exact, like the comparison that failed. If operand and result share a
-                            // grid, making it coarser would not help.
+                            // This quotient is exact, and so was the comparison that failed. If operand and result
+                            // share a grid, a coarser grid would not help.
                             let excess = self.x_scale * f64::from(least as f32) / y;
                             if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
                                 return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
@@ -184,7 +183,8 @@ impl Product<'_> {
                         }
                     }
                 }
-                // The next power of two. With a shift between scales that are powers of two, it already is one.
+                // The next power of two. If there is a shift between scales that are powers of two, `least` already is
+                // one.
                 _ if powers => next_power_of_two(least),
                 _ => least,
             };
@@ -196,15 +196,16 @@ impl Product<'_> {
         })
     }
 
-    /// Checks that a sum can have another code than 0. A sum below half of a step s_x·s_w is 0. If this holds in every
-    /// channel, even for the largest number that was seen, nothing is left of the layer.
+    /// Checks that a sum can get another code than 0. A sum below half of a step s_x·s_w gets code 0. If this holds in
+    /// every channel, even for the largest number in the samples, the layer does nothing.
     pub(crate) fn leaves_something(&self, scales: &[f32], seen: Option<&Statistics>) -> Result<(), Reason> {
         let seen = seen.and_then(|seen| Some(seen.min()?.abs().max(seen.max()?.abs())));
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // Codes keep at least the sign of a sum, and a form that does not cover the sum asks for a coarser grid. But if
-        // every sum except 0 is a million times as large as what was seen, not even the sign means anything.
+        // If the result has codes, they keep at least the sign of a sum, and if no form fits the sum, a coarser grid is
+        // chosen. But if every sum except 0 is a million times as large as any number in the samples, not even its sign
+        // means anything.
         let steps = if self.y_scale.is_some() {
             f64::from(1 << 20)
         } else {
@@ -221,7 +222,7 @@ impl Product<'_> {
         Err(Reason::new(ReasonCode::SumStep, text))
     }
 
-    /// The grid with these scales.
+    /// The grid of the weights with the given scales.
     pub(crate) fn grid(&self, scales: Vec<f32>, ends: &[(f64, f64)]) -> Result<QuantParams, Reason> {
         let (per_channel, symmetric) = (self.per_channel(), self.scheme.policy().is_symmetric());
         let accumulates = |s: f32| (s * self.x_scale as f32).is_normal();
@@ -250,9 +251,9 @@ impl Product<'_> {
     }
 }
 
-/// If codes are added inside the accumulator of a node: the smallest step that its sums may have, otherwise 0. It is
-/// 2^−20 of the step of these codes, or less if they have more than 8 bits, so that together they take up an eighth of
-/// 32 bits. It is also at least 2^−22 of the step of the result.
+/// The smallest step that the sums of a node may have, if codes are added inside the node's accumulator. Otherwise 0.
+/// The step is 2^−20 of the step of these codes, or less if they have more than 8 bits, so that the added codes take up
+/// an eighth of 32 bits. It is also at least 2^−22 of the step of the result.
 fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
     let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
     let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));
@@ -273,7 +274,7 @@ pub(crate) fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
     Some(f64::from(table.params_of(id, Port::Result(0))?.as_tensor()?.0))
 }
 
-/// True if operand and result are on the same grid, whatever it is.
+/// True if operand and result of a node are on the same grid.
 fn shares_grid(table: &QuantTable, id: NodeId) -> bool {
     let root = |port| table.id(id, port).map(|config| table.root(config));
     root(Port::Operand(0)) == root(Port::Result(0))
@@ -293,7 +294,7 @@ pub(crate) fn reach(
             let fold = |f: fn(f32, f32) -> f32| f64::from(row.iter().copied().fold(0.0, f));
             Ok((fold(f32::min), fold(f32::max)))
         }
-        // A row without elements has no minimum and maximum.
+        // An empty row has no minimum and maximum.
         _ if row.is_empty() => Ok((0.0, 0.0)),
         _ => {
             let [low, high] = observer.range_of_weights(row, kind)?.map(f64::from);

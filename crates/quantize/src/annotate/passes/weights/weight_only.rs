@@ -1,8 +1,8 @@
 //! The grids of weights in weight-only products.
 //!
-//! Operand, bias and result have no grid, so each scale is the smallest one with which the weights fit their type:
-//! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) if there is a zero point. There is a
-//! scale for each channel, for each block of inputs, or for all.
+//! Operand, bias and result of such a product have no grid. So each scale is the smallest one with which the weights
+//! fit their type: s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) if there is a zero
+//! point. There is a scale for each channel, for each block of inputs, or for the whole tensor.
 
 use super::multiplied::Weights;
 use crate::annotate::passes::weights::product::reach;
@@ -17,7 +17,7 @@ use strait_core::{
 use strait_requantize::Per;
 use strait_requantize::scales::{next_power_of_two, zero_of};
 
-/// The grid of the weights of a weight-only node. `None` for other nodes, and if a grid is given.
+/// The grid of the weights of a weight-only node. `None` for other nodes, and if the grid is given.
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -65,7 +65,7 @@ pub(crate) fn weights(
     let raised = raised(how, id, value, &least, shape.first().copied().unwrap_or(1))?;
     let scale = |&least: &f64| {
         let scale = match (least > 0.0, scheme.policy().has_powers_of_two()) {
-            // Zeros are zeros on any grid.
+            // Weights that are all zero have code 0 on any grid.
             (false, _) => 1.0,
             (true, true) => next_power_of_two(least) as f32,
             (true, false) => least as f32,
@@ -103,10 +103,11 @@ pub(crate) fn weights(
     Ok(Some(Weights::Grid(grid, raised)))
 }
 
-/// The scales, raised to the smallest scale that f32 supports. These weights have this many channels.
+/// The scales, each raised to the smallest scale that f32 supports if it is smaller. They belong to weights with
+/// `channels` channels.
 ///
 /// # Errors
-/// The reason, if such weights stay in float.
+/// The reason, if weights with such small scales should stay in float.
 fn raised(
     how: &Annotation<'_>,
     node: NodeId,
@@ -138,7 +139,7 @@ fn raised(
     }
 }
 
-/// The elements of a tensor, part by part. All parts have the same length.
+/// The elements of a tensor, with the elements of each part next to each other. All parts have the same length.
 fn by_part(values: &[f32], parts: &Parts) -> Vec<f32> {
     let each = values.len() / parts.count().max(1);
     let mut filled = vec![0; parts.count()];
