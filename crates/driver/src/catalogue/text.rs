@@ -1,4 +1,4 @@
-//! Shows lists of targets, and the table of one, as text for people.
+//! Shows lists of targets, and the table of one target, as text for people.
 
 use crate::table;
 
@@ -194,7 +194,7 @@ fn op(line: &OpLine) -> [String; 6] {
     ]
 }
 
-/// Everything else about a row, and its remark.
+/// Describes what the columns do not show about a row, and adds the row's remark.
 fn remarks(line: &OpLine) -> String {
     let some = |what: &str, text: String| (!text.is_empty()).then(|| format!("{what} {text}"));
     let limits: Vec<String> = line
@@ -213,7 +213,7 @@ fn remarks(line: &OpLine) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// A table with a heading; nothing if it has no rows.
+/// A table with a heading, or an empty text if there are no rows.
 fn section<const N: usize>(
     width: usize,
     heading: [&str; N],
@@ -223,7 +223,7 @@ fn section<const N: usize>(
     let mut text = String::new();
     if rows.peek().is_some() {
         let heading = (heading.map(str::to_owned), String::new());
-        // Writing into a string does not fail.
+        // Writing into a `String` never fails.
         let _ = table::write_within(&mut text, width, std::iter::once(heading).chain(rows));
     }
     text

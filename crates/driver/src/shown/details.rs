@@ -1,4 +1,4 @@
-//! Shows the details of a report: every layer, and everything of which the first screen only shows a count.
+//! Shows the details of a report: every layer, and all items that the first screen only counts.
 
 use std::{
     collections::BTreeMap,
