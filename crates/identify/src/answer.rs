@@ -137,7 +137,7 @@ pub struct Tolerance {
     percent: f64,
 }
 
-/// The error for a text that is not a percentage from 0 to 100.
+/// The error for a text that is not a percentage from 0 to 10.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a share of the outputs; right is a percentage from 0% to 10%, `0.1%` for instance")]
 pub struct ToleranceError(String);

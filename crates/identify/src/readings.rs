@@ -56,8 +56,7 @@ pub(crate) fn others(layer: &RecordedLayer) -> impl Iterator<Item = Reading> {
     inputs.skip(1)
 }
 
-/// The same reading, but with the zero point of the input that explains the outputs best. `None` if that is the stated
-/// one.
+/// The same reading with another zero point of the input than the stated one: the one that explains the outputs best.
 fn other_input_zero(reading: &Reading) -> Option<Reading> {
     let layer = &reading.layer;
     let stated = layer.input_zero.as_ref()?.stated;
