@@ -104,7 +104,8 @@ impl Head {
 
 /// The tree of a text, merged over the tables that it extends, and these tables, the nearest first.
 ///
-/// # Errors A text that is too long or not TOML; an extended table that is missing, has another digest, makes the chain too
+/// # Errors
+/// A text that is too long or not TOML; an extended table that is missing, has another digest, makes the chain too
 /// long, extends itself, or has the id of one above it.
 pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node, Vec<Base>), Diagnostics> {
     let tree = parsed(text, 0)?;

@@ -1,8 +1,9 @@
-//! Two versions of one table: which rows differ, which of the differences decide bits, and whether `version` says so.
+//! Compares two versions of one table: which rows differ, which differences decide the bits of results, and whether
+//! `version` was raised accordingly.
 //!
-//! A difference is reported with its key. A key that is absent counts with its default. A difference is reported as one
-//! that decides bits wherever that is possible: a form that takes more shifts may serve a node that another form of the row
-//! served before.
+//! A difference is reported with its key. A key that is absent counts as if it had its default. If a difference could
+//! decide bits, it is reported as one that does. For example, a form that accepts more shifts may be used for a node
+//! for which another form of the row was used before.
 
 mod forms;
 mod fusions;
@@ -74,7 +75,7 @@ impl Comparison {
     /// Compares two tables, with the defaults of their options and with each value that has an overlay in one of them.
     ///
     /// # Errors
-    /// None for tables that were parsed: they are right with each of these values.
+    /// Does not fail for tables that were parsed, since these were checked with each of these values.
     pub fn new(old: &Table, new: &Table) -> Result<Comparison, TableError> {
         let plain = Options::new();
         let (base_old, base_new) = (old.spec(&plain)?, new.spec(&plain)?);
@@ -82,7 +83,7 @@ impl Comparison {
         whole::compare(&mut changes, &base_old, &base_new);
         let base: BTreeSet<Change> = changes.found.iter().cloned().collect();
         for options in values(&base_old, &base_new) {
-            // A value that one of the tables refuses is a difference of the option's own row.
+            // If one of the tables does not allow the value, this is reported as a difference in the row of the option.
             let (Ok(old), Ok(new)) = (old.spec(&options), new.spec(&options)) else {
                 continue;
             };
@@ -112,7 +113,7 @@ impl Comparison {
     }
 }
 
-/// Each value of an option that an overlay of one of the tables is for, if it is not the default of both.
+/// Each value of an option for which one of the tables has an overlay, unless it is the default in both tables.
 fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
     let of = |spec: &TargetSpec| -> Vec<Options> {
         let overlays = spec.overlay.iter().filter_map(|(option, values)| {
@@ -122,7 +123,7 @@ fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
         });
         overlays.flatten().collect()
     };
-    // With the defaults of one table the other may have another one.
+    // The default of an option may differ between the tables, so the defaults of both are compared.
     let defaults = |spec: &TargetSpec| -> Vec<Options> {
         let one = |(name, row): (&String, &super::OptionRow)| Options::from([(name.clone(), row.default.clone())]);
         spec.options
@@ -137,13 +138,13 @@ fn values(old: &TargetSpec, new: &TargetSpec) -> BTreeSet<Options> {
         .collect()
 }
 
-/// The differences so far.
+/// The differences that have been found so far.
 #[derive(Default)]
 struct Changes {
     found: Vec<Change>,
 }
 
-/// Keys that decide nothing, in every row that has them.
+/// Keys that have no effect on a compilation, in every row that has them.
 const TEXTS: [&str; 10] = [
     "vendor",
     "licence",
@@ -157,7 +158,7 @@ const TEXTS: [&str; 10] = [
     "fidelity",
 ];
 
-/// The effect of a key of which nothing else is known.
+/// The effect of a difference in a key about which nothing else is known.
 fn usual(key: &str) -> Effect {
     if TEXTS.contains(&key) {
         Effect::Text
@@ -167,7 +168,7 @@ fn usual(key: &str) -> Effect {
 }
 
 impl Changes {
-    /// A key of a row that is in both tables.
+    /// Compares a key of a row that is in both tables.
     fn key(&mut self, row: &str, key: &str, effect: Effect, [old, new]: [Option<String>; 2]) {
         if old != new {
             self.found.push(Change {
@@ -181,7 +182,8 @@ impl Changes {
         }
     }
 
-    /// All keys of a row that is in both tables, each with the usual effect, but those of `others`.
+    /// Compares all keys of a row that is in both tables, except those in `others`. Each difference has the usual
+    /// effect of its key.
     fn keys<T: Serialize>(&mut self, row: &str, [old, new]: [&T; 2], others: &[&str]) {
         let texts = [old, new].map(|row| Texts::of(&json(row)));
         for (key, values) in Texts::differing(texts) {
@@ -192,8 +194,8 @@ impl Changes {
         }
     }
 
-    /// A key whose value is one of several kinds with parameters: the kind, or else each of its parameters, with an effect by
-    /// its name and by its old and its new value.
+    /// Compares a key whose value is one of several kinds with parameters. If the kind is the same, each of its
+    /// parameters is compared. The effect depends on the parameter's name and on its old and new value.
     fn choice<T: Serialize>(
         &mut self,
         row: &str,
@@ -215,7 +217,7 @@ impl Changes {
         }
     }
 
-    /// A row that is only in one of the tables, with what it says in short.
+    /// Adds a row that is only in one of the tables, with a short description of the row.
     fn row(&mut self, row: &str, effect: Effect, old: Option<String>, new: Option<String>) {
         self.found.push(Change {
             effect,
@@ -228,7 +230,8 @@ impl Changes {
     }
 }
 
-/// The keys of a table with the text of each value. Keys of tables in it stand behind a dot.
+/// The keys of a table with the text of each value. Keys of inner tables are written after the inner table's name and a
+/// dot.
 #[derive(Default)]
 struct Texts(BTreeMap<String, String>);
 
@@ -254,7 +257,7 @@ impl Texts {
         }
     }
 
-    /// The keys that differ, each with both values.
+    /// The keys in which two tables differ, each with both values.
     fn differing([old, new]: [Texts; 2]) -> Vec<(String, [Option<String>; 2])> {
         let keys: BTreeSet<&String> = old.0.keys().chain(new.0.keys()).collect();
         let both = keys
@@ -264,7 +267,7 @@ impl Texts {
     }
 }
 
-/// A part of a table as plain data. All parts can be written so: keys are text.
+/// A part of a table as JSON. This is possible for all parts, since all keys are texts.
 fn json(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -295,7 +298,8 @@ fn list<T: Display>(values: impl IntoIterator<Item = T>) -> Option<String> {
     Some(values.join(", "))
 }
 
-/// The effect of another list: more where what is new is harmless by itself, and behind all that was there.
+/// The effect of a change to a list. The table only accepts more if all new elements are harmless and come after all
+/// old ones.
 fn appended<T: PartialEq>(old: &[T], new: &[T], harmless: impl Fn(&T) -> bool) -> Effect {
     match new.strip_prefix(old) {
         Some(behind) if behind.iter().all(harmless) => Effect::AcceptsMore,

@@ -29,7 +29,7 @@ impl From<Effect> for Raise {
     }
 }
 
-/// The part of a version that is raised from one version to the other.
+/// Which part of the version is raised from `old` to `new`.
 pub(super) fn raised(old: &str, new: &str) -> Raise {
     let [old, new] = [numbers(old), numbers(new)];
     let first = old.iter().zip(&new).position(|(old, new)| old != new);
@@ -42,7 +42,7 @@ pub(super) fn raised(old: &str, new: &str) -> Raise {
     }
 }
 
-/// The smallest version above `old` of which a part is raised.
+/// The smallest version above `old` in which the part `raise` is raised.
 pub(super) fn least(old: &str, raise: Raise) -> String {
     let mut numbers = numbers(old);
     numbers.resize(3, 0);
