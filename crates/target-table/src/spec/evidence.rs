@@ -1,5 +1,5 @@
-//! Evidence that the rows of a table say what the reference computes. A row without evidence of its own has the evidence of
-//! the table.
+//! The evidence that the rows of a table describe what the reference computes. A row without evidence of its own has
+//! the evidence of the table.
 
 use super::words::{Evidence, Integer};
 use super::{Fidelity, FormRow, TargetSpec};
@@ -51,7 +51,7 @@ impl fmt::Display for Row<'_> {
 }
 
 impl TargetSpec {
-    /// Evidence for a row; `None` if the table has no such row.
+    /// The evidence for a row; `None` if the table has no such row.
     pub fn support<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
         let stated = self.stated(row)?;
         let unrecorded = stated.evidence == Evidence::Measured && self.lacks_recording(stated.row);
@@ -65,7 +65,8 @@ impl TargetSpec {
         })
     }
 
-    /// Evidence for every row that decides bits, in the order of the table. Ops of the host decide none.
+    /// The evidence for every row that decides the bits of results, in the order of the table. Rows of ops that run on
+    /// the host decide none.
     pub fn supports(&self) -> impl Iterator<Item = Support<'_>> {
         let accumulators = self.accumulator.keys().copied().map(Row::Accumulator);
         let forms = self.form.keys().map(|name| Row::Form(name));
@@ -89,7 +90,7 @@ impl TargetSpec {
             .map(|(name, _)| name.as_str())
     }
 
-    /// The rows that say `measured` for a real chip although no recording names them.
+    /// The rows that state `measured` for a real chip although no recording in the table is for them.
     pub fn unrecorded(&self) -> impl Iterator<Item = Row<'_>> {
         let says = |row| {
             self.stated(row)
@@ -99,7 +100,7 @@ impl TargetSpec {
         rows.filter(move |&row| says(row) && self.lacks_recording(row))
     }
 
-    /// The evidence of a row as the table states it.
+    /// The evidence for a row as the table states it, without the default of the table.
     fn stated<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
         macro_rules! of {
             ($row:expr, $own:expr) => {
@@ -138,7 +139,7 @@ impl TargetSpec {
         })
     }
 
-    /// True if `measured` means measured on the chip, and no recording names this row.
+    /// True if `measured` means measured on the chip, and no recording in the table is for this row.
     fn lacks_recording(&self, row: Row<'_>) -> bool {
         let silicon = self
             .silicon

@@ -1,4 +1,4 @@
-//! The grids on both sides of a requantization.
+//! The scales and zero points before and after a requantization.
 
 use std::borrow::Cow;
 use strait_requantize::{IntType, Per};
@@ -84,7 +84,7 @@ pub enum Scales<'a> {
 }
 
 impl Scales<'_> {
-    /// The factor in `f64`.
+    /// The factor of the requantization, computed in `f64`.
     pub fn factor(&self) -> Per<f64> {
         match *self {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
@@ -103,7 +103,7 @@ impl Scales<'_> {
         }
     }
 
-    /// Input, weights' and output scale, of sums of products.
+    /// For sums of products: the scales of the input, of the weights and of the output.
     pub(super) fn products(&self) -> Option<(f32, Cow<'_, Per<f32>>, f32)> {
         match *self {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
@@ -114,7 +114,7 @@ impl Scales<'_> {
         }
     }
 
-    /// The factor in `f32`, from the left to the right.
+    /// The factor of the requantization, computed in `f32` from left to right.
     pub(super) fn single(&self) -> Per<f32> {
         match *self {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
